@@ -4,7 +4,8 @@
 //! handles a request: [`auth`] (authentication and authorization), [`input`] (strict parsing), the
 //! operation, then [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is
 //! a file, in the folder of its noun. [`render`], [`page`] and [`cursor`] are shared by responses;
-//! [`openapi`] and [`docs`] generate the documentation. [`service`] is the tower service of the API;
+//! [`openapi`] and [`docs`] generate the documentation. [`in_process`] serves callers in this process, such as
+//! the dashboard. [`service`] is the tower service of the API;
 //! [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
 //! `caller` and `keep_alive`; beside them [`state`] (with [`key_ring`] and [`exports`]), [`meter`],
 //! [`probes`] and [`watch`].
@@ -22,6 +23,7 @@ pub mod cursor;
 pub mod docs;
 pub mod exports;
 pub mod host;
+pub mod in_process;
 pub mod ingest;
 pub mod input;
 mod keep_alive;
@@ -42,6 +44,7 @@ pub mod state;
 pub mod watch;
 
 pub use client_address::TrustedProxies;
+pub use in_process::InProcessApi;
 pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::ListenSettings;
 pub use router::{node_router, router};

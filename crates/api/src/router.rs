@@ -129,6 +129,14 @@ const NODE_ROUTES: [&Route; 3] = [
     &sources::reload::ROUTE,
 ];
 
+/// The routes of the API alone, for callers in this process.
+pub(crate) fn operations_router(api: &Api) -> Router {
+    let fallback = api.clone();
+    api_router(api, by_path()).fallback(move |request: Request| async move {
+        into_axum(serve::no_route(&fallback, request))
+    })
+}
+
 fn api_router(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
     let mut router = Router::new();
     for (path, routes) in paths {

@@ -19,6 +19,7 @@ use crate::{
     auth,
     caller::Caller,
     codes,
+    in_process::InProcessCaller,
     input::{content, query},
     keep_alive::KeepAlive,
     meter::RouteMeter,
@@ -97,7 +98,7 @@ async fn answer<B>(
     route: &'static Route,
     caller: Option<&Caller>,
     path: Option<PathParts>,
-    parts: Parts,
+    mut parts: Parts,
     body: &mut B,
 ) -> Result<Answer, Problem>
 where
@@ -110,7 +111,10 @@ where
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
     }
-    let principal = auth::authorize(api, &parts.headers, caller, route.needs).await?;
+    let principal = match parts.extensions.remove::<InProcessCaller>() {
+        Some(InProcessCaller(principal)) => principal.check(route.needs)?,
+        None => auth::authorize(api, &parts.headers, caller, route.needs).await?,
+    };
     let parameters = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
     (route.run)(Call {

@@ -85,6 +85,8 @@ impl Service<Request<Incoming>> for ApiService {
         let answering = self.peer.as_ref().map(|peer| peer.connection.answer());
         if let Some(peer) = &self.peer {
             let caller = Caller::new(peer, request.headers());
+            // For pages that are merged into the router and authenticate callers themselves.
+            request.extensions_mut().insert(caller.address.block);
             request.extensions_mut().insert(caller);
         }
         if let Some(hosts) = &self.hosts

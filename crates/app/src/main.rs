@@ -11,6 +11,7 @@
 
 mod admin_token;
 mod commands;
+mod dashboard;
 mod database;
 mod declared_endpoints;
 mod feedback;

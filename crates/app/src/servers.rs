@@ -9,6 +9,7 @@ use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    dashboard,
     gateway::{Gateway, has_role},
     settings::{Role, Settings},
 };
@@ -58,7 +59,7 @@ impl Servers {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A node that only delivers or receives can still be watched.
         let router = if has_role(settings, Role::Api) {
-            gancho_api::router(&api, axum::Router::new())
+            gancho_api::router(&api, dashboard::router(&api))
         } else {
             gancho_api::node_router(&api)
         };

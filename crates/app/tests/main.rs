@@ -6,6 +6,7 @@ mod bench {
     mod isolation;
     mod run;
 }
+mod browser;
 mod cli {
     mod help;
     mod output;
@@ -13,6 +14,11 @@ mod cli {
 mod config {
     mod load;
     mod warnings;
+}
+mod dashboard {
+    mod forms;
+    mod login;
+    mod pages;
 }
 mod deliveries {
     mod loops;
@@ -56,6 +62,7 @@ mod receipts {
     mod receive;
 }
 mod receiver;
+mod scripted_receiver;
 mod secrets {
     mod canary;
 }

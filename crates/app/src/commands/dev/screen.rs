@@ -29,6 +29,11 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     };
     row("API", &base, &note);
     row(
+        "dashboard",
+        &format!("{base}/ui/"),
+        "sign in with the token in admin.token, in the data directory",
+    );
+    row(
         "receiver",
         &format!("http://{}", stage.receiver.address),
         "built in, verifies every signature",

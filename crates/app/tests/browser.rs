@@ -1,0 +1,161 @@
+//! A browser, as far as the dashboard needs one: cookies, forms and the headers that browsers send.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use crate::gateway::{Gateway, TOKEN};
+
+#[derive(Clone)]
+pub struct Browser {
+    address: SocketAddr,
+    pub session: Option<String>,
+    pub language: &'static str,
+}
+
+pub struct Page {
+    pub status: u16,
+    pub head: String,
+    pub html: String,
+}
+
+impl Page {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub fn location(&self) -> &str {
+        self.header("location")
+            .unwrap_or_else(|| panic!("no redirect: {}\n{}", self.head, self.html))
+    }
+
+    /// The token of the first form.
+    pub fn csrf(&self) -> &str {
+        let (_, rest) = self.html.split_once("name=\"csrf\" value=\"").expect("a form");
+        rest.split('"').next().unwrap()
+    }
+
+    #[track_caller]
+    pub fn has(&self, text: &str) -> &Self {
+        assert!(self.html.contains(text), "`{text}` is not in:\n{}\n{}", self.head, self.html);
+        self
+    }
+
+    #[track_caller]
+    pub fn lacks(&self, text: &str) -> &Self {
+        assert!(!self.html.contains(text), "`{text}` is in:\n{}", self.html);
+        self
+    }
+}
+
+impl Browser {
+    pub fn new(gateway: &Gateway) -> Self {
+        Self { address: gateway.address, session: None, language: "en" }
+    }
+
+    /// Logged in with the operator token.
+    pub fn logged_in(gateway: &Gateway) -> Self {
+        let mut browser = Self::new(gateway);
+        let page = browser.log_in(TOKEN);
+        assert_eq!((page.status, page.location()), (303, "/ui/"), "{}", page.html);
+        browser
+    }
+
+    pub fn log_in(&mut self, token: &str) -> Page {
+        let page = self.send("POST", "/ui/login", &[SAME_ORIGIN], &form(&[("token", token)]));
+        if let Some(cookie) = page.header("set-cookie")
+            && let Some(session) = cookie.strip_prefix("gancho_session=")
+        {
+            self.session = Some(session.split(';').next().unwrap().to_owned());
+        }
+        page
+    }
+
+    pub fn get(&self, path: &str) -> Page {
+        self.send("GET", path, &[], "")
+    }
+
+    /// A page that must be there.
+    #[track_caller]
+    pub fn open(&self, path: &str) -> Page {
+        let page = self.get(path);
+        assert_eq!(page.status, 200, "{path}: {}\n{}", page.head, page.html);
+        page
+    }
+
+    /// Sends a form with the token of this session, as a page of the dashboard does.
+    pub fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let token = self.open("/ui/queues").csrf().to_owned();
+        let mut fields = fields.to_vec();
+        fields.push(("csrf", &token));
+        self.send("POST", path, &[SAME_ORIGIN], &form(&fields))
+    }
+
+    /// Sends a form and opens the page that it leads to.
+    #[track_caller]
+    pub fn submit_and_follow(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let answer = self.submit(path, fields);
+        assert_eq!(answer.status, 303, "{path}: {}\n{}", answer.head, answer.html);
+        self.open(answer.location().split('#').next().unwrap())
+    }
+
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
+        self.send_to(&self.address.to_string(), method, path, headers, body)
+    }
+
+    /// The same, under another name of the gateway.
+    pub fn send_to(
+        &self,
+        host: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Page {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\naccept-language: {}\r\n",
+            self.language
+        );
+        if let Some(session) = &self.session {
+            request.extend(["cookie: other=1; gancho_session=", session, "\r\n"]);
+        }
+        for (name, value) in headers {
+            request.extend([name, ": ", value, "\r\n"]);
+        }
+        if method == "POST" {
+            let length = body.len().to_string();
+            request.push_str("content-type: application/x-www-form-urlencoded\r\n");
+            request.extend(["content-length: ", &length, "\r\n"]);
+        }
+        stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, html) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Page { status, head: head.to_owned(), html: html.to_owned() }
+    }
+}
+
+pub const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");
+
+/// Fields of a form, as a browser encodes them.
+pub fn form(fields: &[(&str, &str)]) -> String {
+    let encode = |text: &str| -> String {
+        let byte = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        };
+        text.bytes().map(byte).collect()
+    };
+    let pairs = fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}

@@ -1,0 +1,71 @@
+// Progressive enhancement only: every page reads and every form works without this file.
+(() => {
+  const $ = (s, r = document) => r.querySelector(s), $$ = (s, r = document) => [...r.querySelectorAll(s)];
+  const root = document.documentElement, body = document.body;
+
+  // Theme: system, light, dark. The server renders data-theme from the cookie.
+  const themes = ["system", "light", "dark"], button = $("[data-theme-switch]");
+  const setTheme = (name) => {
+    name === "system" ? root.removeAttribute("data-theme") : root.setAttribute("data-theme", name);
+    document.cookie = `gancho_theme=${name}; Path=/ui; Max-Age=31536000; SameSite=Lax`;
+    button?.setAttribute("aria-label", `${body.dataset.themeLabel}: ${name}`);
+  };
+  let theme = root.dataset.theme || "system";
+  const nextTheme = () => setTheme(theme = themes[(themes.indexOf(theme) + 1) % 3]);
+  button?.addEventListener("click", nextTheme);
+
+  // Copy buttons say so for two seconds, also to screen readers.
+  const said = body.appendChild(Object.assign(document.createElement("p"), { className: "vh", role: "status" }));
+  const copy = async (el) => {
+    const from = el.dataset.copyFrom ? $(el.dataset.copyFrom)?.textContent : el.dataset.copy;
+    await navigator.clipboard.writeText(from ?? "");
+    el.classList.add("done"); said.textContent = body.dataset.copied;
+    setTimeout(() => { el.classList.remove("done"); said.textContent = ""; }, 2000);
+  };
+
+  // Countdowns tick once a second by the server's clock; the server's text is right at load.
+  const span = (ms) => { const s = Math.max(0, Math.round(ms / 1000)), h = s / 3600 | 0, m = s / 60 % 60 | 0; return h ? `${h} h ${m} min` : m ? `${m} min ${s % 60} s` : `${s % 60} s`; };
+  const offset = Date.parse(body.dataset.now) - Date.now();
+  const tick = () => $$("[data-countdown]").forEach((el) => el.textContent = span(Date.parse(el.dateTime) - Date.now() - offset));
+  if ($("[data-countdown]")) setInterval(tick, 1000);
+
+  // An error message gets the focus.
+  $(".flash[role=alert][tabindex]")?.focus();
+
+  // Close menus on Escape and on a click elsewhere.
+  const close = (except) => $$("details.menu[open]").forEach((d) => d !== except && (d.open = false));
+  document.addEventListener("click", (e) => {
+    close(e.target.closest("details.menu"));
+    const c = e.target.closest("[data-copy], [data-copy-from]"); if (c) copy(c);
+    if (e.target.closest("[data-close]") || e.target.nodeName === "DIALOG") e.target.closest("dialog")?.close();
+  });
+
+  // Command palette: a list of links, filtered as one types.
+  const palette = $("#palette"), keys = $("#keys"), input = palette && $("input", palette);
+  input?.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/);
+    $$("li", palette).forEach((li) => li.hidden = !words.every((w) => li.textContent.toLowerCase().includes(w)));
+  });
+  palette?.addEventListener("keydown", (e) => {
+    const links = $$("li:not([hidden]) a", palette), at = links.indexOf(document.activeElement);
+    if (e.key === "ArrowDown" || e.key === "ArrowUp") { e.preventDefault(); links[(at + (e.key === "ArrowDown" ? 1 : links.length - 1) + links.length) % links.length]?.focus(); }
+    if (e.key === "Enter" && at < 0 && links.length && !/^[a-z]{2,3}_/.test(input.value)) { e.preventDefault(); links[0].click(); }
+  });
+
+  // Keyboard.
+  let pending = "";
+  document.addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && e.key === "k") { e.preventDefault(); palette?.showModal(); return; }
+    if (e.key === "Escape") close();
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog")) return;
+    if (pending === "g") { pending = ""; $(`[data-go="${CSS.escape(e.key)}"]`)?.click(); return; }
+    const rows = $$("a.row"), at = rows.indexOf(document.activeElement);
+    const keyed = () => $(`[data-key="${CSS.escape(e.key)}"]`);
+    const act = {
+      "/": () => $("#q")?.focus(), "?": () => keys?.showModal(), g: () => { pending = "g"; setTimeout(() => pending = "", 1200); },
+      j: () => rows[Math.min(at + 1, rows.length - 1)]?.focus(), k: () => rows[Math.max(at - 1, 0)]?.focus(),
+      t: nextTheme, " ": rows[at]?.dataset.peek && (() => location.href = rows[at].dataset.peek),
+    }[e.key] ?? (keyed() && (() => keyed().click()));
+    if (act) { e.preventDefault(); act(); }
+  });
+})();

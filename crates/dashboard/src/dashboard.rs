@@ -1,0 +1,115 @@
+//! The dashboard as a whole: its state, and the table of its pages.
+
+use std::{future::Future, sync::Arc};
+
+use axum::{
+    Router,
+    extract::Request,
+    middleware::map_response_with_state,
+    response::{Redirect, Response},
+    routing::{MethodRouter, get, post},
+};
+use gancho_domain::Clock;
+use http::{HeaderValue, header};
+
+use crate::{
+    assets,
+    backend::Backend,
+    page::HEADERS,
+    pages::{self, error},
+    problem::Problem,
+    sessions::Sessions,
+    submission::Submission,
+    visit::Visit,
+};
+
+pub struct Setup {
+    pub backend: Arc<dyn Backend>,
+    pub clock: Arc<dyn Clock>,
+    /// The public URL of the gateway, without a trailing slash.
+    pub public_url: String,
+}
+
+pub struct Dashboard {
+    pub backend: Arc<dyn Backend>,
+    pub clock: Arc<dyn Clock>,
+    pub sessions: Sessions,
+    pub public_url: String,
+}
+
+impl Dashboard {
+    /// Whether browsers reach it by HTTPS, and cookies must not be sent without.
+    pub fn is_secure(&self) -> bool {
+        self.public_url.starts_with("https://")
+    }
+}
+
+pub type PageResult = Result<Response, Problem>;
+
+/// All pages, below `/ui`.
+pub fn router(setup: Setup) -> Router {
+    let Setup { backend, clock, public_url } = setup;
+    let sessions = Sessions::default();
+    let dashboard = Arc::new(Dashboard { backend, clock, sessions, public_url });
+    let pages = pages::router()
+        .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
+        .layer(map_response_with_state(dashboard.clone(), with_headers));
+    Router::new()
+        .route("/", get(|| async { Redirect::temporary("/ui/") }))
+        .route("/ui", get(to_start))
+        .route("/admin/queues", get(|| async { Redirect::permanent("/ui/queues") }))
+        .merge(assets::router())
+        .merge(pages)
+        .with_state(dashboard)
+}
+
+async fn to_start(request: Request) -> Redirect {
+    match request.uri().query() {
+        Some(query) => Redirect::permanent(&format!("/ui/?{query}")),
+        None => Redirect::permanent("/ui/"),
+    }
+}
+
+/// A page that reads. Its errors are shown as a page.
+pub fn page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    get(move |visit: Visit| async move {
+        match run(visit.clone()).await {
+            Ok(response) => response,
+            Err(problem) => error::show(&visit, &problem),
+        }
+    })
+}
+
+/// A form that changes something.
+pub fn form<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Submission) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    post(move |submission: Submission| async move {
+        let visit = submission.visit.clone();
+        match run(submission).await {
+            Ok(response) => response,
+            Err(problem) => error::show(&visit, &problem),
+        }
+    })
+}
+
+async fn with_headers(
+    axum::extract::State(dashboard): axum::extract::State<Arc<Dashboard>>,
+    mut response: Response,
+) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(value);
+    }
+    if dashboard.is_secure() {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    response
+}

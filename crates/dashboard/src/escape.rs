@@ -1,0 +1,127 @@
+//! Makes text from outside harmless: markup is escaped, and characters that deceive the eye are shown.
+
+use std::{borrow::Cow, fmt, fmt::Write};
+
+use serde::{Deserialize, Deserializer};
+
+/// Escapes text for HTML and for quoted attributes, and shows hidden characters.
+pub fn html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + 16);
+    for symbol in visible(text, Layout::Line).chars() {
+        match symbol {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            symbol => html.push(symbol),
+        }
+    }
+    html
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One line: line breaks and tabs are shown as escapes.
+    Line,
+    /// A block: line breaks and tabs are kept.
+    Block,
+}
+
+/// Shows control characters and those that reorder or hide text as escapes.
+pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
+    let is_hidden = |symbol: char| match symbol {
+        '\n' | '\t' => layout == Layout::Line,
+        '\u{061c}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        symbol => symbol.is_control(),
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for symbol in text.chars() {
+        match symbol {
+            '\n' if is_hidden(symbol) => shown.push_str("\\n"),
+            '\t' if is_hidden(symbol) => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            symbol if is_hidden(symbol) => {
+                let _ = write!(shown, "\\u{{{:x}}}", u32::from(symbol));
+            }
+            symbol => shown.push(symbol),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Text from outside, for one line of a page. Hidden characters are shown from the start, so that no
+/// template can forget it; templates escape the markup.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text(String);
+
+impl Text {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(visible(text, Layout::Line).into_owned())
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Ok(Self::from(&*text))
+    }
+}
+
+/// The same for a block of lines, such as a body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block(pub String);
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&visible(&self.0, Layout::Block))
+    }
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown() {
+        assert_eq!(visible("a\u{202e}b\u{0}\r\nc", Layout::Block), "a\\u{202e}b\\u{0}\\r\nc");
+        assert_eq!(visible("a\tb\nc", Layout::Line), "a\\tb\\nc");
+        assert!(matches!(visible("São Paulo 東京", Layout::Line), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(html("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
+    }
+}

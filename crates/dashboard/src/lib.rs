@@ -1,0 +1,40 @@
+//! The dashboard: pages for people, rendered on the server.
+//!
+//! It is a client of the API in the same process: [`backend`] is all that it knows of the gateway, and
+//! pages read and change things through the operations of the API alone.
+//!
+//! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a
+//! [`visit`] (a session from [`sessions`], a tenant, a language) or a [`submission`] (a form, after `origin`
+//! and the token are checked). A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
+//! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
+//! reader's language; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
+//! the API. `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
+//!
+//! It never reads the store, and never shows text from outside other than escaped.
+
+pub mod assets;
+pub mod backend;
+pub mod catalog;
+pub mod cookies;
+pub mod dashboard;
+pub mod escape;
+pub mod icons;
+pub mod json;
+pub mod language;
+pub mod mark;
+pub mod moment;
+pub mod origin;
+pub mod page;
+pub mod pages;
+pub mod params;
+pub mod problem;
+pub mod sentence;
+pub mod sessions;
+pub mod shell;
+pub mod submission;
+pub mod texts;
+pub mod theme;
+pub mod visit;
+
+pub use backend::{Backend, LoginError};
+pub use dashboard::{Setup, router};

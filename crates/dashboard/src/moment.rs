@@ -1,0 +1,73 @@
+//! Points in time, as the API sends them and as pages show them.
+
+use gancho_domain::Time;
+use jiff::{Timestamp, civil::DateTime, tz::Offset};
+use serde::{Deserialize, Deserializer, de::Error};
+
+use crate::{catalog, sentence::Html, texts::Texts};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(Timestamp);
+
+impl Moment {
+    pub fn of(time: Time) -> Self {
+        Self(Timestamp::from_microsecond(time.micros()).unwrap_or(Timestamp::UNIX_EPOCH))
+    }
+
+    pub fn time(&self) -> Time {
+        Time::from_micros(self.0.as_microsecond())
+    }
+
+    /// The element with the exact time, around what a person reads.
+    pub(crate) fn element(&self, texts: &Texts, shown: &str, attribute: &str) -> Html {
+        let exact = format!("{:.3}", self.0);
+        Html::trusted(format!(
+            "<time datetime=\"{exact}\" title=\"{}\"{attribute}>{shown}</time>",
+            self.full(texts),
+        ))
+    }
+
+    pub(crate) fn short(&self, texts: &Texts) -> String {
+        let (moment, today) = (civil(self.0), civil(Self::of(texts.now).0));
+        let clock = format!("{:02}:{:02}", moment.hour(), moment.minute());
+        if moment.date() == today.date() {
+            return format!("{clock}:{:02}", moment.second());
+        }
+        let day = format!("{} {}", moment.day(), word(texts, "time.months", moment.month()));
+        if moment.year() == today.year() {
+            return format!("{day} {clock}");
+        }
+        format!("{day} {} {clock}", moment.year())
+    }
+
+    pub(crate) fn full(&self, texts: &Texts) -> String {
+        let moment = civil(self.0);
+        let weekday = word(texts, "time.weekdays", moment.weekday().to_monday_one_offset());
+        let month = word(texts, "time.months", moment.month());
+        format!(
+            "{weekday} {} {month} {} {:02}:{:02}:{:02} UTC",
+            moment.day(),
+            moment.year(),
+            moment.hour(),
+            moment.minute(),
+            moment.second(),
+        )
+    }
+}
+
+fn civil(at: Timestamp) -> DateTime {
+    Offset::UTC.to_datetime(at)
+}
+
+/// The word at a place, from 1, in a text that lists them.
+fn word(texts: &Texts, key: &'static str, place: i8) -> &'static str {
+    let index = usize::try_from(place - 1).unwrap_or_default();
+    catalog::text(texts.language, key).split(' ').nth(index).unwrap_or_default()
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,165 @@
+//! `/ui/dead-letters`: what was given up, and can it be brought back?
+
+mod filter;
+mod matrix;
+
+use std::collections::{BTreeSet, HashMap};
+
+use askama::Template;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::{filter::Filter, matrix::Matrix};
+use super::{list::List, replays::Replay};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    problem::Problem,
+    sentence::Html,
+    sessions::FlashKind,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+const PATH: &str = "/ui/dead-letters";
+const ROWS: usize = 50;
+
+#[derive(Deserialize)]
+struct DeadLetter {
+    id: String,
+    lane: Text,
+    tenant_id: Option<String>,
+    partner: Option<Text>,
+    subject_id: Text,
+    subject: Option<Text>,
+    failed_attempts: u32,
+    last_failure_reason: Text,
+    last_failure_code: Text,
+    moved_to_dlq_at: Moment,
+    expires_at: Moment,
+}
+
+impl DeadLetter {
+    /// The slug of the tenant, or the partner.
+    fn owner(&self, slugs: &HashMap<String, Text>) -> Text {
+        let slug = self.tenant_id.as_ref().and_then(|id| slugs.get(id));
+        self.partner.as_ref().or(slug).cloned().unwrap_or_default()
+    }
+
+    /// The delivery, seen by its tenant.
+    fn href(&self, s: &Shell) -> Link {
+        let link = s.of("/ui/deliveries", &self.id);
+        match (&self.tenant_id, s.tenant()) {
+            (Some(tenant), None) => link.with("tenant", tenant),
+            _ => link,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "dead_letters.html")]
+struct DeadLettersPage {
+    t: Texts,
+    s: Shell,
+    filter: Filter,
+    matrix: Matrix,
+    lead: Html,
+    rows: Vec<DeadLetter>,
+    /// Slugs of tenants by id.
+    slugs: HashMap<String, Text>,
+    next: Option<Link>,
+    /// The dry run that the address names.
+    dry_run: Option<Replay>,
+}
+
+impl DeadLettersPage {
+    fn action(&self) -> Link {
+        self.filter.link(&self.s.visit, "/ui/dead-letters/replay")
+    }
+
+    fn without(&self, name: &str) -> Link {
+        self.filter.link(&self.s.visit, PATH).with(name, "")
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let filter = Filter::read(&visit.params);
+    let link = filter.to_api("/v1/dlq").with("limit", ROWS);
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    let List { data: rows, next_cursor } = visit.get::<List<DeadLetter>>(link).await?;
+    let matrix = Matrix::read(&visit).await?;
+    let page_link = filter.link(&visit, PATH);
+    let template = DeadLettersPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("nav.dead_letters")).await,
+        lead: lead(&t, &matrix),
+        matrix,
+        slugs: slugs(&visit, &rows).await,
+        rows,
+        next: next_cursor.map(|cursor| page_link.with("cursor", cursor)),
+        dry_run: dry_run(&visit).await,
+        filter,
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+async fn slugs(visit: &Visit, rows: &[DeadLetter]) -> HashMap<String, Text> {
+    let ids: BTreeSet<&String> = rows.iter().filter_map(|row| row.tenant_id.as_ref()).collect();
+    let mut slugs = HashMap::new();
+    for id in ids {
+        if let Ok(Some(tenant)) = visit.dashboard.backend.tenant(id).await {
+            slugs.insert(id.clone(), tenant.slug.as_str().into());
+        }
+    }
+    slugs
+}
+
+fn lead(t: &Texts, matrix: &Matrix) -> Html {
+    match &matrix.oldest {
+        Some(oldest) => t.count("dead.lead", matrix.total).html("ago", t.ago(oldest)).into(),
+        None => t.say("dead.none").into(),
+    }
+}
+
+async fn dry_run(visit: &Visit) -> Option<Replay> {
+    let id = segment(visit.params.get("dry_run")?);
+    visit.get(Link::new(format!("/v1/replays/{id}"))).await.ok()
+}
+
+/// Counts what a replay would send, or starts it. The filter is in the address of the form.
+pub async fn replay(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let filter = Filter::read(&visit.params);
+    let is_dry = form.get("confirm").is_none();
+    let mut body = filter.body();
+    body.insert("dry_run".to_owned(), Value::Bool(is_dry));
+    if let Some(rate) = form.get("rate").and_then(|rate| rate.trim().parse::<u32>().ok()) {
+        body.insert("rate".to_owned(), rate.into());
+    }
+    let started = visit.post::<Replay>(Link::new("/v1/dlq/replay"), Value::Object(body)).await;
+    let back = filter.link(&visit, PATH);
+    match started {
+        Ok(replay) if is_dry => {
+            let address = back.with("dry_run", &replay.id);
+            Ok(page::see_other(&format!("{address}#replay")))
+        }
+        Ok(replay) => {
+            let page = visit.link(format!("/ui/replays/{}", segment(&replay.id)));
+            Ok(visit.done(&page, visit.t.say("replay.was_started")))
+        }
+        Err(problem) if problem.is_input() => Ok(refuse(&visit, &back, &problem)),
+        Err(problem) => Err(problem),
+    }
+}
+
+fn refuse(visit: &Visit, back: &Link, problem: &Problem) -> axum::response::Response {
+    visit.leave(FlashKind::Error, Html::text(&problem.detail));
+    page::see_other(&back.to_string())
+}

@@ -1,0 +1,148 @@
+//! `/ui/deliveries`: where is this delivery, and what is happening right now?
+
+mod filter;
+
+use std::collections::HashMap;
+
+use askama::Template;
+use http::StatusCode;
+use serde::Deserialize;
+
+use self::filter::{Chip, Filter};
+use super::{choose_tenant, delivery_row::DeliveryRow, list::List};
+use crate::{
+    dashboard::PageResult,
+    escape::{Block, Text},
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    sentence::Sentence,
+    shell::Shell,
+    texts::Texts,
+    visit::Visit,
+};
+
+pub const PATH: &str = "/ui/deliveries";
+const ROWS: usize = 50;
+
+#[derive(Deserialize)]
+pub struct EndpointName {
+    pub id: String,
+    pub name: Text,
+    pub url: Text,
+}
+
+#[derive(Template)]
+#[template(path = "deliveries.html")]
+struct DeliveriesPage {
+    t: Texts,
+    s: Shell,
+    filter: Filter,
+    chips: Vec<Chip>,
+    tabs: Vec<Tab>,
+    rows: Vec<DeliveryRow>,
+    endpoints: HashMap<String, Text>,
+    next: Option<Link>,
+    first: Option<Link>,
+    peek: Option<Peek>,
+}
+
+/// One delivery, opened beside the list.
+#[derive(Deserialize)]
+struct Peek {
+    #[serde(flatten)]
+    row: DeliveryRow,
+    attempt_log: Vec<PeekAttempt>,
+}
+
+#[derive(Deserialize)]
+struct PeekAttempt {
+    started_at: Moment,
+    latency_ms: f64,
+    response_body: Option<Block>,
+}
+
+struct Tab {
+    label: Sentence,
+    link: Link,
+    is_current: bool,
+}
+
+impl DeliveriesPage {
+    fn endpoint(&self, row: &DeliveryRow) -> Text {
+        let name = row.webhook_id.as_ref().and_then(|id| self.endpoints.get(id));
+        name.cloned().unwrap_or_default()
+    }
+
+    fn peek_at(&self, row: &DeliveryRow) -> Link {
+        self.filter.link(&self.s.visit).with("peek", &row.id)
+    }
+
+    fn without_peek(&self) -> Link {
+        self.filter.link(&self.s.visit)
+    }
+
+    fn href(&self, row: &DeliveryRow) -> Link {
+        self.s.link(&format!("{PATH}/{}", segment(&row.id)))
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    if visit.tenant.is_none() {
+        return choose_tenant::show(&visit, PATH, t.say("nav.deliveries")).await;
+    }
+    let filter = Filter::read(&visit);
+    if let Some(link) = filter.canonical(&visit) {
+        return Ok(page::see_other(&link.to_string()));
+    }
+    let cursor = visit.params.get("cursor");
+    let link = filter.to_api().with("limit", ROWS).maybe("cursor", cursor);
+    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let page_link = filter.link(&visit);
+    let template = DeliveriesPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("nav.deliveries")).await,
+        chips: filter.chips(&visit),
+        tabs: tabs(&visit, &filter),
+        rows,
+        endpoints: endpoint_names(&visit).await,
+        next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
+        first: cursor.map(|_| page_link),
+        peek: peek(&visit).await,
+        filter,
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+async fn peek(visit: &Visit) -> Option<Peek> {
+    let id = segment(visit.params.get("peek")?);
+    visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
+}
+
+fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
+    let t = visit.t;
+    let tab = |status: &str, label| Tab {
+        label,
+        link: filter.link(visit).with("status", status),
+        is_current: filter.status.as_deref().unwrap_or_default() == status,
+    };
+    vec![
+        tab("", t.say("deliveries.all")),
+        tab("pending", t.say("status.pending")),
+        tab("retrying", t.say("status.retrying")),
+        tab("delivered", t.say("status.delivered")),
+        tab("failed", t.say("status.dead_letter")),
+    ]
+}
+
+/// Names of a tenant's endpoints by id. An endpoint without a name is called by its URL.
+pub async fn endpoint_names(visit: &Visit) -> HashMap<String, Text> {
+    let link = Link::new("/v1/webhooks").with("limit", 500);
+    let endpoints: List<EndpointName> = visit.get(link).await.unwrap_or_default();
+    let name = |one: EndpointName| {
+        let name = if one.name.is_empty() { one.url } else { one.name };
+        (one.id, name)
+    };
+    endpoints.data.into_iter().map(name).collect()
+}

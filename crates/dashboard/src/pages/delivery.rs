@@ -1,0 +1,174 @@
+//! `/ui/deliveries/{delivery}`: why did it fail, why does it wait, what exactly was sent?
+
+mod attempt;
+mod curl;
+mod plan;
+mod waiting;
+
+use askama::Template;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+use self::{
+    attempt::{Attempt, Change},
+    plan::PlanStep,
+    waiting::Waiting,
+};
+use super::{
+    delivery_row::DeliveryRow,
+    endpoint_facts::{EndpointFacts, find_endpoint},
+};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    json, page,
+    params::{Link, segment},
+    sentence::Html,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+const PATH: &str = "/ui/deliveries";
+
+#[derive(Deserialize)]
+struct Detail {
+    #[serde(flatten)]
+    row: DeliveryRow,
+    payload: Option<Box<RawValue>>,
+    /// Oldest first.
+    attempt_log: Vec<Attempt>,
+}
+
+#[derive(Deserialize)]
+struct EventDeliveries {
+    #[serde(default)]
+    subject: Option<Text>,
+    #[serde(default)]
+    sequence_number: Option<u64>,
+    deliveries: Vec<DeliveryRow>,
+}
+
+#[derive(Template)]
+#[template(path = "delivery.html")]
+struct DeliveryPage {
+    t: Texts,
+    s: Shell,
+    row: DeliveryRow,
+    endpoint: Option<EndpointFacts>,
+    waiting: Option<Waiting>,
+    plan: Vec<PlanStep>,
+    /// Newest first.
+    attempts: Vec<Attempt>,
+    chosen: Option<usize>,
+    changes: Vec<Change>,
+    body: Option<Html>,
+    body_size: u64,
+    curl: Option<String>,
+    event: Option<EventDeliveries>,
+    others: Vec<(DeliveryRow, Option<Text>)>,
+}
+
+impl DeliveryPage {
+    fn here(&self) -> Link {
+        self.s.link(&format!("{PATH}/{}", segment(&self.row.id)))
+    }
+
+    fn shown(&self) -> Option<&Attempt> {
+        self.attempts.get(self.chosen?)
+    }
+
+    fn is_chosen(&self, attempt: &Attempt) -> bool {
+        self.shown().is_some_and(|chosen| chosen.number == attempt.number)
+    }
+
+    /// How it ended, in one sentence.
+    fn end(&self) -> Option<Html> {
+        let t = &self.t;
+        let tried = t.number(u64::from(self.row.attempts));
+        match (&self.row.delivered_at, self.row.status.as_str()) {
+            (Some(at), _) => {
+                let span = t.span(at.time().since(self.row.created_at.time()));
+                let sentence = t.say("delivery.delivered").with("n", tried);
+                Some(sentence.html("time", t.full_time(at)).with("span", span).into())
+            }
+            (None, "failed") => {
+                let reason = self.row.last_error.clone().unwrap_or_default();
+                let code = self.row.last_error_code.clone().unwrap_or_default();
+                let sentence = t.count("delivery.failed", u64::from(self.row.attempts));
+                Some(sentence.with("reason", reason).code("code", code).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let link = Link::new(format!("/v1/deliveries/{}", visit.segment("delivery")));
+    let Detail { row, payload, mut attempt_log } = visit.get(link).await?;
+    attempt_log.reverse();
+    let endpoint = find_endpoint(&visit, row.webhook_id.as_deref()).await;
+    let chosen = choose(&attempt_log, visit.params.get("attempt"));
+    let changes = chosen.map(|index| attempt::changes(&attempt_log[index..])).unwrap_or_default();
+    let event = read_event(&visit, row.event_id.as_deref()).await;
+    let others = others(&visit, &row, event.as_ref()).await;
+    let template = DeliveryPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("delivery.title").with("name", row.title())).await,
+        waiting: Waiting::of(&visit, &row, endpoint.as_ref(), attempt_log.first()).await,
+        plan: plan::steps(&t, &row, &attempt_log, endpoint.as_ref()),
+        curl: curl::command(endpoint.as_ref(), attempt_log.first(), payload.as_deref()),
+        body_size: payload.as_ref().map_or(0, |payload| payload.get().len() as u64),
+        body: payload.as_deref().map(json::pretty),
+        row,
+        endpoint,
+        attempts: attempt_log,
+        chosen,
+        changes,
+        event,
+        others,
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+/// The attempt that the address names, or the newest.
+fn choose(attempts: &[Attempt], named: Option<&str>) -> Option<usize> {
+    let number = named.and_then(|number| number.parse().ok());
+    let place =
+        number.and_then(|number: u32| attempts.iter().position(|attempt| attempt.number == number));
+    place.or(if attempts.is_empty() { None } else { Some(0) })
+}
+
+/// The event is the tenant's, so it can be read only if the page has one.
+async fn read_event(visit: &Visit, id: Option<&str>) -> Option<EventDeliveries> {
+    visit.tenant.as_ref()?;
+    visit.get(Link::new(format!("/v1/events/{}", segment(id?)))).await.ok()
+}
+
+/// The other deliveries of the event, with the names of their endpoints.
+async fn others(
+    visit: &Visit,
+    row: &DeliveryRow,
+    event: Option<&EventDeliveries>,
+) -> Vec<(DeliveryRow, Option<Text>)> {
+    let Some(event) = event.filter(|event| event.deliveries.len() > 1) else { return Vec::new() };
+    let names = super::deliveries::endpoint_names(visit).await;
+    let others = event.deliveries.iter().filter(|other| other.id != row.id);
+    let name = |other: &DeliveryRow| {
+        let id = other.webhook_id.as_ref()?;
+        names.get(id).cloned()
+    };
+    others.map(|other| (other.clone(), name(other))).collect()
+}
+
+pub async fn retry(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let id = visit.segment("delivery");
+    let link = Link::new(format!("/v1/deliveries/{id}/retry"));
+    let _: DeliveryRow = visit.post(link, json!({})).await?;
+    let back = visit.link(format!("{PATH}/{id}"));
+    Ok(visit.done(&back, visit.t.say("delivery.retried")))
+}

@@ -1,0 +1,199 @@
+//! `/ui/endpoints/{endpoint}`: what is happening to it, and what happens next?
+
+use askama::Template;
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    choose_tenant, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoints::PATH,
+    list::List,
+};
+use crate::{
+    dashboard::PageResult,
+    escape::{Block, Text},
+    json,
+    mark::Mark,
+    page,
+    params::Link,
+    problem::Problem,
+    sentence::{Html, Sentence},
+    sessions::FlashKind,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+#[derive(Template)]
+#[template(path = "endpoint.html")]
+struct EndpointPage {
+    t: Texts,
+    s: Shell,
+    endpoint: EndpointFacts,
+    happening: Html,
+    test: Option<TestResult>,
+    metadata: Option<Html>,
+    deliveries: Vec<DeliveryRow>,
+}
+
+impl EndpointPage {
+    fn here(&self, action: &str) -> Link {
+        self.s.act(PATH, &self.endpoint.id, action)
+    }
+
+    fn retry_plan(&self) -> Sentence {
+        let t = &self.t;
+        let Some(retry) = &self.endpoint.retry else { return t.say("endpoint.plan_of_profile") };
+        let delays = retry.delays();
+        let attempts = delays.len() as u64 + 1;
+        t.count("endpoint.plan", attempts).with("span", t.span(delays.into_iter().sum()))
+    }
+}
+
+/// The delivery of a test, with its attempt.
+#[derive(Deserialize)]
+struct TestResult {
+    #[serde(flatten)]
+    row: DeliveryRow,
+    attempt_log: Vec<TestAttempt>,
+}
+
+#[derive(Deserialize)]
+struct TestAttempt {
+    latency_ms: f64,
+    response_status: Option<u16>,
+    response_body: Option<Block>,
+    error: Option<Text>,
+}
+
+impl TestAttempt {
+    fn mark(&self) -> Mark {
+        if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    if visit.tenant.is_none() {
+        return choose_tenant::show(&visit, PATH, visit.t.say("nav.endpoints")).await;
+    }
+    let id = visit.segment("endpoint");
+    let endpoint: EndpointFacts = visit.get(Link::new(format!("/v1/webhooks/{id}"))).await?;
+    let link = Link::new(format!("/v1/webhooks/{id}/deliveries")).with("limit", 10);
+    let deliveries: List<DeliveryRow> = visit.get(link).await?;
+    let t = visit.t;
+    let template = EndpointPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("endpoint.title").with("name", endpoint.title())).await,
+        happening: happening(&t, &endpoint),
+        test: test_result(&visit).await,
+        metadata: metadata(&endpoint.metadata),
+        endpoint,
+        deliveries: deliveries.data,
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+/// The delivery that the address names as a test.
+async fn test_result(visit: &Visit) -> Option<TestResult> {
+    let id = crate::params::segment(visit.params.get("test")?);
+    visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
+}
+
+fn metadata(raw: &RawValue) -> Option<Html> {
+    (raw.get().trim() != "{}" && raw.get() != "null").then(|| json::pretty(raw))
+}
+
+/// The state of the endpoint in a sentence.
+fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
+    let waiting = if endpoint.health.has_backlog {
+        t.say("endpoint.now.backlog")
+    } else {
+        t.count("endpoint.now.queue", endpoint.health.waiting)
+    };
+    let sentence = match (endpoint.mark(), &endpoint.failing_since) {
+        (Mark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
+            Some("gone") => t.say("endpoint.now.gone"),
+            Some(_) => t.say("endpoint.now.given_up"),
+            None => t.say("endpoint.now.disabled"),
+        },
+        (Mark::Paused, _) => t.say("endpoint.now.paused"),
+        (Mark::Failed, Some(since)) => t.say("endpoint.now.failing").html("time", t.time(since)),
+        (Mark::Failed, None) => t.say("endpoint.now.some_fail"),
+        (Mark::Warning, _) => t.say("endpoint.now.slow"),
+        (Mark::Pending, _) => t.say("endpoint.now.untried"),
+        _ => t.say("endpoint.now.fine"),
+    };
+    let breaker = match &endpoint.health.circuit_open_until {
+        Some(until) => t.say("endpoint.now.probe").html("span", t.until(until)).into(),
+        None => Html::default(),
+    };
+    let all = t.say("endpoint.now.all").html("state", sentence.into()).html("breaker", breaker);
+    all.html("waiting", waiting.into()).into()
+}
+
+pub async fn pause(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("endpoint.was_paused");
+    act(&submission.visit, "pause", message).await
+}
+
+pub async fn resume(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("endpoint.was_resumed");
+    act(&submission.visit, "resume", message).await
+}
+
+async fn act(visit: &Visit, action: &str, message: Sentence) -> PageResult {
+    let link = Link::new(format!("/v1/webhooks/{}/{action}", visit.segment("endpoint")));
+    visit.send::<Value>(Method::POST, link, None).await?;
+    Ok(visit.done(&here(visit), message))
+}
+
+pub async fn disable(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("endpoint.was_disabled");
+    set_active(&submission.visit, false, message).await
+}
+
+pub async fn enable(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("endpoint.was_enabled");
+    set_active(&submission.visit, true, message).await
+}
+
+async fn set_active(visit: &Visit, is_active: bool, message: Sentence) -> PageResult {
+    let link = Link::new(format!("/v1/webhooks/{}", visit.segment("endpoint")));
+    visit.send::<Value>(Method::PATCH, link, Some(json!({"is_active": is_active}))).await?;
+    Ok(visit.done(&here(visit), message))
+}
+
+#[derive(Deserialize)]
+struct SentTest {
+    delivery_id: String,
+}
+
+/// Sends a test, and shows its result on the page of the endpoint.
+pub async fn test(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    Ok(send_test(&visit, &visit.segment("endpoint"), form.get("event_type")).await)
+}
+
+pub async fn send_test(visit: &Visit, id: &str, event_type: Option<&str>) -> Response {
+    let body = event_type.map_or_else(|| json!({}), |name| json!({"event_type": name.trim()}));
+    let sent = visit.post(Link::new(format!("/v1/webhooks/{id}/test")), body).await;
+    let page = visit.link(format!("{PATH}/{id}"));
+    match sent {
+        Ok(SentTest { delivery_id }) => {
+            page::see_other(&page.with("test", delivery_id).to_string())
+        }
+        Err(problem) => refuse(visit, &page, &problem),
+    }
+}
+
+/// Returns to the page with what the API said.
+fn refuse(visit: &Visit, page: &Link, problem: &Problem) -> Response {
+    visit.leave(FlashKind::Error, Html::text(&problem.detail));
+    page::see_other(&page.to_string())
+}
+
+fn here(visit: &Visit) -> Link {
+    visit.link(format!("{PATH}/{}", visit.segment("endpoint")))
+}

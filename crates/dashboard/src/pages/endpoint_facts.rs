@@ -1,0 +1,143 @@
+//! An endpoint, as far as pages about it and about its deliveries show it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use gancho_domain::span;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    params::{Link, segment},
+    sentence::Sentence,
+    texts::Texts,
+    visit::Visit,
+};
+
+#[derive(Deserialize)]
+pub struct EndpointFacts {
+    pub id: String,
+    pub tenant_id: String,
+    /// As it was given; see [`EndpointFacts::title`].
+    pub name: String,
+    pub url: String,
+    pub events: Vec<String>,
+    pub headers: BTreeMap<Text, Text>,
+    pub is_active: bool,
+    pub is_paused: bool,
+    pub health: Health,
+    pub profile: Text,
+    pub retry: Option<Retry>,
+    pub timeout: Option<Text>,
+    pub rate_limit: Option<RateLimit>,
+    pub max_in_flight: Option<u32>,
+    pub ordering: String,
+    pub metadata: Box<RawValue>,
+    pub failing_since: Option<Moment>,
+    pub disabled_reason: Option<String>,
+    pub created_at: Moment,
+    pub updated_at: Moment,
+}
+
+#[derive(Deserialize)]
+pub struct Health {
+    pub state: String,
+    pub circuit_breaker: String,
+    pub circuit_open_until: Option<Moment>,
+    pub in_flight: u32,
+    pub waiting: u64,
+    pub has_backlog: bool,
+}
+
+#[derive(Deserialize)]
+pub struct RateLimit {
+    pub count: u32,
+    pub per: Text,
+}
+
+#[derive(Deserialize)]
+pub struct Retry {
+    pub schedule: Option<Vec<String>>,
+    pub base: Option<String>,
+    pub max: Option<String>,
+    pub attempts: Option<u32>,
+}
+
+impl Retry {
+    /// The waits between attempts, in order.
+    pub fn delays(&self) -> Vec<Duration> {
+        let read = |text: &String| span::parse(text).ok();
+        if let Some(schedule) = &self.schedule {
+            return schedule.iter().filter_map(read).collect();
+        }
+        let (base, max) = (self.base.as_ref().and_then(read), self.max.as_ref().and_then(read));
+        let (Some(base), Some(max), Some(attempts)) = (base, max, self.attempts) else {
+            return Vec::new();
+        };
+        let waits = attempts.saturating_sub(1);
+        (0..waits).map(|n| base.saturating_mul(1 << n.min(20)).min(max)).collect()
+    }
+}
+
+impl EndpointFacts {
+    /// Its name, or its URL if it has none.
+    pub fn title(&self) -> Text {
+        if self.name.is_empty() { self.url.as_str().into() } else { self.name.as_str().into() }
+    }
+
+    pub fn shown_url(&self) -> Text {
+        self.url.as_str().into()
+    }
+
+    pub fn types(&self) -> Vec<Text> {
+        self.events.iter().map(|pattern| pattern.as_str().into()).collect()
+    }
+
+    pub fn is_ordered(&self) -> bool {
+        self.ordering == "per_subject"
+    }
+
+    pub fn is_breaker_open(&self) -> bool {
+        self.health.circuit_breaker != "closed"
+    }
+
+    pub fn is_in_trouble(&self) -> bool {
+        self.is_active && (self.failing_since.is_some() || self.health.state == "failing")
+    }
+
+    pub fn mark(&self) -> Mark {
+        match () {
+            () if !self.is_active => Mark::Disabled,
+            () if self.is_paused => Mark::Paused,
+            () if self.is_in_trouble() => Mark::Failed,
+            () if self.health.state == "slow" => Mark::Warning,
+            () if self.health.state == "untried" => Mark::Pending,
+            () => Mark::Delivered,
+        }
+    }
+
+    /// Its state in words.
+    pub fn state(&self, t: &Texts) -> Sentence {
+        match (self.mark(), self.disabled_reason.as_deref(), &self.failing_since) {
+            (Mark::Disabled, Some("gone"), _) => t.say("endpoint.state.gone"),
+            (Mark::Disabled, Some(_), _) => t.say("endpoint.state.given_up"),
+            (Mark::Disabled, None, _) => t.say("endpoint.state.disabled"),
+            (Mark::Paused, ..) => t.say("endpoint.state.paused"),
+            (Mark::Failed, _, Some(since)) => {
+                t.say("endpoint.state.failing_for").with("span", t.age(since))
+            }
+            (Mark::Failed, ..) => t.say("endpoint.state.failing"),
+            (Mark::Warning, ..) => t.say("endpoint.state.slow"),
+            (Mark::Pending, ..) => t.say("endpoint.state.untried"),
+            _ => t.say("endpoint.state.active"),
+        }
+    }
+}
+
+/// The endpoint of a delivery. It is the tenant's, so it can be read only if the page has one.
+pub async fn find_endpoint(visit: &Visit, id: Option<&str>) -> Option<EndpointFacts> {
+    visit.tenant.as_ref()?;
+    visit.get(Link::new(format!("/v1/webhooks/{}", segment(id?)))).await.ok()
+}

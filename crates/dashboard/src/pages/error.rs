@@ -1,0 +1,65 @@
+//! The page for an error: what happened, and one way on.
+
+use askama::Template;
+use axum::response::Response;
+
+use crate::{
+    page, params::Link, problem::Problem, sentence::Sentence, texts::Texts, theme::Theme,
+    visit::Visit,
+};
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    t: Texts,
+    theme: Theme,
+    problem: &'a Problem,
+    title: Sentence,
+    advice: Sentence,
+    is_repeatable: bool,
+    again: String,
+    back: Link,
+}
+
+pub fn show(visit: &Visit, problem: &Problem) -> Response {
+    render(visit.t, visit.theme, problem, &visit.path, visit.link("/ui/"))
+}
+
+/// For someone who is not logged in.
+pub fn show_stranger(t: Texts, theme: Theme, problem: &Problem) -> Response {
+    render(t, theme, problem, "", Link::new("/ui/login"))
+}
+
+fn render(t: Texts, theme: Theme, problem: &Problem, here: &str, back: Link) -> Response {
+    let (title, advice) = texts(&t, problem);
+    let template = ErrorPage {
+        t,
+        theme,
+        problem,
+        title,
+        advice,
+        is_repeatable: problem.status >= 500 && !here.is_empty(),
+        again: here.to_owned(),
+        back,
+    };
+    page::show(problem.status(), &template)
+}
+
+fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
+    match (problem.code.as_str(), problem.status) {
+        ("form_expired", _) => (t.say("error.form_expired"), t.say("error.form_expired_advice")),
+        ("cross_site", _) => (t.say("error.cross_site"), t.say("error.cross_site_advice")),
+        ("unknown_tenant", _) => {
+            (t.say("error.unknown_tenant"), t.say("error.unknown_tenant_advice"))
+        }
+        ("no_page", _) => (t.say("error.no_page"), t.say("error.no_page_advice")),
+        ("receiving_off" | "email_off", _) => (t.say("error.off"), t.say("error.off_advice")),
+        ("storage_full", _) => (t.say("error.full"), t.say("error.full_advice")),
+        (_, 403) => (t.say("error.forbidden"), t.say("error.forbidden_advice")),
+        (_, 404) => (t.say("error.not_found"), t.say("error.not_found_advice")),
+        (_, 409) => (t.say("error.conflict"), t.say("error.conflict_advice")),
+        (_, 503) => (t.say("error.unavailable"), t.say("error.unavailable_advice")),
+        (_, 400..500) => (t.say("error.refused"), t.say("error.refused_advice")),
+        _ => (t.say("error.internal"), t.say("error.internal_advice")),
+    }
+}

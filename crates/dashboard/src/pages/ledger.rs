@@ -1,0 +1,63 @@
+//! `/ui/ledger`: how long is it, and what is its newest checkpoint?
+
+use askama::Template;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+
+use crate::{
+    dashboard::PageResult, escape::Text, page, params::Link, shell::Shell, submission::Submission,
+    texts::Texts, visit::Visit,
+};
+
+const PATH: &str = "/ui/ledger";
+
+#[derive(Deserialize)]
+struct Ledger {
+    size: u64,
+    checkpoint: Option<Checkpoint>,
+}
+
+#[derive(Deserialize)]
+struct Checkpoint {
+    origin: Text,
+    size: u64,
+    root: Text,
+    made_at: Text,
+}
+
+#[derive(Deserialize)]
+struct NewCheckpoint {
+    is_new: bool,
+}
+
+#[derive(Template)]
+#[template(path = "ledger.html")]
+struct LedgerPage {
+    t: Texts,
+    s: Shell,
+    ledger: Ledger,
+}
+
+impl LedgerPage {
+    /// Lines that the newest checkpoint does not cover.
+    fn uncovered(&self) -> u64 {
+        let covered = self.ledger.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.size);
+        self.ledger.size.saturating_sub(covered)
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let ledger = visit.get(Link::new("/v1/ledger")).await?;
+    let s = Shell::new(&visit, PATH, t.say("nav.ledger")).await;
+    Ok(page::show(StatusCode::OK, &LedgerPage { t, s, ledger }))
+}
+
+pub async fn checkpoint(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = Link::new("/v1/ledger/checkpoint");
+    let made: NewCheckpoint = visit.send(Method::POST, link, None).await?;
+    let t = visit.t;
+    let message = if made.is_new { t.say("ledger.made") } else { t.say("ledger.unchanged") };
+    Ok(visit.done(&visit.link(PATH), message))
+}

@@ -1,0 +1,165 @@
+//! `/ui/login`, `/ui/logout` and `/ui/preferences`.
+
+use std::{borrow::Borrow, sync::Arc};
+
+use askama::Template;
+use axum::{
+    extract::{FromRequestParts, Request, State},
+    response::{IntoResponse, Response},
+};
+use gancho_domain::AddressBlock;
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+
+use super::error;
+use crate::{
+    backend::LoginError,
+    cookies,
+    dashboard::{Dashboard, PageResult},
+    language::Language,
+    page,
+    params::{Link, Params, is_local_page},
+    problem::Problem,
+    sentence::Sentence,
+    sessions::{MAX_AGE, Role},
+    submission::{Submission, check_origin, read_form},
+    texts::Texts,
+    theme::Theme,
+    visit::{Visit, language},
+};
+
+const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    t: Texts,
+    theme: Theme,
+    host: String,
+    message: Option<Sentence>,
+    action: Link,
+    next: String,
+}
+
+impl LoginPage {
+    fn in_language(&self, language: impl Borrow<Language>) -> Link {
+        let language = *language.borrow();
+        let link = Link::new("/ui/login").with("lang", language.tag());
+        link.with("next", &self.next)
+    }
+}
+
+pub async fn form(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let params = Params::parse(parts.uri.query().unwrap_or_default());
+    if Visit::from_request_parts(&mut parts, &dashboard).await.is_ok() {
+        return page::see_other(next(&params));
+    }
+    let chosen = params.get("lang").and_then(Language::of_tag);
+    let response = show(&dashboard, &parts, &params, chosen, StatusCode::OK, None);
+    match chosen {
+        Some(language) => with_cookie(
+            response,
+            cookies::write(cookies::LANGUAGE, language.tag(), YEAR_SECS, dashboard.is_secure()),
+        ),
+        None => response,
+    }
+}
+
+/// Checks the token. Each failure has the same message, so that it tells nothing about the token.
+pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let params = Params::parse(parts.uri.query().unwrap_or_default());
+    let texts = texts(&dashboard, &parts.headers, None);
+    let form = match check_origin(&parts.headers, &parts.uri) {
+        Ok(()) => read_form(body).await,
+        Err(problem) => Err(problem),
+    };
+    let form = match form {
+        Ok(form) => form,
+        Err(problem) => return error::show_stranger(texts, Theme::of(&parts.headers), &problem),
+    };
+    let from = parts.extensions.get::<AddressBlock>().copied();
+    let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
+    let refuse = |status, message| show(&dashboard, &parts, &params, None, status, Some(message));
+    let operator = match dashboard.backend.log_in(from, form.text("token")).await {
+        Ok(operator) => operator,
+        Err(LoginError::InvalidToken) => {
+            return refuse(StatusCode::FORBIDDEN, texts.say("login.failed"));
+        }
+        Err(LoginError::Throttled(wait)) => {
+            let message = texts.say("login.failed");
+            let seconds = wait.as_secs() + 1;
+            let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, message);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            return response;
+        }
+        Err(LoginError::Unavailable) => {
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, texts.say("login.unavailable"));
+        }
+    };
+    tracing::info!(address = %from, "signed in to the dashboard");
+    let Ok(id) = dashboard.sessions.begin(operator, Role::Operator, dashboard.clock.now()) else {
+        let problem = Problem::internal("no random numbers");
+        return error::show_stranger(texts, Theme::of(&parts.headers), &problem);
+    };
+    with_cookie(
+        page::see_other(next(&params)),
+        cookies::write(cookies::SESSION, &id, MAX_AGE.as_secs(), dashboard.is_secure()),
+    )
+}
+
+pub async fn log_out(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    visit.dashboard.sessions.end(&visit.session);
+    let cookie = cookies::write(cookies::SESSION, "", 0, visit.dashboard.is_secure());
+    Ok(with_cookie(page::see_other("/ui/login"), cookie))
+}
+
+pub async fn preferences(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let response = page::see_other(next(&form));
+    let Some(language) = form.get("language").and_then(Language::of_tag) else {
+        return Ok(response);
+    };
+    let is_secure = visit.dashboard.is_secure();
+    let cookie = cookies::write(cookies::LANGUAGE, language.tag(), YEAR_SECS, is_secure);
+    Ok(with_cookie(response, cookie))
+}
+
+/// The page to load next: one of the dashboard, never another site.
+fn next(params: &Params) -> &str {
+    params.get("next").filter(|next| is_local_page(next)).unwrap_or("/ui/")
+}
+
+fn texts(dashboard: &Dashboard, headers: &HeaderMap, chosen: Option<Language>) -> Texts {
+    let language = chosen.unwrap_or_else(|| language(headers));
+    Texts { language, now: dashboard.clock.now() }
+}
+
+fn show(
+    dashboard: &Dashboard,
+    parts: &Parts,
+    params: &Params,
+    chosen: Option<Language>,
+    status: StatusCode,
+    message: Option<Sentence>,
+) -> Response {
+    let host = dashboard.public_url.split_once("://").map_or("", |(_, host)| host);
+    let next = params.get("next").filter(|next| is_local_page(next)).unwrap_or_default();
+    let template = LoginPage {
+        t: texts(dashboard, &parts.headers, chosen),
+        theme: Theme::of(&parts.headers),
+        host: host.to_owned(),
+        message,
+        action: Link::new("/ui/login").with("next", next),
+        next: next.to_owned(),
+    };
+    page::show(status, &template).into_response()
+}
+
+fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}

@@ -1,0 +1,138 @@
+//! `/ui/replays` and `/ui/replays/{replay}`: how far is it?
+
+use askama::Template;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    page,
+    params::Link,
+    sentence::{Html, Sentence},
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+const PATH: &str = "/ui/replays";
+
+#[derive(Deserialize)]
+pub struct Replay {
+    pub id: String,
+    pub state: String,
+    pub of: String,
+    pub rate: u64,
+    pub dry_run: bool,
+    pub total: u64,
+    pub is_total_exact: bool,
+    pub done: u64,
+    pub skipped: u64,
+    pub failed: u64,
+    pub error: Option<Text>,
+    pub created_at: Moment,
+}
+
+impl Replay {
+    pub fn is_running(&self) -> bool {
+        matches!(self.state.as_str(), "pending" | "running")
+    }
+
+    pub fn mark(&self) -> Mark {
+        match self.state.as_str() {
+            "pending" => Mark::Pending,
+            "running" => Mark::InFlight,
+            "done" => Mark::Delivered,
+            "cancelled" => Mark::Disabled,
+            _ => Mark::Failed,
+        }
+    }
+
+    pub fn word(&self, t: &Texts) -> Sentence {
+        match self.state.as_str() {
+            "pending" => t.say("replay.pending"),
+            "running" => t.say("replay.running"),
+            "done" => t.say("replay.done"),
+            "cancelled" => t.say("replay.canceled"),
+            _ => t.say("replay.failed"),
+        }
+    }
+
+    pub fn title(&self, t: &Texts) -> Sentence {
+        match (self.dry_run, self.of.as_str()) {
+            (true, _) => t.count("replay.of_dry_run", self.total),
+            (_, "dead_letters") => t.count("replay.of_dead_letters", self.total),
+            (_, "events") => t.count("replay.of_events", self.total),
+            _ => t.count("replay.of_deliveries", self.total),
+        }
+    }
+
+    /// What is neither sent, left out nor failed yet.
+    pub fn rest(&self) -> u64 {
+        self.total.saturating_sub(self.done + self.skipped + self.failed)
+    }
+
+    fn progress(&self, t: &Texts) -> Html {
+        let sentence = t.say("replay.progress").with("n", t.number(self.done));
+        let sentence = sentence.with("total", t.number(self.total));
+        let rest = std::time::Duration::from_secs(self.rest() / self.rate.max(1));
+        if !self.is_running() || rest.is_zero() {
+            return sentence.into();
+        }
+        let rest = t.span(rest);
+        t.say("replay.to_go").html("progress", sentence.into()).with("span", rest).into()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "replay.html")]
+struct ReplayPage {
+    t: Texts,
+    s: Shell,
+    replay: Replay,
+}
+
+#[derive(Template)]
+#[template(path = "replays.html")]
+struct ReplaysPage {
+    t: Texts,
+    s: Shell,
+    rows: Vec<Replay>,
+    next: Option<Link>,
+}
+
+pub async fn list(visit: Visit) -> PageResult {
+    let link = Link::new("/v1/replays").with("limit", 50);
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let template = ReplaysPage {
+        t: visit.t,
+        s: Shell::new(&visit, PATH, visit.t.say("nav.replays")).await,
+        rows,
+        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let replay: Replay = visit.get(api(&visit, "")).await?;
+    let s = Shell::new(&visit, PATH, replay.title(&t)).await;
+    Ok(page::show(StatusCode::OK, &ReplayPage { t, s, replay }))
+}
+
+pub async fn cancel(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    visit.send::<Value>(Method::POST, api(&visit, "/cancel"), None).await?;
+    let back = visit.link(format!("{PATH}/{}", visit.segment("replay")));
+    Ok(visit.done(&back, visit.t.say("replay.was_canceled")))
+}
+
+fn api(visit: &Visit, below: &str) -> Link {
+    Link::new(format!("/v1/replays/{}{below}", visit.segment("replay")))
+}

@@ -1,0 +1,99 @@
+//! `/ui/search`: any id opens its page at once; anything else is looked up as an external id.
+
+use askama::Template;
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{delivery_row::DeliveryRow, list::List};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    page,
+    params::{Link, segment},
+    shell::{Shell, TenantItem},
+    texts::Texts,
+    visit::Visit,
+};
+
+/// Tenants that are searched, one after the other, if none is chosen.
+const MAX_TENANTS: usize = 50;
+const MAX_RESULTS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "search.html")]
+struct SearchPage {
+    t: Texts,
+    s: Shell,
+    query: String,
+    results: Vec<Match>,
+    is_cut: bool,
+}
+
+struct Match {
+    row: DeliveryRow,
+    tenant: Text,
+    href: Link,
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let query = visit.params.text("q").to_owned();
+    if let Some(page) = page_of(&visit, &query).await? {
+        return Ok(page::see_other(&page.to_string()));
+    }
+    let mut results = Vec::new();
+    let (tenants, is_cut) = tenants(&visit).await?;
+    if !query.is_empty() {
+        for tenant in &tenants {
+            let acting = visit.acting_for(tenant).await?;
+            let link = Link::new("/v1/deliveries").with("external_id", &query).with("limit", 20);
+            // What cannot be an external id has no match.
+            let Ok(List { data, .. }) = acting.get::<List<DeliveryRow>>(link).await else { break };
+            results.extend(data.into_iter().map(|row| Match {
+                href: acting.link(format!("/ui/deliveries/{}", segment(&row.id))),
+                tenant: tenant.as_str().into(),
+                row,
+            }));
+            if results.len() >= MAX_RESULTS {
+                break;
+            }
+        }
+    }
+    let t = visit.t;
+    let s = Shell::new(&visit, "/ui/search", t.say("search.title")).await;
+    Ok(page::show(StatusCode::OK, &SearchPage { t, s, query, results, is_cut }))
+}
+
+async fn tenants(visit: &Visit) -> Result<(Vec<String>, bool), crate::problem::Problem> {
+    if let Some(tenant) = &visit.tenant {
+        return Ok((vec![tenant.slug.clone()], false));
+    }
+    let link = Link::new("/v1/tenants").with("limit", MAX_TENANTS);
+    let list: List<TenantItem> = visit.get_as_operator(link).await?;
+    let slugs = list.data.iter().map(|tenant| tenant.slug.to_string()).collect();
+    Ok((slugs, list.next_cursor.is_some()))
+}
+
+/// The page of an id, by its prefix.
+async fn page_of(visit: &Visit, id: &str) -> Result<Option<Link>, crate::problem::Problem> {
+    let Some((prefix, _)) = id.split_once('_') else { return Ok(None) };
+    let (api, pages) = match prefix {
+        "dlv" => ("/v1/deliveries", "/ui/deliveries"),
+        "rpl" => ("/v1/replays", "/ui/replays"),
+        "ten" => ("/v1/tenants", "/ui/tenants"),
+        "wh" => ("/v1/webhooks", "/ui/endpoints"),
+        "evt" => ("/v1/events", "/ui/events"),
+        _ => return Ok(None),
+    };
+    let (api, pages) = (format!("{api}/{}", segment(id)), format!("{pages}/{}", segment(id)));
+    if visit.get::<Value>(Link::new(api.as_str())).await.is_ok() && prefix != "dlv" {
+        return Ok(Some(visit.link(pages)));
+    }
+    // A page about a tenant's things is limited to that tenant.
+    for tenant in tenants(visit).await?.0 {
+        let acting = visit.acting_for(&tenant).await?;
+        if acting.get::<Value>(Link::new(api.as_str())).await.is_ok() {
+            return Ok(Some(acting.link(pages)));
+        }
+    }
+    Ok((prefix == "dlv").then(|| visit.link(pages)))
+}

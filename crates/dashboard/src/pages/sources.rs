@@ -1,0 +1,68 @@
+//! `/ui/sources`: which partners may post, and do they get through?
+
+use askama::Template;
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult, escape::Text, mark::Mark, page, params::Link, sentence::Sentence,
+    shell::Shell, texts::Texts, visit::Visit,
+};
+
+pub const PATH: &str = "/ui/sources";
+
+#[derive(Deserialize)]
+pub struct SourceRow {
+    pub partner: Text,
+    pub is_active: bool,
+    pub targets: Vec<Text>,
+}
+
+impl SourceRow {
+    pub fn mark(&self) -> Mark {
+        if self.is_active { Mark::Delivered } else { Mark::Disabled }
+    }
+
+    pub fn state(&self, t: &Texts) -> Sentence {
+        if self.is_active { t.say("sources.active") } else { t.say("sources.off") }
+    }
+}
+
+/// A rejected request.
+#[derive(Deserialize)]
+pub struct Rejection {
+    pub at: crate::moment::Moment,
+    pub partner: Text,
+    pub status: u16,
+    pub reason: Text,
+    pub detail: Option<Text>,
+    pub size: u64,
+}
+
+#[derive(Template)]
+#[template(path = "sources.html")]
+struct SourcesPage {
+    t: Texts,
+    s: Shell,
+    rows: Vec<SourceRow>,
+    /// Rejected requests of partners that do not exist.
+    strangers: Vec<Rejection>,
+    next: Option<Link>,
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let link = Link::new("/v1/sources").with("limit", 100);
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let strangers: List<Rejection> = visit.get(Link::new("/v1/rejections")).await?;
+    let template = SourcesPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("nav.sources")).await,
+        rows,
+        strangers: strangers.data,
+        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}

@@ -1,0 +1,195 @@
+//! `/ui/tenants/{tenant_name}`: one tenant, its API keys and its portal link.
+
+use askama::Template;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    list::List,
+    tenants::{self, Fields, PATH, Pauses, Tenant},
+};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    problem::{FormErrors, Problem},
+    sentence::Sentence,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+#[derive(Deserialize)]
+struct ApiKey {
+    id: String,
+    name: Text,
+    scopes: Vec<Text>,
+    expires_at: Option<Moment>,
+    revoked_at: Option<Moment>,
+    last_used_at: Option<Moment>,
+}
+
+impl ApiKey {
+    fn title(&self) -> Text {
+        if self.name.is_empty() { self.id.as_str().into() } else { self.name.clone() }
+    }
+}
+
+#[derive(Deserialize)]
+struct NewKey {
+    key: Text,
+}
+
+#[derive(Deserialize)]
+struct PortalLink {
+    url: Text,
+    expires_at: Moment,
+}
+
+#[derive(Deserialize)]
+struct DeadStats {
+    total: u64,
+}
+
+#[derive(Template)]
+#[template(path = "tenant.html")]
+struct TenantPage {
+    t: Texts,
+    s: Shell,
+    tenant: Tenant,
+    pauses: Pauses,
+    keys: Vec<ApiKey>,
+    dead: u64,
+    new_key: Option<NewKey>,
+    portal: Option<PortalLink>,
+    errors: FormErrors,
+}
+
+impl TenantPage {
+    fn act(&self, action: &str) -> Link {
+        self.s.act(PATH, &self.tenant.slug, action)
+    }
+
+    fn revoke(&self, key: &ApiKey) -> Link {
+        self.act(&format!("keys/{}/revoke", segment(&key.id)))
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pauses.is_paused(&self.tenant)
+    }
+}
+
+/// What a form on the page led to.
+#[derive(Default)]
+struct Outcome {
+    new_key: Option<NewKey>,
+    portal: Option<PortalLink>,
+    errors: FormErrors,
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    render(&visit, Outcome::default()).await
+}
+
+async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
+    let t = visit.t;
+    let tenant: Tenant = visit.get(api(visit, "")).await?;
+    let keys: List<ApiKey> = visit.get(api(visit, "/api-keys").with("limit", 100)).await?;
+    let stats = Link::new("/v1/dlq/stats").with("tenant", &tenant.slug);
+    let dead: DeadStats = visit.get_as_operator(stats).await?;
+    let template = TenantPage {
+        t,
+        s: Shell::new(visit, PATH, t.say("tenants.title").with("name", tenant.title())).await,
+        pauses: Pauses::read(visit).await,
+        tenant,
+        keys: keys.data,
+        dead: dead.total,
+        new_key: outcome.new_key,
+        portal: outcome.portal,
+        errors: outcome.errors,
+    };
+    Ok(page::show(template.errors.status(), &template))
+}
+
+/// Creates a key, which is shown on this page and never again.
+pub async fn create_key(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let scopes: Vec<&str> =
+        ["publish", "read", "manage"].into_iter().filter(|scope| form.has(scope)).collect();
+    let body = json!({"name": form.text("name"), "scopes": scopes});
+    let outcome = match visit.post(api(&visit, "/api-keys"), body).await {
+        Ok(key) => Outcome { new_key: Some(key), ..Outcome::default() },
+        Err(problem) if problem.is_input() => {
+            Outcome { errors: problem.into(), ..Outcome::default() }
+        }
+        Err(problem) => return Err(problem),
+    };
+    render(&visit, outcome).await
+}
+
+pub async fn revoke_key(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = api(&visit, &format!("/api-keys/{}", visit.segment("key")));
+    visit.send::<Value>(Method::DELETE, link, None).await?;
+    Ok(visit.done(&here(&visit), visit.t.say("tenants.key_revoked")))
+}
+
+pub async fn create_portal_link(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let expires_in = form.get("expires_in").unwrap_or("1h");
+    let body = json!({"tenant": visit.name("tenant_name"), "expires_in": expires_in});
+    let link = visit.post(Link::new("/v1/portal-links"), body).await?;
+    render(&visit, Outcome { portal: Some(link), ..Outcome::default() }).await
+}
+
+pub async fn pause(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("tenants.was_paused");
+    act(&submission.visit, "/pause", message).await
+}
+
+pub async fn resume(submission: Submission) -> PageResult {
+    let message = submission.visit.t.say("tenants.was_resumed");
+    act(&submission.visit, "/resume", message).await
+}
+
+async fn act(visit: &Visit, action: &str, message: Sentence) -> PageResult {
+    visit.send::<Value>(Method::POST, api(visit, action), None).await?;
+    Ok(visit.done(&here(visit), message))
+}
+
+pub async fn edit(visit: Visit) -> PageResult {
+    let tenant: Tenant = visit.get(api(&visit, "")).await?;
+    let action = edit_link(&visit);
+    Ok(tenants::show_form(&visit, false, action, Fields::of(&tenant), FormErrors::default()).await)
+}
+
+pub async fn save(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let fields = Fields::read(&form);
+    let saved = visit.send::<Value>(Method::PATCH, api(&visit, ""), Some(fields.body(false))).await;
+    match saved {
+        Ok(_) => Ok(visit.done(&here(&visit), visit.t.say("tenants.was_saved"))),
+        Err(problem) if problem.is_input() => refuse(&visit, fields, problem).await,
+        Err(problem) => Err(problem),
+    }
+}
+
+async fn refuse(visit: &Visit, fields: Fields, problem: Problem) -> PageResult {
+    Ok(tenants::show_form(visit, false, edit_link(visit), fields, problem.into()).await)
+}
+
+fn edit_link(visit: &Visit) -> Link {
+    visit.link(format!("{PATH}/{}/edit", visit.segment("tenant_name")))
+}
+
+fn here(visit: &Visit) -> Link {
+    visit.link(format!("{PATH}/{}", visit.segment("tenant_name")))
+}
+
+fn api(visit: &Visit, below: &str) -> Link {
+    Link::new(format!("/v1/tenants/{}{below}", visit.segment("tenant_name")))
+}

@@ -1,0 +1,183 @@
+//! `/ui/tenants` and `/ui/tenants/new`: who uses the gateway?
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    page,
+    params::{Link, Params, segment},
+    problem::FormErrors,
+    sentence::Sentence,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+pub const PATH: &str = "/ui/tenants";
+
+#[derive(Deserialize)]
+pub struct Tenant {
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+    pub plan: Text,
+    pub default_profile: Text,
+    pub strict_event_types: bool,
+    pub created_at: Moment,
+}
+
+impl Tenant {
+    pub fn title(&self) -> Text {
+        self.name.as_str().into()
+    }
+}
+
+#[derive(Deserialize, Default)]
+pub struct Pauses {
+    paused_tenants: Vec<String>,
+}
+
+impl Pauses {
+    pub async fn read(visit: &Visit) -> Self {
+        visit.get_as_operator(Link::new("/v1/queues")).await.unwrap_or_default()
+    }
+
+    pub fn mark(&self, tenant: &Tenant) -> Mark {
+        if self.is_paused(tenant) { Mark::Paused } else { Mark::Delivered }
+    }
+
+    pub fn is_paused(&self, tenant: &Tenant) -> bool {
+        self.paused_tenants.contains(&tenant.id)
+    }
+
+    pub fn state(&self, tenant: &Tenant, t: &Texts) -> Sentence {
+        if self.is_paused(tenant) { t.say("status.paused") } else { t.say("tenants.active") }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "tenants.html")]
+struct TenantsPage {
+    t: Texts,
+    s: Shell,
+    rows: Vec<Tenant>,
+    pauses: Pauses,
+    next: Option<Link>,
+}
+
+#[derive(Template)]
+#[template(path = "tenant_form.html")]
+struct TenantFormPage {
+    t: Texts,
+    s: Shell,
+    is_new: bool,
+    action: Link,
+    fields: Fields,
+    errors: FormErrors,
+}
+
+/// What someone typed, or what the tenant has.
+#[derive(Default)]
+pub struct Fields {
+    slug: String,
+    name: String,
+    plan: String,
+    profile: String,
+    is_strict: bool,
+}
+
+impl Fields {
+    pub fn read(form: &Params) -> Self {
+        Self {
+            slug: form.text("slug").to_owned(),
+            name: form.text("name").to_owned(),
+            plan: form.text("plan").to_owned(),
+            profile: form.text("profile").to_owned(),
+            is_strict: form.has("strict"),
+        }
+    }
+
+    pub fn of(tenant: &Tenant) -> Self {
+        Self {
+            slug: tenant.slug.clone(),
+            name: tenant.name.clone(),
+            plan: tenant.plan.to_string(),
+            profile: tenant.default_profile.to_string(),
+            is_strict: tenant.strict_event_types,
+        }
+    }
+
+    /// Empty fields are left out.
+    pub fn body(&self, is_new: bool) -> Value {
+        let mut body = Map::new();
+        let fields =
+            [("name", &self.name), ("plan", &self.plan), ("default_profile", &self.profile)];
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+            body.insert(name.to_owned(), json!(value));
+        }
+        if is_new {
+            body.insert("slug".to_owned(), json!(self.slug));
+        }
+        body.insert("strict_event_types".to_owned(), json!(self.is_strict));
+        Value::Object(body)
+    }
+}
+
+pub async fn list(visit: Visit) -> PageResult {
+    let link = Link::new("/v1/tenants").with("limit", 100);
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let template = TenantsPage {
+        t: visit.t,
+        s: Shell::new(&visit, PATH, visit.t.say("nav.tenants")).await,
+        rows,
+        pauses: Pauses::read(&visit).await,
+        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+pub async fn new(visit: Visit) -> PageResult {
+    let action = visit.link(format!("{PATH}/new"));
+    Ok(show_form(&visit, true, action, Fields::default(), FormErrors::default()).await)
+}
+
+pub async fn create(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let fields = Fields::read(&form);
+    match visit.post::<Tenant>(Link::new("/v1/tenants"), fields.body(true)).await {
+        Ok(tenant) => {
+            let page = Link::new(format!("{PATH}/{}", segment(&tenant.slug)));
+            let message = visit.t.say("tenants.was_created").with("name", tenant.title());
+            Ok(visit.done(&page.with("tenant", &tenant.slug), message))
+        }
+        Err(problem) if problem.is_input() => {
+            let action = visit.link(format!("{PATH}/new"));
+            Ok(show_form(&visit, true, action, fields, problem.into()).await)
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+pub async fn show_form(
+    visit: &Visit,
+    is_new: bool,
+    action: Link,
+    fields: Fields,
+    errors: FormErrors,
+) -> Response {
+    let t = visit.t;
+    let title = if is_new { t.say("tenants.new") } else { t.say("tenants.edit") };
+    let s = Shell::new(visit, PATH, title).await;
+    let status = errors.status();
+    page::show(status, &TenantFormPage { t, s, is_new, action, fields, errors })
+}

@@ -1,0 +1,149 @@
+//! The parameters of an address or a form, and addresses with parameters.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use url::form_urlencoded;
+
+/// Names and values, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params(Vec<(String, String)>);
+
+impl Params {
+    pub fn parse(text: &str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    /// The first value that is not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(known, _)| known == name);
+        values.find(|(_, value)| !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// The value as it was sent, trimmed; empty if there is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).map_or("", str::trim)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+}
+
+/// A path with parameters. Displays as an address; templates escape it.
+#[derive(Debug, Clone)]
+pub struct Link {
+    path: String,
+    params: Vec<(String, String)>,
+}
+
+impl Link {
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), params: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// Sets a parameter. An empty value removes it.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+        self.params.retain(|(known, _)| known != name);
+        let value = value.to_string();
+        if !value.is_empty() {
+            self.params.push((name.to_owned(), value));
+        }
+        self
+    }
+
+    /// Sets a parameter if there is a value.
+    #[must_use]
+    pub fn maybe(self, name: &str, value: Option<&str>) -> Self {
+        self.with(name, value.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if self.params.is_empty() {
+            return Ok(());
+        }
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&self.params);
+        write!(f, "?{}", query.finish())
+    }
+}
+
+/// What must be escaped in one segment of a path.
+const SEGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// A value as one segment of a path.
+pub fn segment(value: &str) -> String {
+    match value {
+        // A path must not climb.
+        "." => "%2E".to_owned(),
+        ".." => "%2E%2E".to_owned(),
+        value => utf8_percent_encode(value, SEGMENT).to_string(),
+    }
+}
+
+/// Whether an address leads to a page of the dashboard, and nowhere else.
+pub fn is_local_page(address: &str) -> bool {
+    let rest = address.strip_prefix("/ui");
+    let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+    is_below && !address.contains(|symbol: char| symbol == '\\' || symbol.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_their_parameters_once() {
+        let link = Link::new("/ui/deliveries").with("tenant", "a b").with("status", "failed");
+        assert_eq!(link.to_string(), "/ui/deliveries?tenant=a+b&status=failed");
+        let link = link.with("status", "").maybe("tenant", Some("m2"));
+        assert_eq!(link.to_string(), "/ui/deliveries?tenant=m2");
+        assert_eq!(segment("../a b?"), "..%2Fa%20b%3F");
+    }
+
+    #[test]
+    fn only_pages_of_the_dashboard_are_local() {
+        for address in ["/ui", "/ui/", "/ui/deliveries?status=failed", "/ui?x=1"] {
+            assert!(is_local_page(address), "{address}");
+        }
+        for address in [
+            "",
+            "//evil.example",
+            "/\\evil",
+            "https://evil.example/ui",
+            "/uix",
+            "/v1/tenants",
+            "/ui/\\..",
+            "/ui\n/x",
+            "javascript:alert(1)",
+            "ui/",
+            "//ui/",
+        ] {
+            assert!(!is_local_page(address), "{address}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Errors of the API, as pages show them: a whole page, or a message at each field of a form.
+
+use std::ops::Deref;
+
+use http::StatusCode;
+use serde::Deserialize;
+
+use crate::escape::Text;
+
+/// An error response (RFC 9457). Boxed, so that results stay small.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Problem(Box<ProblemParts>);
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct ProblemParts {
+    pub status: u16,
+    pub title: Text,
+    #[serde(default)]
+    pub detail: Text,
+    #[serde(default)]
+    pub code: Text,
+    #[serde(default)]
+    pub errors: Vec<FieldError>,
+    #[serde(default)]
+    pub request_id: Text,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct FieldError {
+    pub pointer: String,
+    pub detail: Text,
+}
+
+impl Deref for Problem {
+    type Target = ProblemParts;
+
+    fn deref(&self) -> &ProblemParts {
+        &self.0
+    }
+}
+
+impl Problem {
+    /// An error of the dashboard itself.
+    pub fn new(status: StatusCode, code: &str, detail: &str) -> Self {
+        Self(Box::new(ProblemParts {
+            status: status.as_u16(),
+            title: status.canonical_reason().unwrap_or_default().into(),
+            detail: detail.into(),
+            code: code.into(),
+            errors: Vec::new(),
+            request_id: Text::default(),
+        }))
+    }
+
+    pub fn no_page() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no_page", "")
+    }
+
+    pub fn internal(error: impl std::fmt::Display) -> Self {
+        tracing::error!(%error, "page failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "")
+    }
+
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Whether a person can fix it in the form that caused it.
+    pub fn is_input(&self) -> bool {
+        matches!(self.status, 400 | 409 | 413 | 422 | 429)
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        self.status == 404
+    }
+}
+
+/// The errors of a form. Empty before it is sent.
+#[derive(Debug, Clone, Default)]
+pub struct FormErrors {
+    pub problem: Option<Problem>,
+}
+
+impl From<Problem> for FormErrors {
+    fn from(problem: Problem) -> Self {
+        Self { problem: Some(problem) }
+    }
+}
+
+impl FormErrors {
+    /// The error of a field, or of a part of it.
+    pub fn of(&self, field: &str) -> Option<&Text> {
+        let errors = &self.problem.as_ref()?.errors;
+        let is_of = |pointer: &str| {
+            let rest = pointer.strip_prefix('/').and_then(|rest| rest.strip_prefix(field));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        errors.iter().find(|error| is_of(&error.pointer)).map(|error| &error.detail)
+    }
+
+    pub fn has(&self, field: &str) -> bool {
+        self.of(field).is_some()
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.problem.as_ref().map_or(StatusCode::OK, Problem::status)
+    }
+}

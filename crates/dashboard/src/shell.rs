@@ -1,0 +1,166 @@
+//! The frame around a page: navigation, tenant, search and vital signs.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::{
+    assets,
+    escape::Text,
+    moment::Moment,
+    params::{Link, segment},
+    sentence::Sentence,
+    sessions::Flash,
+    theme::Theme,
+    visit::Visit,
+};
+
+/// How many tenants the menu lists.
+const MAX_TENANTS: usize = 8;
+
+pub struct Shell {
+    pub visit: Visit,
+    /// The entry of the navigation that the page belongs to.
+    pub nav: &'static str,
+    pub title: Sentence,
+    pub flash: Option<Flash>,
+    pub vitals: Vitals,
+    pub tenants: Vec<TenantItem>,
+    pub has_more_tenants: bool,
+}
+
+/// What is shown on every page.
+#[derive(Default)]
+pub struct Vitals {
+    pub waiting: u64,
+    pub oldest: Option<Moment>,
+    pub dead: u64,
+}
+
+#[derive(Deserialize)]
+pub struct TenantItem {
+    pub slug: Text,
+    pub name: Text,
+}
+
+#[derive(Deserialize)]
+struct Tenants {
+    data: Vec<TenantItem>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Queues {
+    data: Vec<Queue>,
+}
+
+#[derive(Deserialize)]
+struct Queue {
+    depth: u64,
+    oldest_due_at: Option<Moment>,
+}
+
+#[derive(Deserialize)]
+struct DeadStats {
+    total: u64,
+}
+
+impl Shell {
+    /// The frame never fails: what cannot be read is left out.
+    pub async fn new(visit: &Visit, nav: &'static str, title: Sentence) -> Self {
+        let link = Link::new("/v1/tenants").with("limit", MAX_TENANTS);
+        let tenants = visit.get_as_operator(link).await;
+        let tenants = tenants.unwrap_or(Tenants { data: Vec::new(), next_cursor: None });
+        Self {
+            visit: visit.clone(),
+            nav,
+            title,
+            flash: visit.dashboard.sessions.take_flash(&visit.session),
+            vitals: Vitals::read(visit).await,
+            has_more_tenants: tenants.next_cursor.is_some(),
+            tenants: tenants.data,
+        }
+    }
+
+    pub fn link(&self, path: &str) -> Link {
+        self.visit.link(path)
+    }
+
+    /// The page of one thing.
+    pub fn of(&self, path: &str, id: impl fmt::Display) -> Link {
+        self.visit.link(format!("{path}/{}", segment(&id.to_string())))
+    }
+
+    /// The address that changes one thing.
+    pub fn act(&self, path: &str, id: impl fmt::Display, action: &str) -> Link {
+        self.visit.link(format!("{path}/{}/{action}", segment(&id.to_string())))
+    }
+
+    /// For parts that take an address that a page does not have.
+    pub fn no_link(&self) -> Link {
+        Link::new("")
+    }
+
+    pub fn asset(&self, name: &str) -> String {
+        assets::address(name)
+    }
+
+    pub fn csrf(&self) -> &str {
+        &self.visit.session.csrf
+    }
+
+    pub fn theme(&self) -> Theme {
+        self.visit.theme
+    }
+
+    pub fn may_change(&self) -> bool {
+        self.visit.session.role.may_change()
+    }
+
+    pub fn may_reveal(&self) -> bool {
+        self.visit.session.role.may_reveal_secrets()
+    }
+
+    pub fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// The tenant that pages are limited to.
+    pub fn tenant(&self) -> Option<TenantItem> {
+        let tenant = self.visit.tenant.as_ref()?;
+        Some(TenantItem { slug: tenant.slug.as_str().into(), name: tenant.name.as_str().into() })
+    }
+
+    pub fn is_nav(&self, name: &str) -> bool {
+        self.nav == name
+    }
+
+    /// Whether something in this part of the navigation needs a person.
+    pub fn is_alarming(&self, name: &str) -> bool {
+        name == "/ui/dead-letters" && self.vitals.dead > 0
+    }
+
+    /// The same page, limited to another tenant. A page about one thing leads to its list.
+    pub fn for_tenant(&self, slug: &str) -> Link {
+        let parts: Vec<_> = self.visit.path.split('/').take(3).collect();
+        Link::new(parts.join("/")).with("tenant", slug)
+    }
+
+    /// The path of this page, to return to it.
+    pub fn here(&self) -> &str {
+        &self.visit.path
+    }
+}
+
+impl Vitals {
+    async fn read(visit: &Visit) -> Self {
+        let queues: Option<Queues> = visit.get_as_operator(Link::new("/v1/queues")).await.ok();
+        let stats: Option<DeadStats> = visit.get_as_operator(Link::new("/v1/dlq/stats")).await.ok();
+        let queues = queues.map_or_else(Vec::new, |queues| queues.data);
+        Self {
+            waiting: queues.iter().map(|queue| queue.depth).sum(),
+            oldest: queues.iter().filter_map(|queue| queue.oldest_due_at).min(),
+            dead: stats.map_or(0, |stats| stats.total),
+        }
+    }
+}

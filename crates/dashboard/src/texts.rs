@@ -1,0 +1,161 @@
+//! Texts, times and numbers in the language of a page.
+
+use std::{borrow::Borrow, fmt, time::Duration};
+
+use gancho_domain::Time;
+
+use crate::{
+    catalog,
+    language::Language,
+    moment::Moment,
+    sentence::{Html, Sentence},
+};
+
+/// The language of a page, and the time at which it is rendered.
+#[derive(Debug, Clone, Copy)]
+pub struct Texts {
+    pub language: Language,
+    pub now: Time,
+}
+
+impl Texts {
+    /// The text of a key.
+    pub fn say(&self, key: &'static str) -> Sentence {
+        Sentence::new(catalog::text(self.language, key))
+    }
+
+    /// The text of a key for a number, which fills `{n}`.
+    pub fn count(&self, key: &'static str, count: impl Borrow<u64>) -> Sentence {
+        let count = *count.borrow();
+        let pattern = catalog::plural(self.language, key, count);
+        Sentence::new(pattern).with("n", self.number(count))
+    }
+
+    /// `12,345`
+    pub fn number(&self, number: impl Borrow<u64>) -> String {
+        let digits = number.borrow().to_string();
+        let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                grouped.push(self.language.thousands());
+            }
+            grouped.push(digit);
+        }
+        grouped
+    }
+
+    /// `12.3`
+    pub fn decimal(&self, number: f64) -> String {
+        let text = format!("{number:.1}");
+        text.replace('.', &self.language.decimal().to_string())
+    }
+
+    /// `312 B`, `4.2 KiB`
+    pub fn bytes(&self, bytes: impl Borrow<u64>) -> String {
+        let bytes = *bytes.borrow();
+        match bytes {
+            0..1_024 => format!("{bytes} B"),
+            1_024..1_048_576 => format!("{} KiB", self.decimal(bytes as f64 / 1_024.0)),
+            _ => format!("{} MiB", self.decimal(bytes as f64 / 1_048_576.0)),
+        }
+    }
+
+    /// How long something took: `184 ms`, `1.2 s`.
+    pub fn latency(&self, millis: impl Borrow<f64>) -> String {
+        let millis = *millis.borrow();
+        match millis {
+            ..1.0 => format!("{} ms", self.decimal(millis)),
+            ..1_000.0 => format!("{millis:.0} ms"),
+            _ => format!("{} s", self.decimal(millis / 1_000.0)),
+        }
+    }
+
+    /// A duration with two units at the maximum: `20 min 52 s`, `3 d 4 h`.
+    pub fn span(&self, span: Duration) -> String {
+        let seconds = span.as_secs();
+        let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+        let Some(first) = units.iter().position(|(unit, _)| seconds >= *unit) else {
+            return "0 s".to_owned();
+        };
+        let (unit, name) = units[first];
+        let whole = format!("{} {name}", self.number(seconds / unit));
+        match units.get(first + 1) {
+            Some((next, name)) if seconds % unit / next > 0 => {
+                format!("{whole} {} {name}", seconds % unit / next)
+            }
+            _ => whole,
+        }
+    }
+
+    /// The time of day, with the date if it is another day: `14:32:48`, `15 Nov 12:18`.
+    pub fn time(&self, moment: &Moment) -> Html {
+        moment.element(self, &moment.short(self), "")
+    }
+
+    /// Day and time in full.
+    pub fn full_time(&self, moment: &Moment) -> Html {
+        moment.element(self, &moment.full(self), "")
+    }
+
+    /// `2 h 14 min ago`
+    pub fn ago(&self, moment: &Moment) -> Html {
+        let span = self.now.since(moment.time());
+        let text = if span < Duration::from_secs(1) {
+            self.say("time.now").to_string()
+        } else {
+            self.say("time.ago").with("span", self.span(span)).to_string()
+        };
+        moment.element(self, &text, "")
+    }
+
+    /// The time until a moment in the future, counted down by the script: `20 min 52 s`.
+    pub fn until(&self, moment: &Moment) -> Html {
+        let span = moment.time().since(self.now);
+        moment.element(self, &self.span(span), " data-countdown")
+    }
+
+    /// How long ago a moment was, as plain text.
+    pub fn age(&self, moment: &Moment) -> String {
+        self.span(self.now.since(moment.time()))
+    }
+
+    /// A list of names, as `a, b, c`.
+    pub fn list<T: fmt::Display>(&self, items: &[T]) -> String {
+        items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(language: Language) -> Texts {
+        Texts { language, now: Time::from_secs(1_000_000) }
+    }
+
+    #[test]
+    fn numbers_follow_the_language() {
+        let (english, spanish) = (texts(Language::English), texts(Language::Spanish));
+        assert_eq!(english.number(1_954_061_u64), "1,954,061");
+        assert_eq!(spanish.number(1_204_u64), "1.204");
+        assert_eq!(english.number(999_u64), "999");
+        assert_eq!(spanish.latency(1_240.0), "1,2 s");
+        assert_eq!(english.bytes(1_536_u64), "1.5 KiB");
+    }
+
+    #[test]
+    fn durations_have_two_units_at_the_maximum() {
+        let texts = texts(Language::English);
+        for (seconds, text) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (1_252, "20 min 52 s"),
+            (8_040, "2 h 14 min"),
+            (7_201, "2 h"),
+            (273_600, "3 d 4 h"),
+        ] {
+            assert_eq!(texts.span(Duration::from_secs(seconds)), text);
+        }
+    }
+}
