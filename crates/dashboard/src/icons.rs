@@ -7,13 +7,15 @@ const PLACE: &str = "<!--icons-->";
 
 /// Puts the symbols that a page uses into it.
 pub fn insert(html: &str) -> String {
-    let uses = html.split("<use href=\"#").skip(1);
+    let uses = html.split("<use href=\"#icon-").skip(1);
     let names: BTreeSet<&str> = uses.filter_map(|rest| rest.split('"').next()).collect();
     let mut sprite = String::from("<svg hidden>");
     for (name, drawing) in ICONS {
         if names.contains(name) {
-            let _ =
-                write!(sprite, "<symbol id=\"{name}\" viewBox=\"0 0 16 16\">{drawing}</symbol>");
+            let _ = write!(
+                sprite,
+                "<symbol id=\"icon-{name}\" viewBox=\"0 0 16 16\">{drawing}</symbol>"
+            );
         }
     }
     sprite.push_str("</svg>");

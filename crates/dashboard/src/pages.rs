@@ -94,7 +94,6 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/tenants/{tenant_name}/edit", page(tenant::edit).merge(form(tenant::save)))
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
-        .route("/ui/tenants/{tenant_name}/portal-link", form(tenant::create_portal_link))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
         .route("/ui/tenants/{tenant_name}/resume", form(tenant::resume))
         .route("/ui/queues", page(queues::show))

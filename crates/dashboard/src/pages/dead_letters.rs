@@ -74,7 +74,7 @@ struct DeadLettersPage {
     /// Slugs of tenants by id.
     slugs: HashMap<String, Text>,
     next: Option<Link>,
-    /// The dry run that the address names.
+    /// What a replay of the filter would send, once it was counted.
     dry_run: Option<Replay>,
 }
 
@@ -89,6 +89,10 @@ impl DeadLettersPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
+    show_with(visit, None).await
+}
+
+async fn show_with(visit: Visit, dry_run: Option<Replay>) -> PageResult {
     let t = visit.t;
     let filter = Filter::read(&visit.params);
     let link = filter.to_api("/v1/dlq").with("limit", ROWS);
@@ -104,7 +108,7 @@ pub async fn show(visit: Visit) -> PageResult {
         slugs: slugs(&visit, &rows).await,
         rows,
         next: next_cursor.map(|cursor| page_link.with("cursor", cursor)),
-        dry_run: dry_run(&visit).await,
+        dry_run,
         filter,
     };
     Ok(page::show(StatusCode::OK, &template))
@@ -128,11 +132,6 @@ fn lead(t: &Texts, matrix: &Matrix) -> Html {
     }
 }
 
-async fn dry_run(visit: &Visit) -> Option<Replay> {
-    let id = segment(visit.params.get("dry_run")?);
-    visit.get(Link::new(format!("/v1/replays/{id}"))).await.ok()
-}
-
 /// Counts what a replay would send, or starts it. The filter is in the address of the form.
 pub async fn replay(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
@@ -146,10 +145,8 @@ pub async fn replay(submission: Submission) -> PageResult {
     let started = visit.post::<Replay>(Link::new("/v1/dlq/replay"), Value::Object(body)).await;
     let back = filter.link(&visit, PATH);
     match started {
-        Ok(replay) if is_dry => {
-            let address = back.with("dry_run", &replay.id);
-            Ok(page::see_other(&format!("{address}#replay")))
-        }
+        // A dry run is not kept: its counts are in the answer.
+        Ok(counted) if is_dry => show_with(visit, Some(counted)).await,
         Ok(replay) => {
             let page = visit.link(format!("/ui/replays/{}", segment(&replay.id)));
             Ok(visit.done(&page, visit.t.say("replay.was_started")))

@@ -1,4 +1,4 @@
-//! `/ui/tenants/{tenant_name}`: one tenant, its API keys and its portal link.
+//! `/ui/tenants/{tenant_name}`: one tenant and its API keys.
 
 use askama::Template;
 use http::Method;
@@ -45,12 +45,6 @@ struct NewKey {
 }
 
 #[derive(Deserialize)]
-struct PortalLink {
-    url: Text,
-    expires_at: Moment,
-}
-
-#[derive(Deserialize)]
 struct DeadStats {
     total: u64,
 }
@@ -65,7 +59,6 @@ struct TenantPage {
     keys: Vec<ApiKey>,
     dead: u64,
     new_key: Option<NewKey>,
-    portal: Option<PortalLink>,
     errors: FormErrors,
 }
 
@@ -87,7 +80,6 @@ impl TenantPage {
 #[derive(Default)]
 struct Outcome {
     new_key: Option<NewKey>,
-    portal: Option<PortalLink>,
     errors: FormErrors,
 }
 
@@ -109,7 +101,6 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
         keys: keys.data,
         dead: dead.total,
         new_key: outcome.new_key,
-        portal: outcome.portal,
         errors: outcome.errors,
     };
     Ok(page::show(template.errors.status(), &template))
@@ -136,14 +127,6 @@ pub async fn revoke_key(submission: Submission) -> PageResult {
     let link = api(&visit, &format!("/api-keys/{}", visit.segment("key")));
     visit.send::<Value>(Method::DELETE, link, None).await?;
     Ok(visit.done(&here(&visit), visit.t.say("tenants.key_revoked")))
-}
-
-pub async fn create_portal_link(submission: Submission) -> PageResult {
-    let Submission { visit, form } = submission;
-    let expires_in = form.get("expires_in").unwrap_or("1h");
-    let body = json!({"tenant": visit.name("tenant_name"), "expires_in": expires_in});
-    let link = visit.post(Link::new("/v1/portal-links"), body).await?;
-    render(&visit, Outcome { portal: Some(link), ..Outcome::default() }).await
 }
 
 pub async fn pause(submission: Submission) -> PageResult {

@@ -1,0 +1,244 @@
+// What a person does with the dashboard, from the first login on. Fails on the first thing that is not as it should
+// be: also on any script error, any dialog, anything that the content security policy had to block, and any serious
+// finding of axe-core.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+import { chromium } from "playwright-core";
+
+import { startGateway, startReceiver, until } from "./gateway.mjs";
+
+const [binary, pictures] = process.argv.slice(2);
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const XSS = `"><img src=x onerror=alert(1)></textarea><script>alert(2)</script>{{7*7}}\u202e`;
+
+const gateway = await startGateway(binary);
+const receiver = await startReceiver();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const faults = [];
+let expected = [];
+await mkdir(pictures, { recursive: true });
+
+async function open(options) {
+  const context = await browser.newContext({ baseURL: gateway.url, locale: "en-US", ...options });
+  context.on("page", watch);
+  return context;
+}
+
+function watch(page) {
+  page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
+  page.on("dialog", (dialog) => {
+    faults.push(`${page.url()}: a dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("console", (message) => {
+    if (message.type() !== "error" || expected.some((text) => message.text().includes(text))) return;
+    faults.push(`${page.url()}: ${message.text()}`);
+  });
+}
+
+async function step(what, run) {
+  await run();
+  assert.deepEqual(faults, [], what);
+  console.log(`ok  ${what}`);
+}
+
+const heading = (page) => page.locator("h1").first().innerText();
+const sees = (page, text) => page.getByText(text).first().waitFor({ timeout: 10_000 });
+
+/** Loads the page again until the text is on it. */
+async function seesSoon(page, text) {
+  await until(`"${text}" is on ${page.url()}`, async () => {
+    if (await page.getByText(text).count()) return true;
+    await page.reload();
+    return false;
+  });
+}
+
+const desktop = await open({ viewport: { width: 1440, height: 1000 } });
+const page = await desktop.newPage();
+let key, endpoint;
+const publish = (type, data) => gateway.call("POST", "/v1/events", key, { type, data });
+
+try {
+  await step("a wrong token is refused, the right one lets in", async () => {
+    await page.goto("/");
+    assert.match(page.url(), /\/ui\/login/);
+    expected = ["401", "403", "422"];
+    await page.fill("#token", "no-token-at-all");
+    await page.click("button.primary");
+    await page.locator("[role=alert]").waitFor();
+    expected = [];
+    await page.fill("#token", gateway.token);
+    await page.click("button.primary");
+    await page.waitForURL(/\/ui\/$/);
+  });
+
+  await step("a tenant, its key and an endpoint are created", async () => {
+    await page.goto("/ui/tenants/new");
+    await page.fill("[name=slug]", "acme");
+    await page.fill("[name=name]", "Acme");
+    await page.click("main button.primary");
+    await sees(page, "Acme is created");
+    const made = await gateway.call("POST", "/v1/tenants/acme/api-keys", gateway.token, { scopes: ["publish", "read", "manage"] });
+    key = made.key;
+    await page.goto("/ui/endpoints/new?tenant=acme");
+    await page.fill("#url", receiver.url);
+    await page.fill("input#events", "*");
+    await page.fill("#name", "Billing sync");
+    await page.click("main button.primary");
+    await sees(page, /whsec_/);
+    await page.goto("/ui/endpoints?tenant=acme");
+    await page.click("text=Billing sync");
+    endpoint = new URL(page.url()).pathname;
+  });
+
+  await step("an event arrives, and its page shows what was sent", async () => {
+    await publish("invoice.paid", { id: "inv_1", note: XSS });
+    await page.goto("/ui/deliveries?tenant=acme");
+    await seesSoon(page, "Delivered");
+    await page.click("text=invoice.paid");
+    await sees(page, "webhook-signature");
+    assert.ok((await page.locator("main").innerText()).includes("<img src=x onerror=alert(1)>"), "shown as text");
+    assert.equal(receiver.requests.length, 1);
+  });
+
+  await step("a receiver that breaks is seen retrying, and healed by hand", async () => {
+    receiver.status = 503;
+    await publish("invoice.voided", { id: "inv_2" });
+    await page.goto("/ui/deliveries?tenant=acme&status=retrying");
+    await seesSoon(page, "503");
+    await page.click("text=invoice.voided");
+    await sees(page, "Why is it waiting?");
+    receiver.status = 200;
+    await page.click("text=Retry now");
+    await seesSoon(page, "Delivered at attempt 2");
+  });
+
+  await step("what was given up is counted and replayed", async () => {
+    receiver.status = 410;
+    await publish("invoice.refunded", { id: "inv_3" });
+    await page.goto("/ui/dead-letters?tenant=acme");
+    await seesSoon(page, "TARGET_GONE");
+    receiver.status = 200;
+    await page.goto(`${endpoint}?tenant=acme`);
+    await page.getByRole("button", { name: "Enable" }).click();
+    await sees(page, "The endpoint is enabled");
+    await page.goto("/ui/dead-letters?tenant=acme&code=TARGET_GONE");
+    await page.locator("#replay button.primary").click();
+    await page.locator("#replay p.count", { hasText: "1" }).waitFor();
+    await page.locator("#replay button.primary").click();
+    await page.waitForURL(/\/ui\/replays\/rpl_/);
+    await until("it is delivered", () => receiver.requests.some(({ body }) => body.includes("inv_3")));
+    await page.goto("/ui/deliveries?tenant=acme&status=delivered");
+    await seesSoon(page, "invoice.refunded");
+  });
+
+  await step("a secret is rotated, and the old one still signs", async () => {
+    await page.goto(`${endpoint}/rotate?tenant=acme`);
+    await page.fill("#overlap", "1h");
+    await page.click("main button.primary");
+    await sees(page, "also signs until");
+    await publish("invoice.paid", { id: "inv_4" });
+    await until("it arrives", () => receiver.requests.some(({ body }) => body.includes("inv_4")));
+    const { headers } = receiver.requests.find(({ body }) => body.includes("inv_4"));
+    assert.equal(headers["webhook-signature"].split(" ").length, 2, "two signatures");
+  });
+
+  await step("a paused endpoint says so where things wait", async () => {
+    await page.goto(`${endpoint}?tenant=acme`);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await sees(page, "The endpoint is paused");
+    await publish("invoice.paid", { id: "inv_5" });
+    await page.goto("/ui/deliveries?tenant=acme&status=pending");
+    await seesSoon(page, /paused/i);
+    await page.goto(`${endpoint}?tenant=acme`);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await until("it arrives", () => receiver.requests.some(({ body }) => body.includes("inv_5")));
+  });
+
+  await step("keys find their way", async () => {
+    await page.goto("/ui/deliveries?tenant=acme");
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("type")), "search");
+    await page.keyboard.press("Escape");
+    await page.locator("main").click({ position: { x: 5, y: 5 } });
+    await page.keyboard.press("?");
+    await page.locator("dialog#keys[open]").waitFor();
+  });
+
+  const delivery = await gateway.call("GET", "/v1/deliveries?limit=1", key);
+  const event = await gateway.call("GET", "/v1/events?limit=1", key);
+  const pages = [
+    "/ui/", "/ui/?tenant=acme", "/ui/deliveries?tenant=acme", `/ui/deliveries/${delivery.data[0].id}?tenant=acme`,
+    "/ui/events?tenant=acme", `/ui/events/${event.data[0].id}?tenant=acme`, "/ui/event-types?tenant=acme",
+    "/ui/endpoints?tenant=acme", `${endpoint}?tenant=acme`, "/ui/endpoints/new?tenant=acme", `${endpoint}/edit?tenant=acme`,
+    "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/ledger", "/ui/emails?tenant=acme",
+    "/ui/suppressions?tenant=acme", "/ui/captured", "/ui/tenants", "/ui/tenants/acme?tenant=acme", "/ui/queues",
+    "/ui/search?q=inv_1",
+  ];
+  const cookies = await desktop.storageState();
+  const looks = [
+    ["light", { viewport: { width: 1440, height: 1000 }, colorScheme: "light" }],
+    ["dark", { viewport: { width: 1440, height: 1000 }, colorScheme: "dark" }],
+    ["narrow", { viewport: { width: 360, height: 800 }, colorScheme: "light" }],
+  ];
+  for (const [look, options] of looks) {
+    await step(`every page is sound, ${look}`, async () => {
+      const context = await open({ storageState: cookies, ...options });
+      const page = await context.newPage();
+      for (const path of pages) {
+        const answer = await page.goto(path);
+        assert.equal(answer.status(), 200, path);
+        assert.match(answer.headers()["content-security-policy"], /default-src 'none'/, path);
+        assert.notEqual(await heading(page), "", path);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px`);
+        // Evaluated by the debugger, which the policy does not concern.
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+        const told = serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
+        assert.deepEqual(told, [], `${path}, ${look}`);
+        const name = path.replace(/^\/ui\//, "").replace(/\?.*$/, "").replaceAll("/", "-").replace(/_[0-9A-Z]{26}/, "");
+        await page.screenshot({ path: `${pictures}/${name || "overview"}-${look}.png`, fullPage: true });
+      }
+      await context.close();
+    });
+  }
+
+  await step("pages read and forms work without JavaScript", async () => {
+    const context = await open({ storageState: cookies, javaScriptEnabled: false });
+    const page = await context.newPage();
+    for (const path of pages) {
+      await page.goto(path);
+      assert.notEqual(await heading(page), "", path);
+    }
+    await page.goto("/ui/deliveries?tenant=acme");
+    await page.click("text=invoice.voided");
+    assert.match(await page.locator("main").innerText(), /Delivered at attempt 2/);
+    await page.goto("/ui/queues");
+    await page.locator("form[action*='/email/pause'] button").click();
+    assert.match(await page.locator("main").innerText(), /is paused/);
+    await page.locator("form[action*='/email/resume'] button").click();
+    assert.match(await page.locator("main").innerText(), /is running again/);
+    await context.close();
+  });
+
+  await step("signing out ends the session", async () => {
+    await page.goto("/ui/queues");
+    await page.locator("details.menu summary", { hasText: "operator" }).click();
+    await page.locator("form[action*='/logout'] button").click();
+    await page.goto("/ui/queues");
+    assert.match(page.url(), /\/ui\/login/);
+  });
+} finally {
+  await browser.close();
+  receiver.stop();
+  await gateway.stop();
+}
