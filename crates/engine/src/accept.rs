@@ -21,6 +21,7 @@ use crate::{
     Engine,
     carrier::Terms,
     lane::{LaneState, Ticket},
+    recovery::{Backoff, Recovery},
     room::{Seats, Size},
     scheduler::Incoming,
     write_shares::MAX_ROWS_STORING,
@@ -128,16 +129,32 @@ impl Engine {
             let [NewParcel { parcel, deliveries, .. }] = &part;
             let (parcel, deliveries) = (parcel.clone(), deliveries.clone());
             let stored = ParcelPart { parcel, number, first, deliveries };
-            match self.store.place_part(stored, node).await {
-                Ok(placed) => {
-                    let outcome = [AcceptOutcome::New { number, placed }];
-                    self.queue_leased(node, reserved, &part, &outcome);
-                }
+            let Some(placed) = self.place_part(stored, node).await else { return };
+            let outcome = [AcceptOutcome::New { number, placed }];
+            self.queue_leased(node, reserved, &part, &outcome);
+        }
+    }
+
+    /// Tries again until the store answers. `None` if it cannot be placed now.
+    async fn place_part(
+        self: &Arc<Self>,
+        part: ParcelPart,
+        node: NodeId,
+    ) -> Option<Vec<Placement>> {
+        let mut backoff = Backoff::new();
+        loop {
+            match self.store.place_part(part.clone(), node).await {
+                Ok(placed) => return Some(placed),
                 Err(error) => {
-                    tracing::warn!(event = %new.parcel.id, %error, "fan-out interrupted; will be finished later");
-                    return;
+                    let recovery = self.recovery_for("place deliveries", node, &error);
+                    if error.is_permanent() || !matches!(recovery, Recovery::Retry) {
+                        let event = part.parcel.id;
+                        tracing::warn!(%event, %error, "fan-out interrupted; will be finished later");
+                        return None;
+                    }
                 }
             }
+            backoff.wait().await;
         }
     }
 
