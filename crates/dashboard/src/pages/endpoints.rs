@@ -1,9 +1,13 @@
 //! `/ui/endpoints`: which ones are in trouble?
 
+use std::collections::HashMap;
+
 use askama::Template;
 use http::StatusCode;
 
-use super::{choose_tenant, endpoint_facts::EndpointFacts, list::List};
+use super::{
+    choose_tenant, endpoint_facts::EndpointFacts, endpoint_stats::by_endpoint, list::List,
+};
 use crate::{
     dashboard::PageResult,
     mark::Mark,
@@ -11,6 +15,7 @@ use crate::{
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
+    statistics::EndpointStats,
     texts::Texts,
     visit::Visit,
 };
@@ -25,6 +30,8 @@ struct EndpointsPage {
     s: Shell,
     tabs: Vec<Tab>,
     endpoints: Vec<EndpointFacts>,
+    /// By the id of the endpoint.
+    stats: HashMap<String, EndpointStats>,
     lead: Html,
     next: Option<Link>,
     is_narrow: bool,
@@ -73,6 +80,7 @@ pub async fn show(visit: Visit) -> PageResult {
         s: Shell::new(&visit, PATH, t.say("nav.endpoints")).await,
         tabs: tabs.into(),
         endpoints,
+        stats: by_endpoint(&visit, ROWS).await,
         lead,
         next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
         is_narrow: mark.is_some(),
