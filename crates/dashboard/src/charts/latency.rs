@@ -7,6 +7,11 @@ use crate::{sentence::Html, statistics::Percentiles};
 
 const HEIGHT: f64 = 90.0;
 
+type Value = fn(Percentiles) -> f64;
+/// The lines with their classes; the last one lies on top.
+const LINES: [(&str, Value); 3] =
+    [("p99", |one| one.p99), ("p95", |one| one.p95), ("p50", |one| one.median)];
+
 pub struct LatencyBin {
     pub percentiles: Option<Percentiles>,
     pub title: Html,
@@ -28,9 +33,7 @@ impl LatencyChart {
             svg += &line("grid", HEIGHT / f64::from(decades.count) * f64::from(above));
         }
         svg += &line("axis", HEIGHT);
-        let percentiles: [(&str, fn(Percentiles) -> f64); 3] =
-            [("p99", |one| one.p99), ("p95", |one| one.p95), ("p50", |one| one.median)];
-        for (class, value) in percentiles {
+        for (class, value) in LINES {
             let heights: Vec<_> = bins
                 .iter()
                 .map(|bin| Some((1.0 - decades.place(value(bin.percentiles?))) * HEIGHT))

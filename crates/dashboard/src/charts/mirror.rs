@@ -1,5 +1,7 @@
 //! Mirror bars: what was delivered goes up, what failed goes down, each on a scale of its own.
 
+use std::fmt::Write;
+
 use super::{
     WIDTH, line, newest, open, rect,
     scale::{length, round_up},
@@ -50,7 +52,7 @@ impl MirrorChart {
             svg += &rect("up", x, BASELINE - up, width, up);
             svg += &rect("down", x, under, width, down - dead);
             svg += &rect("dead", x, under + down - dead, width, dead);
-            svg += &format!("<title>{}</title></g>", bin.title);
+            let _ = write!(svg, "<title>{}</title></g>", bin.title);
         }
         svg += &line("axis", BASELINE + GAP / 2.0);
         Self { svg: Html::trusted(svg + "</svg>"), max_up, max_down }

@@ -1,5 +1,7 @@
 //! The health of an endpoint in a strip: up what was delivered, down the share of attempts that failed.
 
+use std::fmt::Write;
+
 use super::{open, rect, scale::length};
 use crate::{sentence::Html, statistics::Bin};
 
@@ -22,7 +24,7 @@ pub fn strip(class: &str, bins: &[Bin], titles: &[Html], label: &Html) -> Html {
         if let Some(title) = titles.get(place) {
             svg += "<g class=\"bin\">";
             svg += &rect("hit", left, 0.0, COLUMN, HEIGHT);
-            svg += &format!("<title>{title}</title>");
+            let _ = write!(svg, "<title>{title}</title>");
         }
         if figures.attempts == 0 {
             svg += &rect("none", x, BASELINE - 0.7, BAR, 0.7);

@@ -60,7 +60,9 @@ pub async fn show(visit: Visit) -> PageResult {
     let queues: Queues = visit.get_as_operator(Link::new("/v1/queues")).await?;
     let failing = FailingEndpoint::read(&visit).await?;
     let dead = needs::DeadStats::read(&visit, None).await?;
-    let causes = needs::causes(&visit, &failing, &dead, &queues).await?;
+    let mut causes = needs::causes(&visit, &failing, &dead, &queues).await?;
+    let headline = headline(&t, range, &stats, causes.len() as u64);
+    causes.truncate(needs::MAX_CAUSES);
     let template = OverviewPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.overview")).await,
@@ -68,7 +70,7 @@ pub async fn show(visit: Visit) -> PageResult {
             .map(|range| (range, visit.link(PATH).with("range", range.name())))
             .into(),
         range,
-        headline: headline(&t, range, &stats, causes.len() as u64),
+        headline,
         causes,
         tiles: tiles::tiles(&visit, range, &stats, before, &queues.data, dead.total),
         traffic: Traffic::draw(&t, range, stats),

@@ -15,7 +15,7 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
-const MAX_CAUSES: usize = 7;
+pub const MAX_CAUSES: usize = 7;
 /// Maximum paused endpoints that are looked up.
 const MAX_LOOKUPS: usize = 50;
 
@@ -44,6 +44,7 @@ impl DeadStats {
     }
 }
 
+/// All of them, the largest first.
 pub async fn causes(
     visit: &Visit,
     failing: &[FailingEndpoint],
@@ -57,7 +58,6 @@ pub async fn causes(
     causes.extend(paused_tenants(visit, queues).await);
     causes.extend(paused_endpoints(visit, queues).await);
     causes.sort_by_key(|cause| Reverse(cause.affected));
-    causes.truncate(MAX_CAUSES);
     Ok(causes)
 }
 
