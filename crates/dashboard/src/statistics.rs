@@ -116,3 +116,29 @@ impl Stats {
         Some(Figures::sum(&self.bins[over.checked_sub(count)?..over]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_before_ends_where_the_range_starts() {
+        let bin = |minute: u64| Bin {
+            at: Moment::of(Time::from_secs(0) + Duration::from_mins(5 * minute)),
+            figures: Figures { delivered: 1 << minute, ..Figures::default() },
+        };
+        let stats = Stats {
+            step: "5m".to_owned(),
+            since: Moment::of(Time::from_secs(0)),
+            until: Moment::of(Time::from_secs(1_800)),
+            totals: Figures::default(),
+            bins: (0..6).map(bin).collect(),
+        };
+        let end = |minutes| Time::from_secs(0) + Duration::from_mins(minutes);
+        let delivered = |end, count| stats.before(end, count).map(|counts| counts.delivered);
+        assert_eq!(delivered(end(20), 2), Some(4 + 8));
+        assert_eq!(delivered(end(19), 2), Some(2 + 4), "a bin is whole or left out");
+        assert_eq!(delivered(end(20), 5), None, "statistics do not reach that far");
+        assert_eq!(delivered(end(4), 1), None);
+    }
+}
