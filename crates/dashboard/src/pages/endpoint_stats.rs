@@ -39,12 +39,25 @@ impl Figures {
     }
 }
 
-/// The statistics of a page of endpoints, by id. A list without them is still a list.
-pub async fn by_endpoint(visit: &Visit, limit: usize) -> HashMap<String, EndpointStats> {
-    let link = Link::new("/v1/stats/webhooks").with("order", "newest").with("limit", limit);
-    let link = link.maybe("cursor", visit.params.get("cursor"));
-    let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
-    list.data.into_iter().map(|one| (one.webhook_id.clone(), one)).collect()
+/// The statistics of a page of endpoints.
+pub struct StatsPage {
+    pub by_endpoint: HashMap<String, EndpointStats>,
+    /// The cursor of a list is of no use for another, so the address has one for each.
+    pub next_cursor: Option<String>,
+}
+
+impl StatsPage {
+    pub const CURSOR: &str = "stats_cursor";
+
+    /// A list of endpoints without statistics is still a list.
+    pub async fn read(visit: &Visit, limit: usize) -> Self {
+        let link = Link::new("/v1/stats/webhooks").with("order", "newest").with("limit", limit);
+        let link = link.maybe("cursor", visit.params.get(Self::CURSOR));
+        let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
+        let by_id = |one: EndpointStats| (one.webhook_id.clone(), one);
+        let by_endpoint = list.data.into_iter().map(by_id).collect();
+        Self { by_endpoint, next_cursor: list.next_cursor }
+    }
 }
 
 const WEEK: u32 = 7;
