@@ -18,6 +18,7 @@ mod config {
 mod dashboard {
     mod forms;
     mod login;
+    mod overview;
     mod pages;
 }
 mod deliveries {

@@ -7,7 +7,7 @@
 //! [`visit`] (a session from [`sessions`], a tenant, a language) or a [`submission`] (a form, after `origin`
 //! and the token are checked). A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
 //! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
-//! reader's language; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
+//! reader's language; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
 //! the API. `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
@@ -15,6 +15,7 @@
 pub mod assets;
 pub mod backend;
 pub mod catalog;
+pub mod charts;
 pub mod cookies;
 pub mod dashboard;
 pub mod escape;
@@ -31,6 +32,7 @@ pub mod problem;
 pub mod sentence;
 pub mod sessions;
 pub mod shell;
+pub mod statistics;
 pub mod submission;
 pub mod texts;
 pub mod theme;

@@ -29,20 +29,42 @@ impl Moment {
 
     pub(crate) fn short(&self, texts: &Texts) -> String {
         let (moment, today) = (civil(self.0), civil(Self::of(texts.now).0));
-        let clock = format!("{:02}:{:02}", moment.hour(), moment.minute());
+        let clock = self.clock();
         if moment.date() == today.date() {
             return format!("{clock}:{:02}", moment.second());
         }
-        let day = format!("{} {}", moment.day(), word(texts, "time.months", moment.month()));
+        let day = self.day(texts);
         if moment.year() == today.year() {
             return format!("{day} {clock}");
         }
         format!("{day} {} {clock}", moment.year())
     }
 
+    /// `14:30`
+    pub(crate) fn clock(&self) -> String {
+        let moment = civil(self.0);
+        format!("{:02}:{:02}", moment.hour(), moment.minute())
+    }
+
+    /// `15 Nov`
+    pub(crate) fn day(&self, texts: &Texts) -> String {
+        let moment = civil(self.0);
+        format!("{} {}", moment.day(), word(texts, "time.months", moment.month()))
+    }
+
+    /// `15 Nov 14:30`
+    pub(crate) fn day_and_clock(&self, texts: &Texts) -> String {
+        format!("{} {}", self.day(texts), self.clock())
+    }
+
+    /// `Mon`
+    pub(crate) fn weekday(&self, texts: &Texts) -> &'static str {
+        word(texts, "time.weekdays", civil(self.0).weekday().to_monday_one_offset())
+    }
+
     pub(crate) fn full(&self, texts: &Texts) -> String {
         let moment = civil(self.0);
-        let weekday = word(texts, "time.weekdays", moment.weekday().to_monday_one_offset());
+        let weekday = self.weekday(texts);
         let month = word(texts, "time.months", moment.month());
         format!(
             "{weekday} {} {month} {} {:02}:{:02}:{:02} UTC",

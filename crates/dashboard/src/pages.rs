@@ -12,19 +12,21 @@ mod endpoint_delete;
 mod endpoint_facts;
 mod endpoint_form;
 mod endpoint_secret;
+mod endpoint_stats;
 mod endpoints;
 pub mod error;
 mod event_types;
 mod events;
+mod first_run;
 mod ledger;
 mod list;
 mod login;
+mod overview;
 mod queues;
 mod replays;
 mod search;
 mod source;
 mod sources;
-mod start;
 mod suppressions;
 mod tenant;
 mod tenants;
@@ -40,7 +42,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/login", get(login::form).post(login::submit))
         .route("/ui/logout", form(login::log_out))
         .route("/ui/preferences", form(login::preferences))
-        .route("/ui/", page(start::show))
+        .route("/ui/", page(overview::show))
         .route("/ui/deliveries", page(deliveries::show))
         .route("/ui/deliveries/{delivery}", page(delivery::show))
         .route("/ui/deliveries/{delivery}/retry", form(delivery::retry))

@@ -11,6 +11,8 @@ use crate::{
     params::{Link, segment},
     sentence::Sentence,
     sessions::Flash,
+    statistics::{Bin, Figures, Stats},
+    texts::Rate,
     theme::Theme,
     visit::Visit,
 };
@@ -35,7 +37,13 @@ pub struct Vitals {
     pub waiting: u64,
     pub oldest: Option<Moment>,
     pub dead: u64,
+    /// Delivered in the last minutes, and the share of it at the first attempt.
+    pub delivered: Option<Rate>,
+    pub first_share: Option<String>,
 }
+
+/// Minutes of statistics in the vital signs, the present one included.
+const MINUTES: usize = 6;
 
 #[derive(Deserialize)]
 pub struct TenantItem {
@@ -157,7 +165,15 @@ impl Vitals {
         let queues: Option<Queues> = visit.get_as_operator(Link::new("/v1/queues")).await.ok();
         let stats: Option<DeadStats> = visit.get_as_operator(Link::new("/v1/dlq/stats")).await.ok();
         let queues = queues.map_or_else(Vec::new, |queues| queues.data);
+        let link = Link::new("/v1/stats").with("range", "15m");
+        let recent: Option<Stats> = visit.get_as_operator(link).await.ok();
+        let recent = recent.map_or_else(Vec::new, |stats| stats.bins);
+        let recent = &recent[recent.len().saturating_sub(MINUTES)..];
+        let counts = Figures::sum(recent);
+        let rate = |first: &Bin| visit.t.rate(counts.delivered, visit.t.now.since(first.at.time()));
         Self {
+            delivered: recent.first().map(rate),
+            first_share: counts.first_share().map(|share| visit.t.percent(share)),
             waiting: queues.iter().map(|queue| queue.depth).sum(),
             oldest: queues.iter().filter_map(|queue| queue.oldest_due_at).min(),
             dead: stats.map_or(0, |stats| stats.total),

@@ -18,6 +18,13 @@ pub struct Texts {
     pub now: Time,
 }
 
+/// A number per unit of time, such as `214` `/s`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rate {
+    pub number: String,
+    pub unit: &'static str,
+}
+
 impl Texts {
     /// The text of a key.
     pub fn say(&self, key: &'static str) -> Sentence {
@@ -48,6 +55,28 @@ impl Texts {
     pub fn decimal(&self, number: f64) -> String {
         let text = format!("{number:.1}");
         text.replace('.', &self.language.decimal().to_string())
+    }
+
+    /// A share from 0 to 1: `98.6 %`. Rounded down, so that only all of it is `100 %`.
+    pub fn percent(&self, share: f64) -> String {
+        let tenths = (share * 1_000.0 + 1e-6).floor();
+        if tenths % 10.0 == 0.0 {
+            return format!("{:.0} %", tenths / 10.0);
+        }
+        format!("{} %", self.decimal(tenths / 10.0))
+    }
+
+    /// How often something happened, per second, minute, hour or day: the shortest that makes at least one.
+    pub fn rate(&self, count: u64, span: Duration) -> Rate {
+        let per_second = count as f64 / span.as_secs_f64().max(1.0);
+        let units = [(1.0, "/s"), (60.0, "/min"), (3_600.0, "/h"), (86_400.0, "/d")];
+        let fits = |(length, _): &&(f64, &str)| per_second * length >= 1.0 || *length > 3_600.0;
+        let (length, unit) = units.iter().find(fits).copied().unwrap_or((1.0, "/s"));
+        let number = per_second * length;
+        let is_whole = number >= 100.0 || number == 0.0;
+        let number =
+            if is_whole { self.number(number.round() as u64) } else { self.decimal(number) };
+        Rate { number, unit }
     }
 
     /// `312 B`, `4.2 KiB`
@@ -141,6 +170,32 @@ mod tests {
         assert_eq!(english.number(999_u64), "999");
         assert_eq!(spanish.latency(1_240.0), "1,2 s");
         assert_eq!(english.bytes(1_536_u64), "1.5 KiB");
+    }
+
+    #[test]
+    fn shares_are_rounded_down() {
+        let texts = texts(Language::English);
+        for (share, text) in
+            [(1.0, "100 %"), (0.9999, "99.9 %"), (0.986, "98.6 %"), (0.5, "50 %"), (0.0, "0 %")]
+        {
+            assert_eq!(texts.percent(share), text);
+        }
+    }
+
+    #[test]
+    fn rates_have_a_unit_that_makes_at_least_one() {
+        let texts = texts(Language::English);
+        for (count, seconds, number, unit) in [
+            (12_840, 60, "214", "/s"),
+            (90, 60, "1.5", "/s"),
+            (12, 60, "12.0", "/min"),
+            (1, 3_600, "1.0", "/h"),
+            (1, 864_000, "0.1", "/d"),
+            (0, 60, "0", "/d"),
+        ] {
+            let rate = texts.rate(count, Duration::from_secs(seconds));
+            assert_eq!((rate.number.as_str(), rate.unit), (number, unit));
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn dead_letters_are_counted_replayed_and_followed() {
     until("the delivery is given up", || {
         browser.open("/ui/dead-letters").html.contains("TARGET_GONE")
     });
-    browser.open("/ui/").has("One delivery was given up");
+    browser.open("/ui/").has("1 dead letter with <code>TARGET_GONE</code>");
     browser.open("/ui/deliveries?tenant=acme&status=failed").has("Dead letter");
 
     let path = "/ui/dead-letters/replay?tenant=acme&code=TARGET_GONE";

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    choose_tenant, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoints::PATH,
-    list::List,
+    choose_tenant, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoint_stats::Week,
+    endpoints::PATH, list::List,
 };
 use crate::{
     dashboard::PageResult,
@@ -33,6 +33,7 @@ struct EndpointPage {
     s: Shell,
     endpoint: EndpointFacts,
     happening: Html,
+    week: Option<Week>,
     test: Option<TestResult>,
     metadata: Option<Html>,
     deliveries: Vec<DeliveryRow>,
@@ -87,6 +88,7 @@ pub async fn show(visit: Visit) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("endpoint.title").with("name", endpoint.title())).await,
         happening: happening(&t, &endpoint),
+        week: Week::read(&visit, &id).await,
         test: test_result(&visit).await,
         metadata: metadata(&endpoint.metadata),
         endpoint,

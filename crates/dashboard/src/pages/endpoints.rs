@@ -1,9 +1,11 @@
 //! `/ui/endpoints`: which ones are in trouble?
 
+use std::collections::HashMap;
+
 use askama::Template;
 use http::StatusCode;
 
-use super::{choose_tenant, endpoint_facts::EndpointFacts, list::List};
+use super::{choose_tenant, endpoint_facts::EndpointFacts, endpoint_stats::StatsPage, list::List};
 use crate::{
     dashboard::PageResult,
     mark::Mark,
@@ -11,6 +13,7 @@ use crate::{
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
+    statistics::EndpointStats,
     texts::Texts,
     visit::Visit,
 };
@@ -25,6 +28,8 @@ struct EndpointsPage {
     s: Shell,
     tabs: Vec<Tab>,
     endpoints: Vec<EndpointFacts>,
+    /// By the id of the endpoint.
+    stats: HashMap<String, EndpointStats>,
     lead: Html,
     next: Option<Link>,
     is_narrow: bool,
@@ -68,13 +73,19 @@ pub async fn show(visit: Visit) -> PageResult {
     let mark = STATES.iter().find(|(name, _)| *name == state).and_then(|(_, mark)| *mark);
     endpoints.retain(|one| mark.is_none_or(|mark| one.mark() == mark));
     endpoints.sort_by_key(|one| trouble(one.mark()));
+    let stats = StatsPage::read(&visit, ROWS).await;
+    let next = next_cursor.map(|cursor| {
+        let next = visit.link(PATH).with("cursor", cursor);
+        next.maybe(StatsPage::CURSOR, stats.next_cursor.as_deref())
+    });
     let template = EndpointsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.endpoints")).await,
         tabs: tabs.into(),
         endpoints,
+        stats: stats.by_endpoint,
         lead,
-        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+        next,
         is_narrow: mark.is_some(),
     };
     Ok(page::show(StatusCode::OK, &template))

@@ -52,6 +52,7 @@ fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
         ("unknown_tenant", _) => {
             (t.say("error.unknown_tenant"), t.say("error.unknown_tenant_advice"))
         }
+        ("unknown_range", _) => (t.say("error.unknown_range"), t.say("error.unknown_range_advice")),
         ("no_page", _) => (t.say("error.no_page"), t.say("error.no_page_advice")),
         ("receiving_off" | "email_off", _) => (t.say("error.off"), t.say("error.off_advice")),
         ("storage_full", _) => (t.say("error.full"), t.say("error.full_advice")),

@@ -1,0 +1,12 @@
+//! What a bin says when someone points at it.
+
+use crate::{sentence::Html, statistics::Figures, texts::Texts};
+
+pub fn bin_title(t: &Texts, at: &str, figures: &Figures) -> Html {
+    t.say("chart.bin")
+        .with("time", at)
+        .with("delivered", t.number(figures.delivered))
+        .with("failed", t.number(figures.failed_attempts))
+        .with("dead", t.number(figures.dead_letters))
+        .into()
+}

@@ -1,0 +1,101 @@
+//! The statistics of endpoints, as lists of endpoints and the page of one show them.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::list::List;
+use crate::{
+    charts::{self, bin_title},
+    moment::Moment,
+    params::Link,
+    sentence::Html,
+    statistics::{Bin, EndpointStats, Figures, Percentiles, Stats},
+    texts::Texts,
+    visit::Visit,
+};
+
+impl EndpointStats {
+    /// The last 24 hours.
+    pub fn strip(&self, t: &Texts) -> Html {
+        let label = t.say("chart.strip").with("share", self.totals.success(t));
+        let label = label.with("failed", t.number(self.totals.failed_attempts));
+        charts::strip("health", &self.bins, &[], &label.into())
+    }
+}
+
+impl Figures {
+    /// The share of attempts that succeeded; empty without attempts.
+    pub fn success(&self, t: &Texts) -> String {
+        self.success_share.map_or_else(String::new, |share| t.percent(share))
+    }
+
+    /// The share of attempts that failed.
+    pub fn failure(&self, t: &Texts) -> String {
+        self.success_share.map_or_else(String::new, |share| t.percent(1.0 - share))
+    }
+
+    /// The 95th percentile of response times; empty without attempts.
+    pub fn response_p95(&self, t: &Texts) -> String {
+        self.response_time.map_or_else(String::new, |time| t.latency(time.p95))
+    }
+}
+
+/// The statistics of a page of endpoints.
+pub struct StatsPage {
+    pub by_endpoint: HashMap<String, EndpointStats>,
+    /// The cursor of a list is of no use for another, so the address has one for each.
+    pub next_cursor: Option<String>,
+}
+
+impl StatsPage {
+    pub const CURSOR: &str = "stats_cursor";
+
+    /// A list of endpoints without statistics is still a list.
+    pub async fn read(visit: &Visit, limit: usize) -> Self {
+        let link = Link::new("/v1/stats/webhooks").with("order", "newest").with("limit", limit);
+        let link = link.maybe("cursor", visit.params.get(Self::CURSOR));
+        let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
+        let by_id = |one: EndpointStats| (one.webhook_id.clone(), one);
+        let by_endpoint = list.data.into_iter().map(by_id).collect();
+        Self { by_endpoint, next_cursor: list.next_cursor }
+    }
+}
+
+const WEEK: u32 = 7;
+const DAY: Duration = Duration::from_hours(24);
+
+/// Seven days of an endpoint, by hour.
+pub struct Week {
+    pub strip: Html,
+    pub ticks: Vec<&'static str>,
+    pub totals: Figures,
+}
+
+impl Week {
+    /// Nothing if the endpoint was not tried.
+    pub async fn read(visit: &Visit, id: &str) -> Option<Self> {
+        let t = visit.t;
+        let link = Link::new(format!("/v1/webhooks/{id}/stats"));
+        let stats: Stats = visit.get(link.with("range", "7d").with("step", "1h")).await.ok()?;
+        let totals = stats.totals;
+        if totals.attempts == 0 {
+            return None;
+        }
+        let title = |bin: &Bin| bin_title(&t, &bin.at.day_and_clock(&t), &bin.figures);
+        let titles: Vec<_> = stats.bins.iter().map(title).collect();
+        let label = t.say("chart.week").with("share", totals.success(&t));
+        let label = label.with("failed", t.number(totals.failed_attempts));
+        let tick = |day| Moment::of(stats.since.time() + DAY * day).weekday(&t);
+        Some(Self {
+            strip: charts::strip("health big", &stats.bins, &titles, &label.into()),
+            ticks: (0..=WEEK).map(tick).collect(),
+            totals,
+        })
+    }
+
+    /// The median and the 95th percentile of response times.
+    pub fn response_times(&self, t: &Texts) -> String {
+        let shown =
+            |time: Percentiles| format!("{}, {}", t.latency(time.median), t.latency(time.p95));
+        self.totals.response_time.map_or_else(String::new, shown)
+    }
+}

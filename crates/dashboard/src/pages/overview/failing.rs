@@ -1,0 +1,56 @@
+//! The endpoints with the most failed attempts of the last hour.
+
+use std::sync::Arc;
+
+use gancho_domain::Tenant;
+
+use crate::{
+    escape::Text,
+    pages::{endpoint_facts::EndpointFacts, list::List},
+    params::{Link, segment},
+    statistics::EndpointStats,
+    visit::{ApiResult, Visit},
+};
+
+pub const MAX_ROWS: usize = 7;
+
+pub struct FailingEndpoint {
+    pub stats: EndpointStats,
+    pub facts: EndpointFacts,
+    pub tenant: Arc<Tenant>,
+}
+
+impl FailingEndpoint {
+    /// Those that still exist, the worst first.
+    pub async fn read(visit: &Visit) -> ApiResult<Vec<Self>> {
+        let link =
+            Link::new("/v1/stats/webhooks").with("order", "failures").with("limit", MAX_ROWS);
+        let worst: List<EndpointStats> = visit.get(link).await?;
+        let mut failing = Vec::new();
+        for stats in worst.data.into_iter().filter(|stats| stats.name.is_some()) {
+            let Ok(acting) = visit.acting_for(&stats.tenant_id).await else { continue };
+            let Some(tenant) = acting.tenant.clone() else { continue };
+            let link = Link::new(format!("/v1/webhooks/{}", segment(&stats.webhook_id)));
+            if let Ok(facts) = acting.get(link).await {
+                failing.push(Self { stats, facts, tenant });
+            }
+        }
+        Ok(failing)
+    }
+
+    pub fn tenant_slug(&self) -> Text {
+        self.tenant.slug.as_str().into()
+    }
+
+    /// Deliveries that wait for it: those in memory, or all that the last 24 hours left open.
+    pub fn waiting(&self) -> u64 {
+        let totals = &self.stats.totals;
+        let open = totals.accepted.saturating_sub(totals.delivered + totals.dead_letters);
+        open.max(self.facts.health.waiting)
+    }
+
+    pub fn link(&self) -> Link {
+        let page = Link::new(format!("/ui/endpoints/{}", segment(&self.stats.webhook_id)));
+        page.with("tenant", &self.tenant.slug)
+    }
+}

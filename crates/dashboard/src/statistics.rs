@@ -1,0 +1,144 @@
+//! Statistics of deliveries, as the API sends them.
+
+use std::time::Duration;
+
+use gancho_domain::{Time, span};
+use serde::Deserialize;
+
+use crate::{escape::Text, moment::Moment};
+
+/// What happened to deliveries in a period.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Figures {
+    pub accepted: u64,
+    pub attempts: u64,
+    pub failed_attempts: u64,
+    pub delivered: u64,
+    pub delivered_at_first_attempt: u64,
+    pub dead_letters: u64,
+    /// Share of attempts that succeeded.
+    pub success_share: Option<f64>,
+    /// Duration of attempts.
+    pub response_time: Option<Percentiles>,
+    /// From acceptance to delivery.
+    pub delivery_time: Option<Percentiles>,
+}
+
+/// In milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Percentiles {
+    #[serde(rename = "p50_ms")]
+    pub median: f64,
+    #[serde(rename = "p95_ms")]
+    pub p95: f64,
+    #[serde(rename = "p99_ms")]
+    pub p99: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Bin {
+    pub at: Moment,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// Consecutive bins up to now, the last of which is not over yet.
+#[derive(Deserialize)]
+pub struct Stats {
+    pub step: String,
+    pub since: Moment,
+    pub until: Moment,
+    pub totals: Figures,
+    pub bins: Vec<Bin>,
+}
+
+/// The last 24 hours of an endpoint, by hour.
+#[derive(Deserialize)]
+pub struct EndpointStats {
+    pub webhook_id: String,
+    pub tenant_id: String,
+    /// Missing if the endpoint was deleted.
+    pub name: Option<Text>,
+    pub totals: Figures,
+    pub bins: Vec<Bin>,
+}
+
+impl Figures {
+    pub fn sum<'a>(bins: impl IntoIterator<Item = &'a Bin>) -> Counts {
+        let mut sum = Counts::default();
+        for Bin { figures, .. } in bins {
+            sum.delivered += figures.delivered;
+            sum.delivered_at_first_attempt += figures.delivered_at_first_attempt;
+            sum.dead_letters += figures.dead_letters;
+        }
+        sum
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            delivered: self.delivered,
+            delivered_at_first_attempt: self.delivered_at_first_attempt,
+            dead_letters: self.dead_letters,
+        }
+    }
+}
+
+/// The figures that can be added up. Percentiles cannot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub delivered: u64,
+    pub delivered_at_first_attempt: u64,
+    pub dead_letters: u64,
+}
+
+impl Counts {
+    /// Of those delivered, the share that needed one attempt.
+    pub fn first_share(&self) -> Option<f64> {
+        let share = self.delivered_at_first_attempt as f64 / self.delivered as f64;
+        (self.delivered > 0).then_some(share)
+    }
+}
+
+impl Stats {
+    pub fn step(&self) -> Duration {
+        span::parse(&self.step).unwrap_or(Duration::from_mins(1))
+    }
+
+    /// How much of the range is over.
+    pub fn elapsed(&self, now: Time) -> Duration {
+        now.since(self.since.time()).max(Duration::from_secs(1))
+    }
+
+    /// The sum of `count` bins that end at or before a time; nothing if there are fewer.
+    pub fn before(&self, end: Time, count: usize) -> Option<Counts> {
+        let step = self.step();
+        let over = self.bins.iter().rposition(|bin| bin.at.time() + step <= end)? + 1;
+        Some(Figures::sum(&self.bins[over.checked_sub(count)?..over]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_before_ends_where_the_range_starts() {
+        let bin = |minute: u64| Bin {
+            at: Moment::of(Time::from_secs(0) + Duration::from_mins(5 * minute)),
+            figures: Figures { delivered: 1 << minute, ..Figures::default() },
+        };
+        let stats = Stats {
+            step: "5m".to_owned(),
+            since: Moment::of(Time::from_secs(0)),
+            until: Moment::of(Time::from_secs(1_800)),
+            totals: Figures::default(),
+            bins: (0..6).map(bin).collect(),
+        };
+        let end = |minutes| Time::from_secs(0) + Duration::from_mins(minutes);
+        let delivered = |end, count| stats.before(end, count).map(|counts| counts.delivered);
+        assert_eq!(delivered(end(20), 2), Some(4 + 8));
+        assert_eq!(delivered(end(19), 2), Some(2 + 4), "a bin is whole or left out");
+        assert_eq!(delivered(end(20), 5), None, "statistics do not reach that far");
+        assert_eq!(delivered(end(4), 1), None);
+    }
+}
