@@ -182,7 +182,7 @@ pub const fn hours(count: u64) -> Duration {
     secs(count * 3_600)
 }
 
-/// What is left of a parcel after the store has placed so many of its deliveries.
+/// The parts of a parcel that are left after the store has placed the first `placed` deliveries.
 pub fn parts(new: &NewParcel, number: Option<u64>, placed: usize) -> Vec<ParcelPart> {
     let parts = new.deliveries.chunks(placed.max(1)).enumerate().skip(1);
     parts
