@@ -20,19 +20,12 @@ use gancho_inbound::{
 use gancho_mail::{
     MailCarrier, MailLimits, Outbox, Sink, Suppressions, TenantLimits, Transport, limits,
 };
-use gancho_outbound::{
-    EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
-    Publisher, Registry, Replays, WebhookCarrier, health::FAILING_FOR,
-};
-use gancho_store::Store;
-use gancho_store_postgres::PostgresStore;
-use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_outbound::{Outbound, OutboundSetup, Plan, Plans};
 use gancho_testkit::{
-    postgres::{Database, fresh_database},
     receiver::{Receiver, Step},
+    stores::{StoreKind, StorePlace},
 };
 use gancho_vault::KeyRing;
-use gancho_wire::Profile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -49,8 +42,7 @@ pub struct Stage {
     pub ingest: SocketAddr,
     pub stop: CancellationToken,
     engine: Arc<Engine>,
-    /// What goes with it.
-    _kept: (Option<TempDir>, Option<Database>),
+    _place: StorePlace,
     pub checkpoints: TempDir,
 }
 
@@ -76,11 +68,7 @@ impl Stage {
     }
 
     pub async fn with(choices: Choices) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let usual = Options::at(folder.path().join("test.db"));
-        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
-        let store = SqliteStore::open(&Options { max_looks, ..usual }).unwrap();
-        Self::on(store, choices, (Some(folder), None)).await
+        Self::on(StoreKind::Sqlite, choices).await
     }
 
     pub async fn postgres() -> Self {
@@ -88,51 +76,27 @@ impl Stage {
     }
 
     pub async fn postgres_with(choices: Choices) -> Self {
-        let database = fresh_database().await.unwrap();
-        let usual = gancho_store_postgres::Options::default();
-        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
-        let options = gancho_store_postgres::Options { max_looks, ..usual };
-        let store = PostgresStore::connect(&database.url(), options).await.unwrap();
-        Self::on(store, choices, (None, Some(database))).await
+        Self::on(StoreKind::Postgres, choices).await
     }
 
-    #[allow(clippy::too_many_lines, reason = "a whole gateway is put together")]
-    async fn on(
-        store: Arc<dyn Store>,
-        choices: Choices,
-        kept: (Option<TempDir>, Option<Database>),
-    ) -> Self {
+    #[expect(clippy::too_many_lines, reason = "a whole gateway is put together")]
+    async fn on(kind: StoreKind, choices: Choices) -> Self {
+        let place = StorePlace::new(kind).await.with_max_looks(choices.max_looks);
+        let store = place.open().await;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         let ring = Arc::new(KeyRing::generate().unwrap());
-        let registry =
-            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let few = Plan { endpoints: Some(1), events: Some(2) };
+        let outbound = Outbound::new(OutboundSetup {
+            plans: Plans::built_in().with("few", few),
+            ..OutboundSetup::new(store.clone(), ring.clone(), ids.clone(), clock.clone())
+        });
+        let registry = outbound.registry.clone();
         let policy = Policy { allow_http: true, ..Policy::for_dev() };
         let client =
             gancho_egress::Client::new(gancho_egress::Settings { policy, ..Default::default() })
                 .unwrap();
-        let notifier = Arc::new(Notifier {
-            store: store.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            operator: None,
-        });
-        let health = HealthService::new(
-            store.clone(),
-            registry.clone(),
-            clock.clone(),
-            notifier.clone(),
-            FAILING_FOR,
-        );
-        let carrier = WebhookCarrier {
-            registry: registry.clone(),
-            client: client.clone(),
-            clock: clock.clone(),
-            health: Arc::new(health),
-            notifier,
-        };
         let suppressions = Arc::new(Suppressions { store: store.clone(), clock: clock.clone() });
         let short = RetryPlan::Exponential {
             base: Duration::from_millis(20),
@@ -155,48 +119,21 @@ impl Stage {
         });
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
+        let lanes = vec![
+            LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client))),
+            LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)),
+            emails,
+        ];
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random,
-            lanes: vec![
-                LaneSetup::new(Lane::Webhook, Arc::new(carrier)),
-                LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)),
-                emails,
-            ],
             limits: Limits {
                 poll: Duration::from_millis(20),
                 statistics_flush: Duration::from_millis(50),
                 ..Limits::default()
             },
-            archive: None,
-            name: "test".into(),
+            ..EngineSetup::new(store.clone(), clock.clone(), random, lanes)
         })
         .await
         .unwrap();
-        let few = Plan { endpoints: Some(1), events: Some(2) };
-        let plans = Arc::new(Plans::built_in().with("few", few));
-        let event_types = Arc::new(EventTypes::new(store.clone()));
-        let publisher = Arc::new(Publisher {
-            store: store.clone(),
-            engine: engine.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            types: event_types.clone(),
-            plans: plans.clone(),
-            rates: Arc::new(PublishRates::new(None)),
-        });
-        let endpoints = Arc::new(EndpointService {
-            store: store.clone(),
-            ring: ring.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            client: client.clone(),
-            plans: plans.clone(),
-            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
-        });
         let signing = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
         let signing = Arc::new(signing);
         let checkpoints = tempfile::tempdir().unwrap();
@@ -223,16 +160,15 @@ impl Stage {
             sources,
             ids: ids.clone(),
             clock: clock.clone(),
-            client,
+            client: client.clone(),
         });
         let ingest =
             Ingest::new(inbound.clone(), ring.clone(), ids.clone(), choices.ingest.clone());
-        let replays =
-            Arc::new(Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone()));
+        let replays = Arc::new(outbound.replays());
         let stop = CancellationToken::new();
         let (running, until) = (replays.clone(), stop.clone());
         tokio::spawn(async move { running.run(until).await });
-        let (orphans, until) = (endpoints.orphans.clone(), stop.clone());
+        let (orphans, until) = (outbound.orphans.clone(), stop.clone());
         tokio::spawn(async move { orphans.run(until).await });
         let watch = Watch::new(WatchSetup {
             store: store.clone(),
@@ -251,10 +187,10 @@ impl Stage {
             mail: (!choices.is_bare).then_some(MailParts { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
-            publisher,
-            endpoints,
-            event_types,
-            plans,
+            publisher: Arc::new(outbound.publisher(engine.clone())),
+            endpoints: Arc::new(outbound.endpoints(&client)),
+            event_types: outbound.event_types,
+            plans: outbound.plans,
             replays,
             registry,
             ids,
@@ -278,7 +214,7 @@ impl Stage {
         let ingest_address = listener.local_addr().unwrap();
         let until = stop.clone();
         tokio::spawn(async move { ingest.listen(listener, choices.listen, until).await });
-        Self { api, address, ingest: ingest_address, stop, engine, _kept: kept, checkpoints }
+        Self { api, address, ingest: ingest_address, stop, engine, _place: place, checkpoints }
     }
 
     pub fn anyone(&self) -> Client {

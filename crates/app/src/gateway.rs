@@ -20,8 +20,8 @@ use gancho_domain::{
 use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
-    EndpointDraft, EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plans,
-    PublishRates, Publisher, Registry, Replays, WebhookCarrier,
+    EndpointDraft, EndpointService, EventTypes, HealthService, Outbound, OutboundSetup, Plans,
+    Publisher, Registry, Replays,
 };
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -86,8 +86,6 @@ impl Gateway {
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
         let ring = setup.ring.open(&*store).await?;
-        let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
-        let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
         let client =
             gancho_egress::Client::new(setup.client).context("cannot create the HTTP client")?;
         let own_client = gancho_egress::Client::new(setup.own_client)
@@ -98,9 +96,29 @@ impl Gateway {
         } else {
             None
         };
-        let base = Base { store, ring: ring.keys.clone(), registry, ids, clock };
-        let (carrier, health) =
-            webhook_carrier(&base, &client, &own_client, operator.as_ref(), setup.failing_for);
+        let outbound = Outbound::new(OutboundSetup {
+            profiles: Profile::built_in().into_iter().chain(setup.profiles).collect(),
+            plans: setup.plans,
+            publish_rate: setup.publish_rate,
+            operator: operator.as_ref().map(|tenant| TenantScope::internal(tenant.id)),
+            failing_for: setup.failing_for,
+            ..OutboundSetup::new(store.clone(), ring.keys.clone(), ids.clone(), clock.clone())
+        });
+        let base = Base {
+            store,
+            ring: ring.keys.clone(),
+            registry: outbound.registry.clone(),
+            ids,
+            clock,
+        };
+        let carrier: Arc<dyn Carrier> = match operator {
+            Some(operator) => Arc::new(NoticeCarrier {
+                operator: operator.id,
+                tenants: outbound.carrier(&client),
+                notices: outbound.carrier(&own_client),
+            }),
+            None => Arc::new(outbound.carrier(&client)),
+        };
         let webhooks =
             LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
         let prepared = match setup.receiving {
@@ -135,45 +153,20 @@ impl Gateway {
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
         let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
-        let Base { store, registry, ids, clock, .. } = base.clone();
-        let plans = Arc::new(setup.plans);
-        let event_types = Arc::new(EventTypes::new(store.clone()));
-        let publisher = Publisher {
-            store: store.clone(),
-            engine: engine.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            types: event_types.clone(),
-            plans: plans.clone(),
-            rates: Arc::new(PublishRates::new(setup.publish_rate)),
-        };
-        let orphans = Arc::new(OrphanSweeper::new(store.clone(), clock.clone()));
-        let desk = |client: &gancho_egress::Client| EndpointService {
-            store: store.clone(),
-            ring: ring.keys.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            client: client.clone(),
-            plans: plans.clone(),
-            orphans: orphans.clone(),
-        };
-        let (endpoints, own_endpoints) = (desk(&client), desk(&own_client));
+        let Base { store, clock, .. } = base.clone();
         let watched = watch::WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
-            clock: clock.clone(),
+            clock,
             inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
         };
-        let replays = Replays::new(store.clone(), registry, ids, clock).at_rate(setup.replay_rate);
         let gateway = Self {
             watch: watch::Watch::new(watched),
             keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone())),
-            publisher: Arc::new(publisher),
-            endpoints: Arc::new(endpoints),
-            own_endpoints,
-            replays: Arc::new(replays),
+            publisher: Arc::new(outbound.publisher(engine.clone())),
+            endpoints: Arc::new(outbound.endpoints(&client)),
+            own_endpoints: outbound.endpoints(&own_client),
+            replays: Arc::new(outbound.replays().at_rate(setup.replay_rate)),
             store,
             engine,
             ring,
@@ -181,11 +174,11 @@ impl Gateway {
             has_archive,
             receiving,
             base,
-            health,
+            health: outbound.health,
             mailing,
             mail,
-            event_types,
-            plans,
+            event_types: outbound.event_types,
+            plans: outbound.plans,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
@@ -276,42 +269,4 @@ impl Gateway {
         }
         stopped
     }
-}
-
-/// Webhooks of tenants, and the notices of the operator, which may go where only the operator's own
-/// targets are.
-fn webhook_carrier(
-    base: &Base,
-    client: &gancho_egress::Client,
-    own_client: &gancho_egress::Client,
-    operator: Option<&Tenant>,
-    failing_for: Duration,
-) -> (Arc<dyn Carrier>, Arc<HealthService>) {
-    let Base { store, registry, ids, clock, .. } = base.clone();
-    let notifier = Arc::new(Notifier {
-        store: store.clone(),
-        registry: registry.clone(),
-        ids,
-        clock: clock.clone(),
-        operator: operator.map(|tenant| TenantScope::internal(tenant.id)),
-    });
-    let health =
-        HealthService::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
-    let health = Arc::new(health);
-    let with = |client: &gancho_egress::Client| WebhookCarrier {
-        registry: registry.clone(),
-        client: client.clone(),
-        clock: clock.clone(),
-        health: health.clone(),
-        notifier: notifier.clone(),
-    };
-    let carrier: Arc<dyn Carrier> = match operator {
-        Some(operator) => Arc::new(NoticeCarrier {
-            operator: operator.id,
-            tenants: with(client),
-            notices: with(own_client),
-        }),
-        None => Arc::new(with(client)),
-    };
-    (carrier, health)
 }

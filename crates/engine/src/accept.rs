@@ -146,8 +146,12 @@ impl Engine {
             match self.store.place_part(part.clone(), node).await {
                 Ok(placed) => return Some(placed),
                 Err(error) => {
-                    let recovery = self.recovery_for("place deliveries", node, &error);
-                    if error.is_permanent() || !matches!(recovery, Recovery::Retry) {
+                    let may_retry = !error.is_permanent()
+                        && matches!(
+                            self.recovery_for("place deliveries", node, &error),
+                            Recovery::Retry
+                        );
+                    if !may_retry {
                         let event = part.parcel.id;
                         tracing::warn!(%event, %error, "fan-out interrupted; will be finished later");
                         return None;
@@ -191,9 +195,9 @@ impl Engine {
         for lane in Lane::ALL {
             let (mut targets, mut bytes) = (BTreeMap::<_, usize>::new(), 0);
             for new in parcels.iter_mut() {
-                let (parcel, placed) = (new.parcel.clone(), placed_now(new, max));
-                for delivery in placed.filter(|new| new.lane == lane) {
-                    let key = (parcel.tenant, delivery.target);
+                let (tenant, body) = (new.parcel.tenant, new.parcel.body.len());
+                for delivery in placed_now(new, max).filter(|new| new.lane == lane) {
+                    let key = (tenant, delivery.target);
                     let before = targets.get(&key).copied().unwrap_or(0);
                     let may_come = may_hold && delivery.hold && delivery.due_at <= now;
                     delivery.hold = may_come
@@ -202,7 +206,7 @@ impl Engine {
                             .is_some_and(|lane| lane.queue.lock().welcomes(key, before, now));
                     if delivery.hold {
                         targets.insert(key, before + 1);
-                        bytes += parcel.body.len();
+                        bytes += body;
                     }
                 }
             }

@@ -37,6 +37,19 @@ pub struct EngineSetup {
     pub name: String,
 }
 
+impl EngineSetup {
+    /// With the usual limits, and without an archive.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        lanes: Vec<LaneSetup>,
+    ) -> Self {
+        let (limits, name) = (Limits::default(), "gancho".into());
+        Self { store, clock, random, lanes, limits, archive: None, name }
+    }
+}
+
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,

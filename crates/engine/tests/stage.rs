@@ -14,10 +14,10 @@ use gancho_domain::{
     Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Kind, Lane, Next, Parcel, RetryPlan,
     SeededRandom, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Terms};
 use gancho_store::{
     Accept, AcceptOutcome, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId,
-    Placement, StoreError,
+    Placement, Store, StoreError,
 };
 use gancho_store_sqlite::SqliteStore;
 use parking_lot::Mutex;
@@ -121,15 +121,12 @@ impl Stage {
     }
 
     pub fn setup(&self) -> EngineSetup {
-        EngineSetup {
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            random: Arc::new(SeededRandom::new(2)),
-            lanes: vec![LaneSetup::new(Lane::Webhook, self.actor.clone())],
-            limits: Limits::default(),
-            archive: None,
-            name: "test".into(),
-        }
+        self.setup_on(self.store.clone())
+    }
+
+    pub fn setup_on(&self, store: Arc<dyn Store>) -> EngineSetup {
+        let lanes = vec![LaneSetup::new(Lane::Webhook, self.actor.clone())];
+        EngineSetup::new(store, self.clock.clone(), Arc::new(SeededRandom::new(2)), lanes)
     }
 
     pub async fn engine(&self) -> Arc<Engine> {

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use gancho_domain::{Clock, IdMaker, SystemClock, SystemRandom};
 use gancho_egress::{Client, Settings};
-use gancho_engine::{Engine, EngineSetup, Limits as EngineLimits};
+use gancho_engine::{Engine, EngineSetup};
 use gancho_inbound::{
     Inbound, InboundSetup, Incoming, KeyDraft, Limits, Outcome, PolicyService, SigningKeys,
     SourceDraft, SourceService, Sources,
@@ -68,15 +68,8 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
     let ring = Arc::new(KeyRing::generate().unwrap());
     let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
     // Without a lane: what is received stays in the store.
-    let engine = Engine::start(EngineSetup {
-        store: store.clone(),
-        clock: clock.clone(),
-        random,
-        lanes: Vec::new(),
-        limits: EngineLimits::default(),
-        archive: None,
-        name: "cost".into(),
-    });
+    let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
+    let engine = Engine::start(setup);
     let engine = engine.await.unwrap();
     let desk = SourceService {
         store: store.clone(),

@@ -19,17 +19,14 @@ use gancho_inbound::{
     ReceiptStatus, Receipts, ReceiveError, SigningKeys, SourceDraft, SourceService, Sources,
 };
 use gancho_store::{PageRequest, Store};
-use gancho_store_postgres::PostgresStore;
-use gancho_store_sqlite::SqliteStore;
 use gancho_testkit::{
     http_request::answering,
-    postgres::{Database, fresh_database},
     receiver::Receiver,
+    stores::{StoreKind, StorePlace},
     wait_for,
 };
 use gancho_vault::KeyRing;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tempfile::TempDir;
 
 /// 2026-11-15T06:37:00Z
 pub const START: i64 = 1_794_724_620;
@@ -39,8 +36,7 @@ pub struct Stage {
     pub node: Node,
     pub clock: Arc<ManualClock>,
     pub ring: Arc<KeyRing>,
-    pub folder: TempDir,
-    database: Option<Database>,
+    pub place: StorePlace,
 }
 
 /// One process on the store.
@@ -72,26 +68,19 @@ impl InternalSink for Taker {
 
 impl Stage {
     pub async fn sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let options = gancho_store_sqlite::Options::at(folder.path().join("test.db"));
-        let store = SqliteStore::open(&options).unwrap();
-        Self::on(store, folder, None).await
+        Self::on(StoreKind::Sqlite).await
     }
 
     pub async fn postgres() -> Self {
-        let database = fresh_database().await.unwrap();
-        let store =
-            PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
-                .await
-                .unwrap();
-        Self::on(store, tempfile::tempdir().unwrap(), Some(database)).await
+        Self::on(StoreKind::Postgres).await
     }
 
-    async fn on(store: Arc<dyn Store>, folder: TempDir, database: Option<Database>) -> Self {
+    async fn on(kind: StoreKind) -> Self {
+        let place = StorePlace::new(kind).await;
         let clock = Arc::new(ManualClock::at_secs(START));
         let ring = Arc::new(KeyRing::generate().unwrap());
-        let node = Node::start(store, &clock, &ring, 1, true).await;
-        Self { node, clock, ring, folder, database }
+        let node = Node::start(place.open().await, &clock, &ring, 1, true).await;
+        Self { node, clock, ring, place }
     }
 
     /// Another node: with a connection of its own where the store allows that.
@@ -107,19 +96,13 @@ impl Stage {
 
     /// `works`: whether it has the dispatch lane, or only receives.
     pub async fn another(&self, seed: u64, works: bool) -> Node {
-        let store: Arc<dyn Store> = match &self.database {
-            Some(database) => {
-                PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
-                    .await
-                    .unwrap()
-            }
-            None => self.node.store.clone(),
-        };
+        let store =
+            if self.is_postgres() { self.place.open().await } else { self.node.store.clone() };
         Node::start(store, &self.clock, &self.ring, seed, works).await
     }
 
     pub fn is_postgres(&self) -> bool {
-        self.database.is_some()
+        self.place.database().is_some()
     }
 
     /// A source for `acme` with the key `k1`, dispatching to the receiver.
@@ -219,14 +202,12 @@ impl Node {
         let carrier =
             if has_inside { carrier.with_inside(internal_target.clone()) } else { carrier };
         let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
+        let lanes = if works { vec![lane] } else { Vec::new() };
+        let random = Arc::new(SeededRandom::new(seed + 1));
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random: Arc::new(SeededRandom::new(seed + 1)),
-            lanes: if works { vec![lane] } else { Vec::new() },
             limits: EngineLimits { poll: Duration::from_millis(20), ..EngineLimits::default() },
-            archive: None,
             name: format!("node {seed}"),
+            ..EngineSetup::new(store.clone(), clock.clone(), random, lanes)
         })
         .await
         .unwrap();

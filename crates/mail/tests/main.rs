@@ -9,13 +9,13 @@ macro_rules! on_both {
         mod sqlite {$(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                super::$name($crate::stage::On::Sqlite).await;
+                super::$name(gancho_testkit::stores::StoreKind::Sqlite).await;
             }
         )*}
         mod postgres {$(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                super::$name($crate::stage::On::Postgres).await;
+                super::$name(gancho_testkit::stores::StoreKind::Postgres).await;
             }
         )*}
     };

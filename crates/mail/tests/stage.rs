@@ -17,32 +17,15 @@ use gancho_mail::{
     EmailDraft, EmailStatus, EmailView, FeedbackService, MailCarrier, MailLimits, Outbox,
     Suppressions, TenantLimits, Transport, limits,
 };
-use gancho_outbound::{
-    EndpointDraft, EndpointService, HealthService, Notifier, OrphanSweeper, Plans, Registry,
-    WebhookCarrier,
-};
+use gancho_outbound::{EndpointDraft, EndpointService, Outbound, OutboundSetup};
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
-use gancho_store_postgres::PostgresStore;
-use gancho_store_sqlite::SqliteStore;
-use gancho_testkit::{
-    http_request::answering,
-    postgres::{Database, fresh_database},
-    receiver::Receiver,
-    wait_for,
-};
+pub use gancho_testkit::stores::StoreKind;
+use gancho_testkit::{http_request::answering, receiver::Receiver, stores::StorePlace, wait_for};
 use gancho_vault::KeyRing;
-use gancho_wire::Profile;
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// 2026-11-15T06:37:00Z
 pub const START: i64 = 1_794_724_620;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
-    Sqlite,
-    Postgres,
-}
 
 pub struct Setup {
     pub limits: MailLimits,
@@ -74,39 +57,24 @@ pub struct Stage {
     pub desk: EndpointService,
     pub tenant: Tenant,
     pub scope: TenantScope,
-    _folder: TempDir,
     /// After everything that uses it.
-    pub database: Option<Database>,
-}
-
-async fn open(on: On, folder: &TempDir) -> (Arc<dyn Store>, Option<Database>) {
-    match on {
-        On::Sqlite => {
-            let options = gancho_store_sqlite::Options::at(folder.path().join("test.db"));
-            (SqliteStore::open(&options).unwrap(), None)
-        }
-        On::Postgres => {
-            let database = fresh_database().await.unwrap();
-            let options = gancho_store_postgres::Options::default();
-            let store = PostgresStore::connect(&database.url(), options).await.unwrap();
-            (store, Some(database))
-        }
-    }
+    pub place: StorePlace,
 }
 
 impl Stage {
-    pub async fn new(on: On, transport: impl Transport) -> Self {
+    pub async fn new(on: StoreKind, transport: impl Transport) -> Self {
         Self::with(on, Arc::new(transport), Setup::default()).await
     }
 
-    pub async fn with(on: On, transport: Arc<dyn Transport>, setup: Setup) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (store, database) = open(on, &folder).await;
+    pub async fn with(on: StoreKind, transport: Arc<dyn Transport>, setup: Setup) -> Self {
+        let place = StorePlace::new(on).await;
+        let store = place.open().await;
         let clock = Arc::new(ManualClock::at_secs(START));
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(seed()))));
         let ring = Arc::new(KeyRing::generate().unwrap());
-        let registry =
-            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let outbound =
+            Outbound::new(OutboundSetup::new(store.clone(), ring, ids.clone(), clock.clone()));
+        let registry = outbound.registry.clone();
         let client = client();
         let tenant = Tenant::new(ids.make(), "m2", clock.now());
         store.create_tenant(tenant.clone()).await.unwrap();
@@ -121,18 +89,14 @@ impl Stage {
             limits: setup.tenants,
             message_id_domain: None,
         };
-        let mut lanes = vec![webhooks(&store, &registry, &ids, &clock, &client)];
+        let mut lanes = vec![LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client)))];
         if setup.is_at_work {
             lanes.push((setup.lane)(limits::lane(mail)));
         }
+        let random = Arc::new(SeededRandom::new(2));
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random: Arc::new(SeededRandom::new(2)),
-            lanes,
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
-            archive: None,
-            name: "test".into(),
+            ..EngineSetup::new(store.clone(), clock.clone(), random, lanes)
         });
         let engine = engine.await.unwrap();
         Self {
@@ -145,29 +109,19 @@ impl Stage {
             }),
             feedback: FeedbackService {
                 store: store.clone(),
-                registry: registry.clone(),
-                ids: ids.clone(),
+                registry,
+                ids,
                 clock: clock.clone(),
                 retention: Duration::from_hours(24 * 30),
             },
-            desk: EndpointService {
-                store: store.clone(),
-                ring,
-                registry,
-                ids: ids.clone(),
-                clock: clock.clone(),
-                client,
-                plans: Arc::new(Plans::built_in()),
-                orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
-            },
+            desk: outbound.endpoints(&client),
             scope: TenantScope::internal(tenant.id),
             store,
             clock,
             engine,
             suppressions,
             tenant,
-            _folder: folder,
-            database,
+            place,
         }
     }
 
@@ -235,37 +189,6 @@ impl Stage {
 
 pub fn data(event: &EventView) -> Value {
     serde_json::from_slice(&event.parcel.body).unwrap()
-}
-
-fn webhooks(
-    store: &Arc<dyn Store>,
-    registry: &Arc<Registry>,
-    ids: &Arc<IdMaker>,
-    clock: &Arc<ManualClock>,
-    client: &Client,
-) -> LaneSetup {
-    let notifier = Arc::new(Notifier {
-        store: store.clone(),
-        registry: registry.clone(),
-        ids: ids.clone(),
-        clock: clock.clone(),
-        operator: None,
-    });
-    let health = Arc::new(HealthService::new(
-        store.clone(),
-        registry.clone(),
-        clock.clone(),
-        notifier.clone(),
-        gancho_outbound::health::FAILING_FOR,
-    ));
-    let carrier = WebhookCarrier {
-        registry: registry.clone(),
-        client: client.clone(),
-        clock: clock.clone(),
-        health,
-        notifier,
-    };
-    LaneSetup::new(Lane::Webhook, Arc::new(carrier))
 }
 
 /// Another for every stage: servers that tests share tell e-mails apart by their ids.

@@ -6,7 +6,7 @@
 //! caches them, prepared for delivery; [`carrier`] makes one attempt, with the headers of `request`.
 //! [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends deliveries to
 //! deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
-//! distinguishes tenants and the operator.
+//! distinguishes tenants and the operator. [`setup`] puts all of it together.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection itself (egress does),
 //! never shows or stores a secret in the clear, and does not know the API.
@@ -25,6 +25,7 @@ pub mod publish;
 pub mod registry;
 pub mod replay;
 mod request;
+pub mod setup;
 pub mod try_out;
 
 pub use carrier::WebhookCarrier;
@@ -41,4 +42,5 @@ pub use plans::{Plan, PlanLimit, Plans};
 pub use publish::{NewEvent, PublishError, Published, Publisher};
 pub use registry::Registry;
 pub use replay::{NewReplay, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState, Replays};
+pub use setup::{Outbound, OutboundSetup};
 pub use try_out::{TryOut, TryOutError, try_out};

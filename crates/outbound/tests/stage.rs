@@ -10,17 +10,17 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
-    EndpointDraft, EndpointService, EventTypes, HealthService, NewEndpoint, NewEvent, Notifier,
-    OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, WebhookCarrier,
+    EndpointDraft, EndpointService, NewEndpoint, NewEvent, Outbound, OutboundSetup, Plans,
+    Published, Publisher,
 };
-use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, PageRequest, Store, Tenants,
+use gancho_store::{DeliveryFilter, DeliveryRow, DeliveryView, PageRequest, Store};
+use gancho_testkit::{
+    http_request::answering,
+    receiver::Receiver,
+    stores::{StoreKind, StorePlace},
+    wait_for,
 };
-use gancho_store_sqlite::{Options, SqliteStore};
-use gancho_testkit::{http_request::answering, receiver::Receiver, wait_for};
 use gancho_vault::KeyRing;
-use gancho_wire::Profile;
-use tempfile::TempDir;
 
 /// 2026-11-15T06:37:00Z
 pub const START: i64 = 1_794_724_620;
@@ -40,19 +40,17 @@ impl Default for Setup {
 }
 
 pub struct Stage {
-    pub store: Arc<SqliteStore>,
+    pub store: Arc<dyn Store>,
     pub clock: Arc<ManualClock>,
     pub ids: Arc<IdMaker>,
     pub ring: Arc<KeyRing>,
-    pub registry: Arc<Registry>,
+    pub outbound: Outbound,
     pub publisher: Arc<Publisher>,
     pub desk: EndpointService,
-    pub health: Arc<HealthService>,
-    pub types: Arc<EventTypes>,
     pub tenant: Tenant,
     pub scope: TenantScope,
     pub operator: TenantScope,
-    _folder: TempDir,
+    _place: StorePlace,
 }
 
 impl Stage {
@@ -61,93 +59,43 @@ impl Stage {
     }
 
     pub async fn with(setup: Setup) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        let place = StorePlace::new(StoreKind::Sqlite).await;
+        let store = place.open().await;
         let clock = Arc::new(ManualClock::at_secs(START));
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1))));
         let ring = Arc::new(KeyRing::generate().unwrap());
-        let registry =
-            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
-        let client = Client::new(settings()).unwrap();
         let [tenant, operator] =
             ["acme", "operator"].map(|slug| Tenant::new(ids.make(), slug, clock.now()));
         for tenant in [&tenant, &operator] {
             store.create_tenant(tenant.clone()).await.unwrap();
         }
         let [scope, operator] = [tenant.id, operator.id].map(TenantScope::internal);
-        let notifier = Arc::new(Notifier {
-            store: store.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
+        let outbound = Outbound::new(OutboundSetup {
+            plans: setup.plans,
+            publish_rate: setup.rate,
             operator: setup.with_operator.then_some(operator),
+            ..OutboundSetup::new(store.clone(), ring.clone(), ids.clone(), clock.clone())
         });
-        let health = Arc::new(HealthService::new(
-            store.clone(),
-            registry.clone(),
-            clock.clone(),
-            notifier.clone(),
-            gancho_outbound::health::FAILING_FOR,
-        ));
-        let carrier = WebhookCarrier {
-            registry: registry.clone(),
-            client: client.clone(),
-            clock: clock.clone(),
-            health: health.clone(),
-            notifier,
-        };
+        let client = Client::new(settings()).unwrap();
+        let lane = LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client)));
+        let random = Arc::new(SeededRandom::new(2));
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random: Arc::new(SeededRandom::new(2)),
-            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier))],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
-            archive: None,
-            name: "test".into(),
+            ..EngineSetup::new(store.clone(), clock.clone(), random, vec![lane])
         });
-        let engine = engine.await.unwrap();
-        let types = Arc::new(EventTypes::new(store.clone()));
-        let plans = Arc::new(setup.plans);
-        let publisher = Arc::new(Publisher {
-            store: store.clone(),
-            engine,
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            types: types.clone(),
-            plans: plans.clone(),
-            rates: Arc::new(PublishRates::new(setup.rate)),
-        });
-        let desk = EndpointService {
-            store: store.clone(),
-            ring: ring.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            client,
-            plans,
-            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
-        };
         Self {
+            publisher: Arc::new(outbound.publisher(engine.await.unwrap())),
+            desk: outbound.endpoints(&client),
             store,
             clock,
             ids,
             ring,
-            registry,
-            publisher,
-            desk,
-            health,
-            types,
+            outbound,
             tenant,
             scope,
             operator,
-            _folder: folder,
+            _place: place,
         }
-    }
-
-    pub fn replays(&self) -> Replays {
-        let store: Arc<dyn Store> = self.store.clone();
-        Replays::new(store, self.registry.clone(), self.ids.clone(), self.clock.clone())
     }
 
     pub async fn create(&self, draft: EndpointDraft) -> NewEndpoint {

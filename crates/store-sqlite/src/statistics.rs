@@ -43,10 +43,7 @@ impl Statistics for SqliteStore {
         window: StatisticsWindow,
     ) -> Result<Vec<StatisticsPoint>> {
         let tenant = scope.tenant();
-        let series = of.into_iter().map(|(target, lane)| match target {
-            Some(target) => Series::of_target(tenant, target, lane),
-            None => Series::of_tenant(tenant, lane),
-        });
+        let series = of.into_iter().map(|of| Series::within(tenant, of));
         self.read_statistics(Some(tenant), series.collect(), window).await
     }
 

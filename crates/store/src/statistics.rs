@@ -41,6 +41,11 @@ impl Series {
         Self { tenant: Some(tenant), target: Some(target), lane }
     }
 
+    /// Of a target, or of the whole tenant.
+    pub const fn within(tenant: TenantId, (target, lane): (Option<TargetId>, Lane)) -> Self {
+        Self { tenant: Some(tenant), target, lane }
+    }
+
     pub const fn tenant(&self) -> Option<TenantId> {
         self.tenant
     }

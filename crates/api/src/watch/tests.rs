@@ -10,7 +10,7 @@ use gancho_domain::{
 };
 use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
-use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_testkit::stores::{StoreKind, StorePlace};
 
 use super::{Watch, WatchSetup};
 use crate::meter::Meter;
@@ -43,23 +43,18 @@ struct World {
     engine: Arc<Engine>,
     watch: Arc<Watch>,
     ids: IdMaker,
-    _folder: tempfile::TempDir,
+    _place: StorePlace,
 }
 
 impl World {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> =
-            SqliteStore::open(&Options::at(folder.path().join("watch.db"))).unwrap();
+        let place = StorePlace::new(StoreKind::Sqlite).await;
+        let store = place.open().await;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let lanes = vec![LaneSetup::new(Lane::Webhook, Arc::new(Moody))];
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random: Arc::new(SystemRandom),
-            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(Moody))],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
-            archive: None,
-            name: "watch".to_owned(),
+            ..EngineSetup::new(store.clone(), clock.clone(), Arc::new(SystemRandom), lanes)
         })
         .await
         .unwrap();
@@ -70,7 +65,7 @@ impl World {
             inbound: None,
         };
         let ids = IdMaker::new(clock, Arc::new(SystemRandom));
-        Self { store, engine, watch: Watch::new(parts), ids, _folder: folder }
+        Self { store, engine, watch: Watch::new(parts), ids, _place: place }
     }
 
     async fn tenant(&self, slug: &str) -> Tenant {

@@ -21,10 +21,10 @@ use gancho_mail::{
 };
 use gancho_outbound::Registry;
 use gancho_store::{EventFilter, PageRequest, Store};
-use gancho_store_sqlite::{Options, SqliteStore};
 use gancho_testkit::{
     receiver::Receiver,
     sns::{Signer, document, notification},
+    stores::{StoreKind, StorePlace},
     tls::{Authority, Life},
     wait_for,
 };
@@ -48,14 +48,13 @@ struct Stage {
     scope: TenantScope,
     signer: Signer,
     certificates: Receiver,
-    _folder: tempfile::TempDir,
+    _place: StorePlace,
 }
 
 impl Stage {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> =
-            SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        let place = StorePlace::new(StoreKind::Sqlite).await;
+        let store = place.open().await;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SystemRandom)));
         let ring = Arc::new(KeyRing::generate().unwrap());
@@ -96,14 +95,10 @@ impl Stage {
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone())
             .with_inside(Arc::new(feedback));
+        let lanes = vec![LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)), limits::lane(mail)];
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
-            random: Arc::new(SystemRandom),
-            lanes: vec![LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)), limits::lane(mail)],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
-            archive: None,
-            name: "test".into(),
+            ..EngineSetup::new(store.clone(), clock.clone(), Arc::new(SystemRandom), lanes)
         });
         let engine = engine.await.unwrap();
         let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
@@ -147,7 +142,7 @@ impl Stage {
             scope,
             signer,
             certificates,
-            _folder: folder,
+            _place: place,
         }
     }
 

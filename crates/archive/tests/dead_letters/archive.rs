@@ -78,18 +78,16 @@ impl Stage {
 
     async fn engine(&self) -> Arc<Engine> {
         let carrier = Arc::new(Refusal);
+        let lanes = Lane::ALL.map(|lane| LaneSetup::new(lane, carrier.clone())).into();
+        let random = Arc::new(SeededRandom::new(2));
         Engine::start(EngineSetup {
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            random: Arc::new(SeededRandom::new(2)),
-            lanes: Lane::ALL.map(|lane| LaneSetup::new(lane, carrier.clone())).into(),
             limits: Limits {
                 poll: Duration::from_millis(10),
                 dead_letters_per_tenant: 0,
                 ..Limits::default()
             },
             archive: Some(self.archive()),
-            name: "test".into(),
+            ..EngineSetup::new(self.store.clone(), self.clock.clone(), random, lanes)
         })
         .await
         .unwrap()

@@ -3,11 +3,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Lane, SeededRandom, State, TenantScope};
-use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_domain::{Lane, State, TenantScope};
+use gancho_engine::Engine;
 use gancho_store::{Accept, DeliveryView, NodeId, Store};
-use gancho_store_postgres::{Options, PostgresStore};
-use gancho_testkit::postgres::fresh_database;
+use gancho_testkit::stores::{StoreKind, StorePlace};
 
 use crate::stage::{Play, Stage, TENANT, seconds};
 
@@ -37,9 +36,9 @@ async fn an_attempt_that_cannot_be_stored_is_left_out() {
         ("number > 1000", Play::Deliver, State::Delivered, 0),
         ("number > 1000", Play::Fail, State::Dead, 0),
     ] {
-        let database = fresh_database().await.expect("a database");
-        let store = PostgresStore::connect(&database.url(), Options::default()).await;
-        let store = store.expect("it opens");
+        let place = StorePlace::new(StoreKind::Postgres).await;
+        let store = place.open().await;
+        let database = place.database().expect("it is PostgreSQL");
         let client = database.client().await.expect("it connects");
         let check = format!("alter table attempts add constraint refuse check ({refuse})");
         client.batch_execute(&check).await.expect("it is added");
@@ -48,15 +47,7 @@ async fn an_attempt_that_cannot_be_stored_is_left_out() {
         let new = stage.parcel(false);
         let id = new.deliveries[0].id;
         store.accept(vec![new], NodeId(0)).await.expect("the store works");
-        let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: stage.clock.clone(),
-            random: Arc::new(SeededRandom::new(2)),
-            lanes: vec![LaneSetup::new(Lane::Webhook, stage.actor.clone())],
-            limits: Limits::default(),
-            archive: None,
-            name: "test".into(),
-        });
+        let engine = Engine::start(stage.setup_on(store.clone()));
         let engine = engine.await.expect("it starts");
         let view = ended(&*store, id).await;
         assert_eq!((view.row.state, view.attempts.len()), (state, attempts), "{refuse}");

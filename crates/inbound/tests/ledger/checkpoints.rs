@@ -10,7 +10,7 @@ use gancho_store::Collection;
 use crate::stage::{Stage, core};
 
 fn settings(stage: &Stage) -> CheckpointSettings {
-    CheckpointSettings::new("gancho.test/ledger", stage.folder.path().join("checkpoints"))
+    CheckpointSettings::new("gancho.test/ledger", stage.place.folder().join("checkpoints"))
 }
 
 fn open(stage: &Stage) -> Checkpointer {

@@ -199,7 +199,7 @@ async fn several_targets_each_get_it(stage: &Stage) {
 async fn a_closed_policy_lets_nothing_pass(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
-    let path = stage.folder.path().join("pack.json");
+    let path = stage.place.folder().join("pack.json");
     std::fs::write(&path, gancho_inbound::receive::policy::BUILT_IN).unwrap();
     let policy =
         std::sync::Arc::new(gancho_inbound::PolicyService::open(Some(path.clone())).unwrap());

@@ -6,11 +6,11 @@ use gancho_domain::{Clock, Lane, SystemClock};
 use gancho_mail::{EmailStatus, Sink};
 use gancho_store::Pause;
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! { after_a_day_it_is_given_up }
 
-async fn after_a_day_it_is_given_up(on: On) {
+async fn after_a_day_it_is_given_up(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
     let pause = Pause::Lane(Lane::Email);

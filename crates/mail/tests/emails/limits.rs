@@ -18,7 +18,7 @@ use gancho_mail::{
 use gancho_testkit::wait_for;
 use tokio::sync::Semaphore;
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 /// Takes letters only as it is let.
 struct Gate {
@@ -69,7 +69,7 @@ async fn submit_many(stage: &Stage, count: usize) -> Vec<EmailId> {
 
 async fn at_once(setup: Setup, expected: usize) {
     let gate = Gate::new(0);
-    let stage = Stage::with(On::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
+    let stage = Stage::with(StoreKind::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
     let ids = submit_many(&stage, 20).await;
     let full = || async { (gate.inside.load(Ordering::SeqCst) == expected).then_some(()) };
     wait_for("as many as may", full).await;
@@ -95,7 +95,7 @@ async fn fewer_of_one_tenant() {
 /// Time stands still: as many go as a minute allows, and the rest waits for it.
 async fn in_a_minute(setup: Setup, expected: usize) {
     let gate = Gate::new(1_000);
-    let stage = Stage::with(On::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
+    let stage = Stage::with(StoreKind::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
     let ids = submit_many(&stage, expected + 5).await;
     let taken = || gate.taken.load(Ordering::SeqCst);
     wait_for("a minute's worth", || async { (taken() >= expected).then_some(()) }).await;

@@ -8,12 +8,12 @@ use gancho_store::PageRequest;
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Setup, Stage, draft},
+    stage::{Setup, Stage, StoreKind, draft},
 };
 
 on_both! { newest_first_and_by_filter only_ones_own }
 
-async fn newest_first_and_by_filter(on: On) {
+async fn newest_first_and_by_filter(on: StoreKind) {
     let stage = Stage::new(on, mail_server().plain()).await;
     let mut ids = Vec::new();
     for script in ["a", "rcpt-550", "b"] {
@@ -45,7 +45,7 @@ async fn newest_first_and_by_filter(on: On) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sink_holds_few_large_letters() {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 100).within(350_000));
-    let stage = Stage::with(On::Sqlite, sink.clone(), Setup::default()).await;
+    let stage = Stage::with(StoreKind::Sqlite, sink.clone(), Setup::default()).await;
     let send = async |bytes: usize| {
         let text = Some("a fine day \n".repeat(bytes / 12));
         let id = stage.submit(EmailDraft { text, ..draft("a@example.com") }).await;
@@ -61,7 +61,7 @@ async fn the_sink_holds_few_large_letters() {
     assert_eq!(kept(), [small], "and makes room as any other");
 }
 
-async fn only_ones_own(on: On) {
+async fn only_ones_own(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 2));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
     let mut ids = Vec::new();

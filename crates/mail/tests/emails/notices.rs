@@ -13,7 +13,7 @@ use gancho_outbound::Registry;
 use gancho_store::{Job, Pause};
 use gancho_wire::Profile;
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! { times_are_those_that_polling_shows nobody_is_left_out_by_a_cold_cache }
 
@@ -37,7 +37,7 @@ impl Transport for SlowPost {
 }
 
 /// faults.md B11
-async fn times_are_those_that_polling_shows(on: On) {
+async fn times_are_those_that_polling_shows(on: StoreKind) {
     let stage = Stage::new(on, SlowPost).await;
     for _ in 0..3 {
         let id = stage.submit(draft("yes@example.com")).await;
@@ -68,7 +68,7 @@ async fn times_are_those_that_polling_shows(on: On) {
 }
 
 /// faults.md E2: an event has its deliveries though nothing was looked up before.
-async fn nobody_is_left_out_by_a_cold_cache(on: On) {
+async fn nobody_is_left_out_by_a_cold_cache(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let idle = Setup { is_at_work: false, ..Setup::default() };
     let stage = Stage::with(on, sink.clone(), idle).await;

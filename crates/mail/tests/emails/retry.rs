@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft},
+    stage::{Stage, StoreKind, draft},
 };
 
 on_both! {
@@ -27,7 +27,7 @@ on_both! {
 }
 
 /// Worker → SES: 421 → backoff 1 s → … → attempt 5: 421 → dead letter with its reason.
-async fn five_attempts_then_the_dead_letter_queue(on: On) {
+async fn five_attempts_then_the_dead_letter_queue(on: StoreKind) {
     let stage = Stage::new(on, mail_server().plain()).await;
     let receiver = stage.receiver().await;
     let accepted_at = stage.clock.now();
@@ -81,7 +81,7 @@ async fn five_attempts_then_the_dead_letter_queue(on: On) {
     wait_for("five webhooks", count).await;
 }
 
-async fn it_may_work_the_third_time(on: On) {
+async fn it_may_work_the_third_time(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
     let to = address("flaky-450-2");
@@ -101,7 +101,7 @@ async fn it_may_work_the_third_time(on: On) {
 
 /// The server took it and went away before it said so: it gets it again, under the same Message-ID
 /// and else the same too.
-async fn a_lost_answer_costs_one_duplicate_at_most(on: On) {
+async fn a_lost_answer_costs_one_duplicate_at_most(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
     let to = address("droponce");
@@ -114,7 +114,7 @@ async fn a_lost_answer_costs_one_duplicate_at_most(on: On) {
     assert_eq!(mails[0].header("Message-ID"), Some(format!("<{id}@example.com>")));
 }
 
-async fn a_server_that_hangs(on: On) {
+async fn a_server_that_hangs(on: StoreKind) {
     let server = mail_server();
     let mut settings = server.settings("smtp://", "plain", "?tls=none");
     settings.deadline = Duration::from_millis(300);
@@ -153,7 +153,7 @@ impl Transport for Lacking {
 }
 
 /// faults.md 10: nobody is told, the plan of five is not used up, and the e-mail arrives.
-async fn what_a_node_lacks_is_no_attempt(on: On) {
+async fn what_a_node_lacks_is_no_attempt(on: StoreKind) {
     let server = mail_server();
     let lacking = Lacking { left: AtomicU32::new(12), server: server.plain() };
     let stage = Stage::new(on, lacking).await;

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft},
+    stage::{Stage, StoreKind, draft},
 };
 
 on_both! { it_is_sent_and_told_of over_many_connections }
 
-async fn it_is_sent_and_told_of(on: On) {
+async fn it_is_sent_and_told_of(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
     let receiver = stage.receiver().await;
@@ -61,7 +61,7 @@ async fn it_is_sent_and_told_of(on: On) {
 }
 
 /// A connection serves letter after letter, also where one was refused in between.
-async fn over_many_connections(on: On) {
+async fn over_many_connections(on: StoreKind) {
     let server = mail_server();
     for kind in ["plain", "slow"] {
         let transport = SmtpTransport::new(server.settings("smtp://", kind, "?tls=none")).unwrap();
@@ -88,7 +88,7 @@ async fn over_many_connections(on: On) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_all_that_an_email_may_have() {
     let server = mail_server();
-    let stage = Stage::new(On::Sqlite, server.plain()).await;
+    let stage = Stage::new(StoreKind::Sqlite, server.plain()).await;
     let to = address("ana");
     let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
     let file = |name: &str, content_id: Option<&str>| AttachmentDraft {

@@ -3,11 +3,11 @@
 use gancho_domain::{Clock, Time};
 use gancho_mail::{EmailDraft, EmailStatus, Sink, SubmitError};
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! { a_key_is_used_once it_waits_in_the_store }
 
-async fn a_key_is_used_once(on: On) {
+async fn a_key_is_used_once(on: StoreKind) {
     let stage = sink(on, Setup::default()).await;
     let keyed = |subject: &str| EmailDraft {
         subject: Some(subject.into()),
@@ -32,7 +32,7 @@ async fn a_key_is_used_once(on: On) {
 }
 
 /// On a node that sends none, it is on stable storage all the same.
-async fn it_waits_in_the_store(on: On) {
+async fn it_waits_in_the_store(on: StoreKind) {
     let stage = sink(on, Setup { is_at_work: false, ..Setup::default() }).await;
     let id = stage.submit(draft("ana@example.com")).await;
     let view = stage.email(id).await;
@@ -45,7 +45,7 @@ async fn it_waits_in_the_store(on: On) {
     assert_eq!(email.pending, 1);
 }
 
-async fn sink(on: On, setup: Setup) -> Stage {
+async fn sink(on: StoreKind, setup: Setup) -> Stage {
     use std::sync::Arc;
     let sink = Sink::new(Arc::new(gancho_domain::SystemClock), 10);
     Stage::with(on, Arc::new(sink), setup).await

@@ -11,7 +11,7 @@ use gancho_store::PageRequest;
 use gancho_testkit::wait_for;
 use serde_json::json;
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! {
     a_bounce_is_told_once_and_the_address_suppressed
@@ -41,7 +41,7 @@ fn bounce(id: EmailId, tenant: Option<TenantId>, kind: &str, report: &str) -> Ve
     json!({ "Type": "Notification", "Message": notification.to_string() }).to_string().into()
 }
 
-async fn a_bounce_is_told_once_and_the_address_suppressed(on: On) {
+async fn a_bounce_is_told_once_and_the_address_suppressed(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
     let receiver = stage.receiver().await;
@@ -83,7 +83,7 @@ async fn a_bounce_is_told_once_and_the_address_suppressed(on: On) {
 }
 
 /// faults.md 14
-async fn what_was_reported_goes_with_its_email(on: On) {
+async fn what_was_reported_goes_with_its_email(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink, Setup::default()).await;
     let id = stage.submit(draft("ana@example.com")).await;
@@ -100,7 +100,7 @@ async fn what_was_reported_goes_with_its_email(on: On) {
     }
 }
 
-async fn of_another_tenant(on: On) {
+async fn of_another_tenant(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink, Setup::default()).await;
     let id = stage.submit(draft("ana@example.com")).await;
@@ -119,10 +119,10 @@ async fn of_another_tenant(on: On) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_told_of_what_could_not_be_noted() {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
-    let stage = Stage::with(On::Postgres, sink, Setup::default()).await;
+    let stage = Stage::with(StoreKind::Postgres, sink, Setup::default()).await;
     let id = stage.submit(draft("ana@example.com")).await;
     stage.until(id, EmailStatus::Sent).await;
-    let database = stage.database.as_ref().unwrap().client().await.unwrap();
+    let database = stage.place.database().unwrap().client().await.unwrap();
     let report = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "one")).unwrap();
     let suppressed =
         || async { stage.suppressions.list(stage.scope, None, 10).await.unwrap().len() };
@@ -173,7 +173,7 @@ async fn pages(stage: &Stage, filter: EmailFilter, max: usize) -> Vec<Vec<EmailI
     }
 }
 
-async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: On) {
+async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink, Setup::default()).await;
     stage

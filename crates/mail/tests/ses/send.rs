@@ -12,7 +12,7 @@ use gancho_testkit::python::PythonServer;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::stage::{On, Stage, client, draft};
+use crate::stage::{Stage, StoreKind, client, draft};
 
 on_both! { taken_by_ses refused_by_ses too_much_for_ses }
 
@@ -53,7 +53,7 @@ impl Ses {
     }
 }
 
-async fn taken_by_ses(on: On) {
+async fn taken_by_ses(on: StoreKind) {
     let ses = ses();
     let stage = Stage::new(on, ses.transport()).await;
     let id = stage.submit(draft("ana@example.com")).await;
@@ -70,7 +70,7 @@ async fn taken_by_ses(on: On) {
     assert!(raw.contains(&format!("Message-ID: <{id}@example.com>\r\n")), "{raw}");
 }
 
-async fn refused_by_ses(on: On) {
+async fn refused_by_ses(on: StoreKind) {
     let stage = Stage::new(on, ses().transport()).await;
     let unverified =
         EmailDraft { from: Some("eve@unverified.org".into()), ..draft("ana@example.com") };
@@ -83,7 +83,7 @@ async fn refused_by_ses(on: On) {
     assert_eq!(data["failureCode"], "SES_ERROR");
 }
 
-async fn too_much_for_ses(on: On) {
+async fn too_much_for_ses(on: StoreKind) {
     let stage = Stage::new(on, ses().transport()).await;
     for (local, code, error) in [
         ("throttle", "SES_THROTTLE", "TooManyRequestsException: Rate exceeded"),

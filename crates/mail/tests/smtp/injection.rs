@@ -4,7 +4,7 @@ use gancho_mail::{EmailDraft, EmailStatus, SmtpTransport, Transport};
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Setup, Stage, draft},
+    stage::{Setup, Stage, StoreKind, draft},
 };
 
 /// Everything that was ever used to end a letter, or a line, before its time.
@@ -19,7 +19,7 @@ async fn the_transcript_holds_one_letter() {
     for (kind, is_pipelined) in [("plain", true), ("slow", false)] {
         let settings = server.settings("smtp://", kind, "?tls=none");
         let transport = std::sync::Arc::new(SmtpTransport::new(settings).unwrap());
-        let stage = Stage::with(On::Sqlite, transport.clone(), Setup::default()).await;
+        let stage = Stage::with(StoreKind::Sqlite, transport.clone(), Setup::default()).await;
         let to = address("ana");
         let invalid = EmailDraft {
             from: Some("\"Eve\\\" <eve@example.com>, .\" <shop@example.com>".into()),
@@ -62,7 +62,7 @@ async fn the_transcript_holds_one_letter() {
 /// Nothing that could break a line gets as far as that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_breaks_lines_is_refused() {
-    let stage = Stage::new(On::Sqlite, mail_server().plain()).await;
+    let stage = Stage::new(StoreKind::Sqlite, mail_server().plain()).await;
     let break_in = |text: &str| format!("{text}\r\nBcc: eve@example.com");
     let cases = [
         ("/from", EmailDraft { from: Some(break_in("shop@example.com")), ..draft("a@b.co") }),

@@ -5,12 +5,12 @@ use gancho_testkit::wait_for;
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft},
+    stage::{Stage, StoreKind, draft},
 };
 
 on_both! { by_code_and_by_place nobody_there }
 
-async fn by_code_and_by_place(on: On) {
+async fn by_code_and_by_place(on: StoreKind) {
     let stage = Stage::new(on, mail_server().plain()).await;
     for (script, code, error) in [
         ("rcpt-500", "INTERNAL_ERROR", "500"),
@@ -48,7 +48,7 @@ async fn by_code_and_by_place(on: On) {
     }
 }
 
-async fn nobody_there(on: On) {
+async fn nobody_there(on: StoreKind) {
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -5,7 +5,7 @@ use gancho_mail::{EmailStatus, FailureCode, SmtpTransport};
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft},
+    stage::{Stage, StoreKind, draft},
 };
 
 /// 250 to DATA: the lines of the letter would be read as commands. Where 354 comes in other places,
@@ -24,7 +24,7 @@ async fn another_answer_than_the_one_that_is_due() {
             ("data-334", "334", "250, 251, 252"),
         ] {
             let settings = server.settings("smtp://", kind, "?tls=none");
-            let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
+            let stage = Stage::new(StoreKind::Sqlite, SmtpTransport::new(settings).unwrap()).await;
             let (before, invalid, after) = (address("ana"), address(script), address("ana"));
             let first = stage.submit(draft(&before)).await;
             stage.until(first, EmailStatus::Sent).await;
@@ -52,7 +52,7 @@ async fn another_answer_than_the_one_that_is_due() {
 async fn a_login_that_is_not_over() {
     let server = mail_server();
     let settings = server.settings("smtp://odd:pass@", "plain", "?tls=none");
-    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
+    let stage = Stage::new(StoreKind::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
@@ -68,7 +68,7 @@ async fn goodbye_in_answer_to_the_content_on_a_kept_connection() {
     let server = mail_server();
     for kind in ["plain", "slow"] {
         let settings = server.settings("smtp://", kind, "?tls=none");
-        let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
+        let stage = Stage::new(StoreKind::Sqlite, SmtpTransport::new(settings).unwrap()).await;
         let (before, to) = (address("ana"), address("dataonce-421-4_3_2"));
         let first = stage.submit(draft(&before)).await;
         stage.until(first, EmailStatus::Sent).await;

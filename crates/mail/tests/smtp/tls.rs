@@ -5,11 +5,11 @@ use gancho_testkit::wait_for;
 
 use crate::{
     mail_server::{Mail, address, decoded, mail_server},
-    stage::{On, Stage, draft},
+    stage::{Stage, StoreKind, draft},
 };
 
 async fn sent(settings: SmtpSettings) -> Mail {
-    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
+    let stage = Stage::new(StoreKind::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     stage.until(id, EmailStatus::Sent).await;
@@ -17,7 +17,7 @@ async fn sent(settings: SmtpSettings) -> Mail {
 }
 
 async fn refused(settings: SmtpSettings, status: EmailStatus) -> EmailView {
-    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
+    let stage = Stage::new(StoreKind::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, status).await;

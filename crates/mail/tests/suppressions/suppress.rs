@@ -5,11 +5,11 @@ use std::sync::Arc;
 use gancho_domain::SystemClock;
 use gancho_mail::{EmailStatus, Sink, SuppressionReason, suppression::ImportError};
 
-use crate::stage::{On, Setup, Stage, draft};
+use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! { a_suppressed_address_gets_nothing listed_imported_and_removed }
 
-async fn a_suppressed_address_gets_nothing(on: On) {
+async fn a_suppressed_address_gets_nothing(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
     for (to, reason, code) in [
@@ -32,7 +32,7 @@ async fn a_suppressed_address_gets_nothing(on: On) {
     assert_eq!(sink.letters().len(), 3, "only after it was taken off the list");
 }
 
-async fn listed_imported_and_removed(on: On) {
+async fn listed_imported_and_removed(on: StoreKind) {
     let stage =
         Stage::with(on, Arc::new(Sink::new(Arc::new(SystemClock), 1)), Setup::default()).await;
     let list = &stage.suppressions;

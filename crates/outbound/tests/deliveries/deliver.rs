@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, Ordering, RetryDraft, Status};
 use gancho_outbound::{EndpointDraft, NewEvent};
-use gancho_store::{Deliveries, DeliveryFilter};
+use gancho_store::DeliveryFilter;
 use gancho_testkit::{
     http_request::{answering, arrived},
     receiver::{Receiver, Step},

@@ -15,7 +15,7 @@ async fn only_what_changed_is_made_ready_again() {
     for _ in 0..3 {
         ids.push(stage.create(draft(&receiver, &["*"])).await.endpoint.id);
     }
-    let (registry, tenant) = (&stage.registry, stage.tenant.id);
+    let (registry, tenant) = (&stage.outbound.registry, stage.tenant.id);
     let before = registry.of(tenant).await.unwrap();
     assert_eq!(before.all.len(), 3);
 

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, Code, EndpointId, Lane, RetryDraft, Status};
 use gancho_outbound::{EndpointDraft, NewEvent};
-use gancho_store::{
-    DeadFilter, DeadLetters, DeliveryFilter, DeliveryRow, PageRequest, Pause, Pauses,
-};
+use gancho_store::{DeadFilter, DeliveryFilter, DeliveryRow, PageRequest, Pause};
 use gancho_testkit::{
     http_request::{answering, arrived},
     receiver::{Receiver, Step},

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use gancho_domain::{FieldError, Ordering, Rate, RateDraft, RetryDraft, RetryPlan, Time};
 use gancho_outbound::{EndpointDraft, EndpointError, Plan, Plans};
-use gancho_store::Endpoints;
 use serde_json::value::RawValue;
 
 use crate::stage::{Setup, Stage, draft, ok, pointers};

@@ -103,13 +103,13 @@ async fn one_that_begins_to_fail_does_not_make_all_be_read_again() {
     let stage = Stage::new().await;
     let receiver = answering(|number| if number == 0 { "500 No" } else { "200 OK" }).await;
     let id = once(&stage, &receiver).await;
-    let before = stage.registry.of(stage.tenant.id).await.unwrap();
+    let before = stage.outbound.registry.of(stage.tenant.id).await.unwrap();
     attempt(&stage).await;
     wait_for("its failing to be stored", || async {
         health(&stage, id).await.failing_since.map(drop)
     })
     .await;
-    let after = stage.registry.of(stage.tenant.id).await.unwrap();
+    let after = stage.outbound.registry.of(stage.tenant.id).await.unwrap();
     assert!(Arc::ptr_eq(&before, &after), "all were read again");
     // What is known of it is old, but its working again is noticed.
     attempt(&stage).await;
@@ -191,7 +191,7 @@ async fn one_that_fails_is_met_with_caution() {
     let mut endpoint = stage.read(id).await;
     endpoint.health.failing_since = Some(stage.clock.now() - DAY);
     gancho_store::Endpoints::save_endpoint(&*stage.store, stage.scope, endpoint).await.unwrap();
-    stage.registry.forget(stage.scope.tenant());
+    stage.outbound.registry.forget(stage.scope.tenant());
     for _ in 0..5 {
         stage.publish(event("a.b", "{}")).await;
     }

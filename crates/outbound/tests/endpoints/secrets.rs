@@ -1,7 +1,6 @@
 //! Secrets: which are taken, how they are understood, and that they are sealed to their place.
 
 use gancho_outbound::{EndpointDraft, EndpointError, registry};
-use gancho_store::Endpoints;
 use gancho_vault::KeyRing;
 use gancho_wire::new_key_pair;
 
@@ -104,8 +103,8 @@ async fn a_secret_is_judged_again_with_another_profile() {
     let mut endpoint = stage.read(id).await;
     endpoint.profile = "standard".into();
     stage.store.save_endpoint(stage.scope, endpoint).await.unwrap();
-    stage.registry.forget(stage.scope.tenant());
-    assert!(stage.registry.of(stage.scope.tenant()).await.unwrap().get(id).is_some());
+    stage.outbound.registry.forget(stage.scope.tenant());
+    assert!(stage.outbound.registry.of(stage.scope.tenant()).await.unwrap().get(id).is_some());
     stage.desk.change(stage.scope, id, to("standard"), false).await.unwrap();
 }
 

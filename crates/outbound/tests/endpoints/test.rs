@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::{EndpointId, Lane, Status};
 use gancho_outbound::{EndpointDraft, TryOut, TryOutError, try_out};
-use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, Pause, Upkeep};
+use gancho_store::{DeadFilter, DeliveryFilter, Pause};
 use gancho_testkit::{
     http_request::arrived,
     receiver::{Receiver, Step},

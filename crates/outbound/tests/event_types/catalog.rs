@@ -19,45 +19,51 @@ const SCHEMA: &str = r#"{"type":"object","missing_field":["id"],"properties":{"i
 #[tokio::test]
 async fn the_catalog_and_ones_own() {
     let stage = Stage::new().await;
-    let built_in = stage.types.list(stage.scope).await.unwrap();
+    let built_in = stage.outbound.event_types.list(stage.scope).await.unwrap();
     assert_eq!(built_in.len(), 32);
     assert!(built_in.is_sorted_by_key(|one| one.name.clone()));
-    let paid = stage.types.get(stage.scope, "invoice.paid").await.unwrap();
+    let paid = stage.outbound.event_types.get(stage.scope, "invoice.paid").await.unwrap();
     assert_eq!(paid.catalog, Catalog::Saas);
 
     let own = NewEventType { description: Some("Ours.".into()), ..named("invoice.paid") };
-    stage.types.put(stage.scope, own).await.unwrap();
-    stage.types.put(Owner::Operator, named("order.placed")).await.unwrap();
-    stage.types.put(Owner::Operator, named("invoice.paid")).await.unwrap();
-    let paid = stage.types.get(stage.scope, "invoice.paid").await.unwrap();
+    stage.outbound.event_types.put(stage.scope, own).await.unwrap();
+    stage.outbound.event_types.put(Owner::Operator, named("order.placed")).await.unwrap();
+    stage.outbound.event_types.put(Owner::Operator, named("invoice.paid")).await.unwrap();
+    let paid = stage.outbound.event_types.get(stage.scope, "invoice.paid").await.unwrap();
     assert_eq!((paid.catalog, paid.description.as_str()), (Catalog::Tenant, "Ours."));
     assert!(paid.example.get().contains("inv_"), "the built-in example stays");
-    let of_other = stage.types.get(stage.operator, "invoice.paid").await.unwrap();
+    let of_other = stage.outbound.event_types.get(stage.operator, "invoice.paid").await.unwrap();
     assert_eq!(of_other.catalog, Catalog::Operator, "another tenant sees the operator's");
-    assert_eq!(stage.types.list(stage.scope).await.unwrap().len(), 33);
+    assert_eq!(stage.outbound.event_types.list(stage.scope).await.unwrap().len(), 33);
 
-    let operators = stage.types.list(Owner::Operator).await.unwrap();
+    let operators = stage.outbound.event_types.list(Owner::Operator).await.unwrap();
     assert_eq!(operators.len(), 33, "what is built in and its own");
-    let paid = stage.types.get(Owner::Operator, "invoice.paid").await.unwrap();
+    let paid = stage.outbound.event_types.get(Owner::Operator, "invoice.paid").await.unwrap();
     assert_eq!(paid.catalog, Catalog::Operator);
 
-    stage.types.delete(stage.scope, "invoice.paid").await.unwrap();
-    stage.types.delete(Owner::Operator, "invoice.paid").await.unwrap();
-    assert_eq!(stage.types.get(stage.scope, "invoice.paid").await.unwrap().catalog, Catalog::Saas);
-    let built_in = stage.types.delete(stage.scope, "invoice.paid").await;
+    stage.outbound.event_types.delete(stage.scope, "invoice.paid").await.unwrap();
+    stage.outbound.event_types.delete(Owner::Operator, "invoice.paid").await.unwrap();
+    assert_eq!(
+        stage.outbound.event_types.get(stage.scope, "invoice.paid").await.unwrap().catalog,
+        Catalog::Saas
+    );
+    let built_in = stage.outbound.event_types.delete(stage.scope, "invoice.paid").await;
     assert!(matches!(built_in, Err(EventTypeError::BuiltIn)));
     assert!(matches!(
-        stage.types.delete(stage.scope, "order.placed").await,
+        stage.outbound.event_types.delete(stage.scope, "order.placed").await,
         Err(EventTypeError::NotFound)
     ));
-    assert!(matches!(stage.types.get(stage.scope, "no.such").await, Err(EventTypeError::NotFound)));
+    assert!(matches!(
+        stage.outbound.event_types.get(stage.scope, "no.such").await,
+        Err(EventTypeError::NotFound)
+    ));
 }
 
 #[tokio::test]
 async fn a_schema_is_kept_to() {
     let stage = Stage::new().await;
     let own = NewEventType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
-    stage.types.put(stage.scope, own).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, own).await.unwrap();
     stage.publish(event("order.placed", "{\"id\":\"a\",\"amount\":3}")).await;
     let refused = stage
         .publisher
@@ -70,11 +76,11 @@ async fn a_schema_is_kept_to() {
 
     let looser =
         NewEventType { schema: Some(raw("{\"type\":\"object\"}")), ..named("order.placed") };
-    stage.types.put(stage.scope, looser).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, looser).await.unwrap();
     stage.publish(event("order.placed", "{\"id\":1}")).await;
     let archived =
         NewEventType { schema: Some(raw("false")), is_archived: true, ..named("order.placed") };
-    stage.types.put(stage.scope, archived).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, archived).await.unwrap();
     stage.publish(event("order.placed", "1")).await;
 }
 
@@ -83,7 +89,7 @@ async fn a_schema_is_kept_to() {
 async fn long_data_is_judged_too() {
     let stage = Stage::new().await;
     let own = NewEventType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
-    stage.types.put(stage.scope, own).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, own).await.unwrap();
     for (id, taken) in [("\"x\"", true), ("7", false)] {
         let data = format!("{{\"id\":{id},\"text\":\"{}\"}}", "x".repeat(100_000));
         let mut new = event("order.placed", "");
@@ -102,10 +108,10 @@ async fn strict_tenants_publish_what_is_registered() {
     let refused = stage.publisher.publish(stage.scope, &stage.tenant, event("made.up", "{}")).await;
     let Err(PublishError::Faulty(faults)) = refused else { panic!("it was taken") };
     assert_eq!(pointers(&faults), [("unknown_event_type", "/type")]);
-    stage.types.put(stage.scope, named("made.up")).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, named("made.up")).await.unwrap();
     stage.publish(event("made.up", "{}")).await;
     let archived = NewEventType { is_archived: true, ..named("made.up") };
-    stage.types.put(stage.scope, archived).await.unwrap();
+    stage.outbound.event_types.put(stage.scope, archived).await.unwrap();
     let refused = stage.publisher.publish(stage.scope, &stage.tenant, event("made.up", "{}")).await;
     assert!(refused.is_err(), "archived is as if it were not registered");
 }
@@ -113,7 +119,8 @@ async fn strict_tenants_publish_what_is_registered() {
 #[tokio::test]
 async fn types_that_are_refused() {
     let stage = Stage::new().await;
-    let put = async |new: NewEventType| match stage.types.put(stage.scope, new).await {
+    let put = async |new: NewEventType| match stage.outbound.event_types.put(stage.scope, new).await
+    {
         Err(EventTypeError::Faulty(faults)) => faults,
         other => panic!("{other:?}"),
     };
@@ -151,10 +158,10 @@ async fn types_that_are_refused() {
 async fn another_nodes_change_is_seen_soon() {
     let stage = Stage::new().await;
     let other = gancho_outbound::EventTypes::new(stage.store.clone());
-    assert!(stage.types.get(stage.scope, "order.placed").await.is_err());
+    assert!(stage.outbound.event_types.get(stage.scope, "order.placed").await.is_err());
     other.put(stage.scope, named("order.placed")).await.unwrap();
     wait_for("the other's change", || async {
-        stage.types.get(stage.scope, "order.placed").await.ok()
+        stage.outbound.event_types.get(stage.scope, "order.placed").await.ok()
     })
     .await;
 }

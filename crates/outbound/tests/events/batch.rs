@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, Rate, Tenant, TenantScope};
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError};
-use gancho_store::{Tenants, Usage};
 use gancho_testkit::http_request::arrived;
 
 use crate::stage::{Setup, Stage, draft, event, ok};

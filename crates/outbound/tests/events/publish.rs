@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use gancho_domain::Rate;
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError, Published};
-use gancho_store::Usage;
 use gancho_testkit::wait_for;
 
 use crate::stage::{Setup, Stage, event};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, RetryDraft, TenantScope};
 use gancho_outbound::{EndpointDraft, PublishError};
-use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, PageRequest};
+use gancho_store::{DeadFilter, DeliveryFilter, PageRequest};
 use gancho_testkit::{
     http_request::{HttpRequest, answering, arrived},
     receiver::Receiver,
@@ -246,11 +246,11 @@ async fn many_that_are_exhausted_are_told_together() {
     }
     stage.publish_and_end(event("c.d", "{}")).await;
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 6, "5 and 1");
-    stage.health.send_digests(false).await;
+    stage.outbound.health.send_digests(false).await;
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 6, "not yet");
     stage.clock.advance(Duration::from_mins(10));
-    stage.health.send_digests(false).await;
-    stage.health.send_digests(false).await;
+    stage.outbound.health.send_digests(false).await;
+    stage.outbound.health.send_digests(false).await;
     let seen = arrived(&notices, 7).await;
     let told: Vec<_> = seen.iter().map(HttpRequest::json).collect();
     let digests: Vec<_> = told.iter().filter(|told| told["data"]["is_digest"] == true).collect();
@@ -267,7 +267,7 @@ async fn many_that_are_exhausted_are_told_together() {
     for _ in 0..6 {
         stage.publish_and_end(event("a.b", "{}")).await;
     }
-    stage.health.send_digests(true).await;
+    stage.outbound.health.send_digests(true).await;
     let seen = arrived(&notices, 13).await;
     let of_two = |seen: &&HttpRequest| seen.json()["data"]["failed_deliveries"] == 2;
     assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));

@@ -44,13 +44,13 @@ async fn publish_six(stage: &Stage) {
 
 /// One runner sends a page of three and dies; another takes the replay over.
 async fn run_with_a_restart(stage: &Stage, new: NewReplay) -> Replay {
-    let first = stage.replays();
+    let first = stage.outbound.replays();
     let id = first.create(stage.scope, new).await.unwrap().id;
     first.run_once().await.unwrap();
     assert_eq!(get(stage, &first, id).await.done, 3, "a page");
     drop(first);
     stage.clock.advance(LEASE);
-    let second = stage.replays();
+    let second = stage.outbound.replays();
     wait_for("the replay to end", || async {
         second.run_once().await.unwrap();
         Some(get(stage, &second, id).await).filter(|replay| replay.state.is_final())
@@ -120,7 +120,7 @@ async fn deliveries_to_another_endpoint_arrive_in_order() {
     .await;
     stage.clock.advance(Duration::from_secs(1));
     let new = NewReplay { rate: Some(1_000), to: Some(to), ..NewReplay::default() };
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let id = replays.create(stage.scope, new).await.unwrap().id;
     wait_for("the replay to end", || async {
         replays.run_once().await.unwrap();

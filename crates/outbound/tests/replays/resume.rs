@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use gancho_domain::{Clock, EndpointId, Lane, ReplayId};
 use gancho_outbound::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays};
 use gancho_store::{
-    Deliveries, DeliveryFilter, EventFilter, ListOrder, NewDelivery, PageRequest, ReplayJobs,
-    ReplayLease, ReplayTotal,
+    DeliveryFilter, EventFilter, ListOrder, NewDelivery, PageRequest, ReplayLease, ReplayTotal,
 };
 use gancho_testkit::{receiver::Receiver, wait_for};
 
@@ -73,13 +72,13 @@ async fn all_arrived(stage: &Stage, receiver: &Receiver, to: EndpointId) {
 async fn another_runner_goes_on_where_one_died() {
     let stage = Stage::new().await;
     let (receiver, to) = with_ten_events(&stage).await;
-    let first = stage.replays();
+    let first = stage.outbound.replays();
     let id = first.create(stage.scope, slow(to)).await.unwrap().id;
     first.run_once().await.unwrap();
     assert_eq!(get(&stage, &first, id).await.done, 3);
     drop(first);
 
-    let second = stage.replays();
+    let second = stage.outbound.replays();
     second.run_once().await.unwrap();
     assert_eq!(get(&stage, &second, id).await.done, 3, "the dead one's lease still holds");
     stage.clock.advance(LEASE);
@@ -93,7 +92,7 @@ async fn another_runner_goes_on_where_one_died() {
 async fn a_page_in_doubt_is_not_sent_twice() {
     let stage = Stage::new().await;
     let (receiver, to) = with_ten_events(&stage).await;
-    let first = stage.replays();
+    let first = stage.outbound.replays();
     let id = first.create(stage.scope, slow(to)).await.unwrap().id;
     first.run_once().await.unwrap();
     assert_eq!(get(&stage, &first, id).await.done, 3);
@@ -113,7 +112,7 @@ async fn a_page_in_doubt_is_not_sent_twice() {
     }
     drop(first);
     stage.clock.advance(LEASE);
-    let done = finish(&stage, &stage.replays(), id).await;
+    let done = finish(&stage, &stage.outbound.replays(), id).await;
     assert_eq!((done.state, done.done), (ReplayState::Done, 10));
     all_arrived(&stage, &receiver, to).await;
 }
@@ -138,7 +137,7 @@ async fn a_page_in_doubt_is_not_armed_twice() {
     stage.clock.advance(Duration::from_secs(1));
     let filter = ReplayFilter { endpoint: Some(to), ..ReplayFilter::default() };
     let new = NewReplay { filter, rate: Some(3), ..NewReplay::default() };
-    let id = stage.replays().create(stage.scope, new).await.unwrap().id;
+    let id = stage.outbound.replays().create(stage.scope, new).await.unwrap().id;
     // A runner that starts, sends the first page and dies.
     let now = stage.clock.now();
     let lease = ReplayLease { runner: "dead".into(), until: now + Duration::from_secs(30) };
@@ -150,7 +149,7 @@ async fn a_page_in_doubt_is_not_armed_twice() {
     stage.store.retry_now_in_order(stage.scope, page, now).await.unwrap();
     ended().await;
     stage.clock.advance(LEASE);
-    let done = finish(&stage, &stage.replays(), id).await;
+    let done = finish(&stage, &stage.outbound.replays(), id).await;
     assert_eq!((done.state, done.done), (ReplayState::Done, 6));
     ended().await;
     let times = times(&receiver);
@@ -162,7 +161,7 @@ async fn a_page_in_doubt_is_not_armed_twice() {
 async fn many_runners_send_each_once() {
     let stage = Stage::new().await;
     let (receiver, to) = with_ten_events(&stage).await;
-    let runners: Vec<Replays> = (0..4).map(|_| stage.replays()).collect();
+    let runners: Vec<Replays> = (0..4).map(|_| stage.outbound.replays()).collect();
     let id = runners[0].create(stage.scope, slow(to)).await.unwrap().id;
     wait_for("the replay to end", || async {
         let [a, b, c, d] = [0, 1, 2, 3].map(|number| runners[number].run_once());
@@ -184,8 +183,8 @@ async fn a_canceled_replay_counts_what_was_sent() {
     for round in 0..12_u64 {
         let stage = Stage::new().await;
         let (_receiver, to) = with_ten_events(&stage).await;
-        let runner = std::sync::Arc::new(stage.replays());
-        let other = stage.replays();
+        let runner = std::sync::Arc::new(stage.outbound.replays());
+        let other = stage.outbound.replays();
         let id = runner.create(stage.scope, slow(to)).await.unwrap().id;
         if round >= 6 {
             runner.run_once().await.unwrap();

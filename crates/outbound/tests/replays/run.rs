@@ -65,7 +65,7 @@ async fn what_failed_goes_to_where_it_was_meant_to_go() {
     let receiver = answering(|number| if number < 5 { "500 No" } else { "200 OK" }).await;
     let id = stage.create(once(&receiver, &["*"])).await.endpoint.id;
     let events = publish(&stage, "a.b", 5).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let counted = replays
         .create(stage.scope, NewReplay { dry_run: true, ..fast(failed_of(id)) })
         .await
@@ -101,7 +101,7 @@ async fn events_go_to_an_endpoint_that_was_made_later() {
     publish(&stage, "other.c", 2).await;
     let later = ok().await;
     let to = stage.endpoint(&later, &["nothing.of.it"]).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let filter = ReplayFilter {
         of: ReplayOf::Events,
         event_type: Some("other.c".into()),
@@ -133,7 +133,7 @@ async fn tests_and_notices_are_not_meant() {
         .unwrap();
     publish(&stage, "c.d", 1).await;
     let to = stage.endpoint(&later, &["nothing"]).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
     let new = NewReplay { to: Some(to), ..fast(events.clone()) };
     let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
@@ -153,7 +153,7 @@ async fn named_events_and_no_others() {
     let receiver = ok().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     let events = publish(&stage, "a.b", 4).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let named = vec![events[1], events[3], EventId::from_bits(9)];
     let filter = ReplayFilter { events: named.clone(), ..ReplayFilter::default() };
     let done =
@@ -182,7 +182,7 @@ async fn gone_and_switched_off_are_passed_over() {
     stage.desk.delete(stage.scope, gone_id).await.unwrap();
     let patch = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
     stage.desk.change(stage.scope, off_id, patch, false).await.unwrap();
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let all = ReplayFilter::default();
     let done =
         run(&stage, &replays, replays.create(stage.scope, fast(all)).await.unwrap().id).await;
@@ -196,7 +196,7 @@ async fn dead_letters_of_one_tenant_and_of_all() {
     let receiver = answering(|number| if number < 6 { "500 No" } else { "200 OK" }).await;
     stage.create(once(&receiver, &["*"])).await;
     publish(&stage, "a.b", 6).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let dead = ReplayFilter {
         of: ReplayOf::DeadLetters,
         lane: Some(Lane::Webhook),
@@ -238,7 +238,7 @@ async fn a_replay_keeps_to_its_rate() {
     let receiver = ok().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     publish(&stage, "a.b", 30).await;
-    let replays = std::sync::Arc::new(stage.replays());
+    let replays = std::sync::Arc::new(stage.outbound.replays());
     let filter = ReplayFilter { endpoint: Some(id), ..ReplayFilter::default() };
     let started = Instant::now();
     let new = NewReplay { filter, rate: Some(10), ..NewReplay::default() };
@@ -267,7 +267,7 @@ async fn cancelled_is_cancelled() {
     let receiver = ok().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     publish(&stage, "a.b", 9).await;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let filter = ReplayFilter { endpoint: Some(id), ..ReplayFilter::default() };
     let slow = NewReplay { filter, rate: Some(3), ..NewReplay::default() };
     let asked = replays.create(stage.scope, slow).await.unwrap();
@@ -289,7 +289,7 @@ async fn replays_that_are_refused() {
     let receiver = ok().await;
     let off = EndpointDraft { is_active: Some(false), ..draft(&receiver, &["*"]) };
     let off = stage.create(off).await.endpoint.id;
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let now = stage.clock.now();
     let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
     let dead = ReplayFilter { of: ReplayOf::DeadLetters, ..ReplayFilter::default() };
@@ -336,7 +336,7 @@ async fn every_window_comes_to_an_end() {
     let made_at = stage.clock.now();
     publish(&stage, "a.b", 8).await;
     stage.desk.delete(stage.scope, gone).await.unwrap();
-    let replays = stage.replays();
+    let replays = stage.outbound.replays();
     let (hour, year) = (Duration::from_hours(1), Duration::from_hours(24 * 365));
     for (since, until, is_in) in [
         (None, None, true),

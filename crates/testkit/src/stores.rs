@@ -1,0 +1,62 @@
+//! A real store of either kind, which goes when the test ends.
+
+use std::{path::Path, sync::Arc};
+
+use gancho_store::Store;
+use gancho_store_postgres::PostgresStore;
+use gancho_store_sqlite::SqliteStore;
+use tempfile::TempDir;
+
+use crate::postgres::{Database, fresh_database};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    Sqlite,
+    Postgres,
+}
+
+/// Where the store of a test is. It goes when this is dropped, so keep it until after the store.
+pub struct StorePlace {
+    /// SQLite's file is in it; tests may put other files there.
+    folder: TempDir,
+    database: Option<Database>,
+    max_looks: Option<usize>,
+}
+
+impl StorePlace {
+    pub async fn new(kind: StoreKind) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let database = match kind {
+            StoreKind::Sqlite => None,
+            StoreKind::Postgres => Some(fresh_database().await.expect("a database")),
+        };
+        Self { folder, database, max_looks: None }
+    }
+
+    /// A page of a list looks at this many rows at most.
+    pub fn with_max_looks(self, max_looks: Option<usize>) -> Self {
+        Self { max_looks, ..self }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub const fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// Opens the store. SQLite can be open once at a time; with PostgreSQL each node opens its own.
+    pub async fn open(&self) -> Arc<dyn Store> {
+        let Some(database) = &self.database else {
+            let usual = gancho_store_sqlite::Options::at(self.folder().join("test.db"));
+            let max_looks = self.max_looks.unwrap_or(usual.max_looks);
+            let options = gancho_store_sqlite::Options { max_looks, ..usual };
+            return SqliteStore::open(&options).expect("the database opens");
+        };
+        let usual = gancho_store_postgres::Options::default();
+        let max_looks = self.max_looks.unwrap_or(usual.max_looks);
+        let options = gancho_store_postgres::Options { max_looks, ..usual };
+        PostgresStore::connect(&database.url(), options).await.expect("the database answers")
+    }
+}
