@@ -63,7 +63,7 @@ impl Operator {
         self.run(&with_json).ok().json()
     }
 
-    /// A source with a key, and so many test events from it.
+    /// A source with a key, and this number of test events from it.
     pub fn receive(&self, count: usize) -> Vec<String> {
         if self.run(&["sources", "show", "acme"]).code != 0 {
             self.run(&["sources", "create", "acme"]).ok();

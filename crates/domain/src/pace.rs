@@ -41,7 +41,7 @@ impl Pace {
     }
 
     /// The maximum may change while deliveries are in flight, when an endpoint is edited.
-    pub fn set_most(&mut self, max: u32) {
+    pub fn set_max(&mut self, max: u32) {
         self.max = max.max(1) as f32;
         self.limit = self.limit.min(self.max);
     }
@@ -75,7 +75,7 @@ mod tests {
             pace.note(Load::Light);
         }
         assert_eq!(pace.limit(), 64);
-        pace.set_most(0);
+        pace.set_max(0);
         assert_eq!(pace.limit(), 1, "one may always go");
     }
 

@@ -23,7 +23,7 @@ use crate::{
     lane::{LaneState, Ticket},
     recovery::{Backoff, Recovery},
     room::{Seats, Size},
-    scheduler::Incoming,
+    scheduler::QueueEntry,
     write_shares::MAX_ROWS_STORING,
 };
 
@@ -245,7 +245,7 @@ impl Engine {
         let mut queue = lane.queue.lock();
         for (terms, ticket) in tickets {
             let key = (ticket.job.tenant, ticket.job.target);
-            let new = Incoming {
+            let new = QueueEntry {
                 key,
                 max_in_flight: terms.max_in_flight,
                 rate: terms.rate,

@@ -39,7 +39,7 @@ use self::{
     flights::{Flight, FlightId, Flights},
     pool::Holding,
     ring::Ring,
-    target::{Stand, TargetLine},
+    target::{Readiness, TargetLine},
     tenant::TenantLine,
 };
 pub use self::{
@@ -113,7 +113,7 @@ pub struct Slot {
 }
 
 /// A delivery that enters the queue, and on what terms.
-pub struct Incoming<T> {
+pub struct QueueEntry<T> {
     pub key: Key,
     pub max_in_flight: u32,
     pub rate: Option<Rate>,
@@ -156,7 +156,7 @@ impl<T> Scheduler<T> {
     }
 
     /// Puts a delivery at the end of its target's line.
-    pub fn push(&mut self, new: Incoming<T>, now: Time) {
+    pub fn push(&mut self, new: QueueEntry<T>, now: Time) {
         let key = new.key;
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
@@ -308,7 +308,7 @@ impl<T> Scheduler<T> {
 
     fn take(&mut self, key: Key, pool: Pool, now: Time) -> Option<(FlightId, T, usize)> {
         let line = self.targets.get_mut(&key)?;
-        if line.stand(now) != Stand::Open {
+        if line.readiness(now) != Readiness::Open {
             return None;
         }
         let (item, bytes) = line.take(now)?;

@@ -38,7 +38,7 @@ pub enum Play {
     Withhold,
     /// This node lacks something.
     Defer,
-    /// Takes so many seconds, then delivers.
+    /// Takes this number of seconds, then delivers.
     Take(u64),
 }
 

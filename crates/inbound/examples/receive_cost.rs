@@ -9,7 +9,7 @@ use gancho_domain::{Clock, IdMaker, SystemClock, SystemRandom};
 use gancho_egress::{Client, Settings};
 use gancho_engine::{Engine, EngineSetup};
 use gancho_inbound::{
-    Inbound, InboundSetup, Incoming, KeyDraft, Limits, Outcome, PolicyService, SigningKeys,
+    Inbound, InboundSetup, KeyDraft, Limits, Outcome, PolicyService, ReceivedRequest, SigningKeys,
     SourceDraft, SourceService, Sources,
 };
 use gancho_store::Store;
@@ -28,7 +28,7 @@ async fn main() {
     let folder = tempfile::tempdir().unwrap();
     let inbound = set_up(folder.path()).await;
     let key = SigningKey::hmac(SECRET, SecretEncoding::Raw).unwrap();
-    let requests: Vec<Incoming> = (0..count).map(|number| request(&key, number)).collect();
+    let requests: Vec<ReceivedRequest> = (0..count).map(|number| request(&key, number)).collect();
     let requests = Arc::new(requests);
     let unsigned = requests[0].body.clone();
 
@@ -100,7 +100,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
     }))
 }
 
-fn request(key: &SigningKey, number: usize) -> Incoming {
+fn request(key: &SigningKey, number: usize) -> ReceivedRequest {
     let body = format!("{{\"event_id\":\"e_{number}\",\"filler\":\"{}\"}}", "x".repeat(980));
     let time = SystemClock.now().secs().to_string();
     let mut headers = HeaderMap::new();
@@ -111,5 +111,5 @@ fn request(key: &SigningKey, number: usize) -> Incoming {
     {
         headers.insert(name, HeaderValue::from_str(&value).unwrap());
     }
-    Incoming::post("acme", headers, body)
+    ReceivedRequest::post("acme", headers, body)
 }

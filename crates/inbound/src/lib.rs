@@ -2,7 +2,7 @@
 //! the core.
 //!
 //! In reading order: [`receive`] is the flow, with a file for each step; [`inbound`] has the parts that it
-//! uses; [`incoming`] is the request ([`limits`] its maximum size), [`request_record`] its stored form, and
+//! uses; [`received_request`] is the request ([`limits`] its maximum size), [`request_record`] its stored form, and
 //! [`outcome`] the result. [`registry`] looks up sources. [`sources`] creates and changes [`source`]s and
 //! their keys, with [`preset`] for their signature schemes and [`partner`] for their names. [`sns`]
 //! verifies Amazon SNS. [`dispatch`] is the carrier that sends a receipt to the core or to an
@@ -20,7 +20,6 @@ pub mod checkpoints;
 pub mod counters;
 pub mod dispatch;
 pub mod inbound;
-pub mod incoming;
 pub mod internal_target;
 pub mod keys;
 pub mod limits;
@@ -30,6 +29,7 @@ pub mod payload;
 pub mod preset;
 pub mod receipts;
 pub mod receive;
+pub mod received_request;
 pub mod registry;
 pub mod rejections;
 pub mod request_record;
@@ -41,7 +41,6 @@ pub mod sources;
 pub use checkpoints::{Checkpointer, CheckpointerError};
 pub use dispatch::DispatchCarrier;
 pub use inbound::{Inbound, InboundSetup};
-pub use incoming::{Incoming, Verb};
 pub use internal_target::{InternalSink, InternalSinkError, InternalTarget};
 pub use keys::{
     public_keys::PublicKey,
@@ -52,6 +51,7 @@ pub use outcome::{Acceptance, Outcome, Reason, ReceiveError, Reply};
 pub use partner::Partner;
 pub use receipts::{Receipt, ReceiptDetail, ReceiptFilter, ReceiptStatus, Receipts};
 pub use receive::policy::{Pack, PolicyError, PolicyService};
+pub use received_request::{ReceivedRequest, Verb};
 pub use registry::{Lookup, SourceDefaults, Sources};
 pub use rejections::{Rejection, Rejections};
 pub use request_record::RequestRecord;

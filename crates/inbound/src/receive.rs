@@ -27,7 +27,7 @@ use self::{
     verify::VerifiedMessage,
 };
 use crate::{
-    Inbound, Incoming, Partner, RequestRecord, Verb,
+    Inbound, Partner, ReceivedRequest, RequestRecord, Verb,
     dispatch::misfit,
     outcome::{Acceptance, Outcome, Reason, ReceiveError, Reply},
     registry::{Lookup, PreparedSource},
@@ -47,7 +47,7 @@ impl From<ReceiveError> for Interrupt {
 
 impl Inbound {
     #[instrument(level = "debug", skip_all, fields(partner = request.partner))]
-    pub async fn receive(&self, request: &Incoming) -> Outcome {
+    pub async fn receive(&self, request: &ReceivedRequest) -> Outcome {
         let now = self.clock.now();
         let source = match self.find(request, now).await {
             Ok(source) => source,
@@ -62,7 +62,7 @@ impl Inbound {
     async fn verify_and_accept(
         &self,
         source: &Arc<PreparedSource>,
-        request: &Incoming,
+        request: &ReceivedRequest,
         now: Time,
     ) -> Result<Acceptance, Interrupt> {
         self.greet(source, request, now)?;
@@ -78,7 +78,11 @@ impl Inbound {
 
     /// The source that the request claims to be from.
     #[instrument(level = "debug", skip_all)]
-    async fn find(&self, request: &Incoming, now: Time) -> Result<Arc<PreparedSource>, Interrupt> {
+    async fn find(
+        &self,
+        request: &ReceivedRequest,
+        now: Time,
+    ) -> Result<Arc<PreparedSource>, Interrupt> {
         preconditions::check_size(request, &self.limits)?;
         if let Some(reply) = handshake::for_anyone(request) {
             return Err(Interrupt::Reply(reply));
@@ -95,7 +99,7 @@ impl Inbound {
     fn greet(
         &self,
         source: &PreparedSource,
-        request: &Incoming,
+        request: &ReceivedRequest,
         now: Time,
     ) -> Result<(), Interrupt> {
         match handshake::unsigned(source, request) {
@@ -112,7 +116,7 @@ impl Inbound {
     async fn verify<'a>(
         &self,
         source: &'a PreparedSource,
-        request: &'a Incoming,
+        request: &'a ReceivedRequest,
         now: Time,
     ) -> Result<VerifiedMessage<'a>, ReceiveError> {
         let media = preconditions::check_type(&request.headers)?;
@@ -149,7 +153,7 @@ impl Inbound {
     async fn greet_proved(
         &self,
         message: &VerifiedMessage<'_>,
-        request: &Incoming,
+        request: &ReceivedRequest,
         now: Time,
     ) -> Result<(), Interrupt> {
         match handshake::signed(&self.verifier, message, request, now).await {
@@ -206,7 +210,7 @@ impl Inbound {
         &self,
         stop: Interrupt,
         source: Option<&PreparedSource>,
-        request: &Incoming,
+        request: &ReceivedRequest,
         now: Time,
     ) -> Outcome {
         let denied = match stop {
@@ -232,7 +236,7 @@ impl Inbound {
         self.counters.denied(Reason::TooLarge);
     }
 
-    fn unknown(&self, request: &Incoming, now: Time) -> ReceiveError {
+    fn unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
         if request.verb == Verb::Get {
             return ReceiveError::unproven(Reason::UnknownPartner);
         }
@@ -250,7 +254,7 @@ impl Inbound {
         &self,
         denied: ReceiveError,
         source: &PreparedSource,
-        request: &Incoming,
+        request: &ReceivedRequest,
         now: Time,
     ) -> ReceiveError {
         // Requests of unknown partners are verified with the gateway's own scheme, which responds in the
@@ -270,7 +274,7 @@ impl Inbound {
 fn identify(
     message: &VerifiedMessage<'_>,
     source: &Arc<PreparedSource>,
-    request: &Incoming,
+    request: &ReceivedRequest,
 ) -> Result<Parts, ReceiveError> {
     let found = strict_json::check(&request.body, source.event_id.as_ref())
         .map_err(|error| ReceiveError::new(400, "bad_json", Reason::BadJson, error.to_string()))?;
@@ -288,7 +292,7 @@ fn identify(
 #[instrument(level = "debug", skip_all)]
 async fn check_schema(
     source: &Arc<PreparedSource>,
-    request: &Incoming,
+    request: &ReceivedRequest,
 ) -> Result<Vec<FieldError>, ReceiveError> {
     source.schema_errors(&request.body).await.map_err(|_| ReceiveError::unusable())
 }

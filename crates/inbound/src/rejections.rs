@@ -13,7 +13,7 @@ use gancho_domain::{Gcra, Rate, Time, mask::MASK};
 use parking_lot::Mutex;
 
 use crate::{
-    Incoming,
+    ReceivedRequest,
     outcome::Reason,
     registry::{PreparedSource, ProofKeys},
 };
@@ -80,7 +80,7 @@ impl Rejections {
     pub(crate) fn note(
         &self,
         source: Option<&PreparedSource>,
-        request: &Incoming,
+        request: &ReceivedRequest,
         status: u16,
         reason: Reason,
         detail: Option<String>,
@@ -138,7 +138,7 @@ impl Rejections {
     }
 }
 
-fn shown(source: Option<&PreparedSource>, request: &Incoming) -> Vec<(String, String)> {
+fn shown(source: Option<&PreparedSource>, request: &ReceivedRequest) -> Vec<(String, String)> {
     let is_shown = |name: &str| match source.map(|ready| &ready.proving) {
         Some(ProofKeys::Signature { recipe, .. }) => {
             let by_recipe = recipe.header_names().any(|known| known.eq_ignore_ascii_case(name));

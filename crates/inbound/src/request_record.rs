@@ -7,7 +7,7 @@ use http::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Incoming, Verb,
+    ReceivedRequest, Verb,
     registry::{PreparedSource, ProofKeys},
     rejections::cut,
 };
@@ -40,7 +40,7 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    pub(crate) fn of(source: &PreparedSource, request: &Incoming) -> Self {
+    pub(crate) fn of(source: &PreparedSource, request: &ReceivedRequest) -> Self {
         let token = match &source.proving {
             ProofKeys::HeaderToken { header, .. } => Some(header.as_str()),
             _ => None,

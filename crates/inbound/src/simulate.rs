@@ -9,7 +9,7 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::{
-    Inbound, Incoming, Outcome,
+    Inbound, Outcome, ReceivedRequest,
     registry::{Lookup, PreparedKey, PreparedSource, ProofKeys},
     source::KeyScheme,
     sources::seal,
@@ -65,7 +65,8 @@ impl Inbound {
         };
         let lines = sign(&source, key, &secret, now, &id, &body)?;
         let headers = header_map(&lines).map_err(SimulateError::Unusable)?;
-        let request = Incoming { is_test: true, ..Incoming::post(partner, headers, body) };
+        let request =
+            ReceivedRequest { is_test: true, ..ReceivedRequest::post(partner, headers, body) };
         let outcome = self.receive(&request).await;
         // A token is the secret itself; a signature is not.
         let shown = matches!(source.proving, ProofKeys::Signature { .. });

@@ -14,9 +14,10 @@ use gancho_domain::{Clock, IdMaker, Lane, ManualClock, RetryDraft, SeededRandom}
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits as EngineLimits};
 use gancho_inbound::{
-    Acceptance, DispatchCarrier, Inbound, InboundSetup, Incoming, InternalSink, InternalSinkError,
+    Acceptance, DispatchCarrier, Inbound, InboundSetup, InternalSink, InternalSinkError,
     InternalTarget, KeyDraft, Limits, Outcome, Partner, PolicyService, Receipt, ReceiptFilter,
-    ReceiptStatus, Receipts, ReceiveError, SigningKeys, SourceDraft, SourceService, Sources,
+    ReceiptStatus, Receipts, ReceiveError, ReceivedRequest, SigningKeys, SourceDraft,
+    SourceService, Sources,
 };
 use gancho_store::{PageRequest, Store};
 use gancho_testkit::{
@@ -124,15 +125,15 @@ impl Stage {
         self.node.desk.put_key(&name(partner), key_id, draft).await.unwrap();
     }
 
-    pub async fn send(&self, request: &Incoming) -> Outcome {
+    pub async fn send(&self, request: &ReceivedRequest) -> Outcome {
         self.node.inbound.receive(request).await
     }
 
-    pub async fn kept(&self, request: &Incoming) -> Acceptance {
+    pub async fn kept(&self, request: &ReceivedRequest) -> Acceptance {
         kept(self.send(request).await)
     }
 
-    pub async fn denied(&self, request: &Incoming) -> ReceiveError {
+    pub async fn denied(&self, request: &ReceivedRequest) -> ReceiveError {
         match self.send(request).await {
             Outcome::Rejected(denied) => denied,
             other => panic!("{other:?}"),
@@ -170,7 +171,7 @@ impl Stage {
     }
 
     /// A request as partner `acme` sends it.
-    pub fn signed(&self, body: &str) -> Incoming {
+    pub fn signed(&self, body: &str) -> ReceivedRequest {
         signed("acme", "k1", SECRET, &self.clock.now().secs().to_string(), body)
     }
 }
@@ -276,7 +277,13 @@ pub fn mac(secret: &str, base: impl AsRef<[u8]>) -> Vec<u8> {
     hmac::sign(&key, base.as_ref()).as_ref().to_vec()
 }
 
-pub fn signed(partner: &str, key_id: &str, secret: &str, time: &str, body: &str) -> Incoming {
+pub fn signed(
+    partner: &str,
+    key_id: &str,
+    secret: &str,
+    time: &str,
+    body: &str,
+) -> ReceivedRequest {
     let signature = BASE64.encode(&mac(secret, format!("{time}.{body}")));
     request(partner, body)
         .with("x-timestamp", time)
@@ -285,10 +292,10 @@ pub fn signed(partner: &str, key_id: &str, secret: &str, time: &str, body: &str)
 }
 
 /// Without a signature.
-pub fn request(partner: &str, body: &str) -> Incoming {
+pub fn request(partner: &str, body: &str) -> ReceivedRequest {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    Incoming::post(partner, headers, Bytes::from(body.to_owned()))
+    ReceivedRequest::post(partner, headers, Bytes::from(body.to_owned()))
 }
 
 pub trait Spoil {
@@ -301,7 +308,7 @@ pub trait Spoil {
     fn to(self, partner: &str) -> Self;
 }
 
-impl Spoil for Incoming {
+impl Spoil for ReceivedRequest {
     fn with(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());

@@ -12,8 +12,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
 use gancho_outbound::Registry;
 use gancho_store::{
-    AcceptOutcome, EmailReport, EventView, NewEmailReport, NewSuppression, Once, Result, Store,
-    StoreError,
+    AcceptOutcome, EmailReport, EventView, IdempotencyKey, NewEmailReport, NewSuppression, Result,
+    Store, StoreError,
 };
 
 pub use self::sns::{FeedbackError, parse};
@@ -174,9 +174,9 @@ pub(crate) async fn verdicts_on(
 }
 
 /// The idempotency key covers the content: the same report has the same content.
-fn once(email: EmailId, report: &str, now: Time) -> Once {
+fn once(email: EmailId, report: &str, now: Time) -> IdempotencyKey {
     let text = format!("email_feedback {email} {report}");
     let mut key = [0; 32];
     key.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
-    Once { key, content: key, until: now + ONCE_WITHIN }
+    IdempotencyKey { key, content: key, until: now + ONCE_WITHIN }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gancho_domain::{
     EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, field_error::joined,
 };
-use gancho_store::{AcceptOutcome, NewDelivery, NewParcel, Once, StoreError};
+use gancho_store::{AcceptOutcome, IdempotencyKey, NewDelivery, NewParcel, StoreError};
 use thiserror::Error;
 
 use crate::{
@@ -61,7 +61,7 @@ impl Outbox {
         scope: TenantScope,
         external_id: Option<String>,
         body: Bytes,
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     ) -> NewParcel {
         let (now, target) = (self.clock.now(), target(scope));
         let parcel = Arc::new(Parcel {
@@ -86,8 +86,8 @@ impl Outbox {
         NewParcel { parcel, once, ledger: None, deliveries: vec![delivery] }
     }
 
-    fn once(&self, key: &str, external_id: Option<&str>, body: &[u8]) -> Once {
-        Once::new(
+    fn once(&self, key: &str, external_id: Option<&str>, body: &[u8]) -> IdempotencyKey {
+        IdempotencyKey::new(
             &[Some(b"email"), Some(key.as_bytes())],
             &[external_id.map(str::as_bytes), Some(body)],
             self.clock.now() + self.limits.once_within,

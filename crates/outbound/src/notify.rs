@@ -10,7 +10,7 @@ mod notices;
 use std::sync::Arc;
 
 use gancho_domain::{Clock, IdMaker, Kind, Parcel, TenantId, TenantScope, Time};
-use gancho_store::{NewParcel, NodeId, Once, Result, Store};
+use gancho_store::{IdempotencyKey, NewParcel, NodeId, Result, Store};
 
 pub(crate) use self::notices::MissedDeliveries;
 pub use self::notices::{DISABLED, EXHAUSTED, ExhaustedDelivery, FAILING, Notice};
@@ -83,7 +83,7 @@ impl Notifier {
 }
 
 /// A notice about the same thing a moment later may differ in a count, and is the same notice.
-fn once_of(event_type: &str, what: &str, now: Time) -> Once {
+fn once_of(event_type: &str, what: &str, now: Time) -> IdempotencyKey {
     let key = ["notice", event_type, what].map(|part| Some(part.as_bytes()));
-    Once::of_key(&key, now + ONCE_WITHIN)
+    IdempotencyKey::of_key(&key, now + ONCE_WITHIN)
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     committer::Rules,
-    once,
+    idempotency,
     order::{self, Line},
     rows::{self, text, uuid},
     session::{execute, query},
@@ -43,7 +43,7 @@ pub(crate) async fn write(
     incoming: &[Incoming<'_>],
     rules: &Rules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
-    let seen = once::seen(session, incoming, rules.over.get()).await?;
+    let seen = idempotency::seen(session, incoming, rules.over.get()).await?;
     let fresh: Vec<Incoming<'_>> = incoming
         .iter()
         .zip(&seen)

@@ -3,7 +3,7 @@
 //! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
 //! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
 //! from which a [`committer`] gathers what many of them want to write into one transaction;
-//! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys and
+//! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
 //! accepted and not to be sent, and [`give_up`] for dead letters made outside of settling.
 //! [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps
@@ -35,6 +35,7 @@ mod endpoints;
 mod events;
 mod expiry_time;
 mod give_up;
+mod idempotency;
 mod ledger;
 #[cfg(test)]
 mod list_cost;
@@ -42,7 +43,6 @@ mod listen;
 mod look;
 mod migrations;
 mod nodes;
-mod once;
 mod open;
 mod order;
 mod orphaned_leases;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};
 use gancho_store::{
-    LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
+    LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal, Result,
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -89,7 +89,7 @@ impl ReplayJobs for PostgresStore {
         owner: Option<TenantScope>,
         new: NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay> {
+    ) -> Result<OpenReplayOutcome> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -214,7 +214,7 @@ impl PostgresStore {
         owner: Option<TenantScope>,
         new: &NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay, TxError> {
+    ) -> Result<OpenReplayOutcome, TxError> {
         let tenant = uuid_of(owner)?;
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
@@ -222,19 +222,19 @@ impl PostgresStore {
         // The answer to a commit may have been lost: then it is there.
         let sql = "select from replays where id = $1";
         if !query(session, sql, &[&uuid(new.id)]).await?.is_empty() {
-            return Ok(OpenedReplay::Opened);
+            return Ok(OpenReplayOutcome::Opened);
         }
         let open = query(session, COUNT_OPEN, &[&tenant]).await?;
         let row = open.first().ok_or_else(|| corrupt("a count without a row"))?;
         let (own, all) = (rows::get::<i64>(row, 0)? as u64, rows::get::<i64>(row, 1)? as u64);
         let opened = if own >= limits.max_open || all >= limits.max_open_in_all {
-            OpenedReplay::TooMany { open: own }
+            OpenReplayOutcome::TooMany { open: own }
         } else {
             let max_kept = i64::try_from(limits.max_kept).unwrap_or(i64::MAX);
             execute(session, FORGET_OLD, &[&tenant, &max_kept]).await?;
             let (id, made_at) = (uuid(new.id), new.created_at.micros());
             execute(session, INSERT, &[&id, &tenant, &&*new.request, &made_at]).await?;
-            OpenedReplay::Opened
+            OpenReplayOutcome::Opened
         };
         transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(opened)

@@ -8,8 +8,8 @@ use gancho_store::{
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, fan_out, ledger, once, order, rows::seq, settle::bury, time_buckets,
-    transaction::Tx, tx_error::TxError,
+    SqliteStore, external_ids, fan_out, idempotency, ledger, order, rows::seq, settle::bury,
+    time_buckets, transaction::Tx, tx_error::TxError,
 };
 
 #[async_trait]
@@ -87,7 +87,7 @@ fn accept_one(
     max_placed: usize,
 ) -> Result<AcceptOutcome, TxError> {
     if let Some(once) = &new.once
-        && let Some(seen) = once::seen_before(tx, &new.parcel, once)?
+        && let Some(seen) = idempotency::seen_before(tx, &new.parcel, once)?
     {
         return Ok(seen);
     }

@@ -28,6 +28,7 @@ mod events;
 mod external_ids;
 mod fan_out;
 mod file_lock;
+mod idempotency;
 mod key_buffer;
 mod ledger;
 #[cfg(test)]
@@ -35,7 +36,6 @@ mod list_cost;
 mod look;
 mod migrations;
 mod nodes;
-mod once;
 mod open;
 mod order;
 mod orphans;

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore, external_ids, once, rows,
+    SqliteStore, external_ids, idempotency, rows,
     states::{ENDED, Sql},
     statistics,
     time_buckets::{ANY_TARGET, BUCKET_BITS},
@@ -70,7 +70,7 @@ impl SqliteStore {
         now: Time,
     ) -> Result<PruneStep> {
         let max_looks = max * LOOKS;
-        let mut more = self.write(move |tx| once::forget(tx, max_looks, now)).await?;
+        let mut more = self.write(move |tx| idempotency::forget(tx, max_looks, now)).await?;
         more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
         more |= self.write(move |tx| statistics::prune(tx, before, max, now)).await?;
         let (parcels, more_parcels) = self.prune_parcels(before, max).await?;

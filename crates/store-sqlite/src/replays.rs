@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};
 use gancho_store::{
-    LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
+    LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal, Result,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
@@ -28,7 +28,7 @@ impl ReplayJobs for SqliteStore {
         owner: Option<TenantScope>,
         new: NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay> {
+    ) -> Result<OpenReplayOutcome> {
         self.write_more(move |tx| open(tx, owner, &new, limits)).await
     }
 
@@ -172,7 +172,7 @@ fn open(
     owner: Option<TenantScope>,
     new: &NewReplayJob,
     limits: ReplayLimits,
-) -> Result<OpenedReplay, TxError> {
+) -> Result<OpenReplayOutcome, TxError> {
     let tenant = bytes_of(owner);
     let (own, all): (i64, i64) = tx
         .db
@@ -181,7 +181,7 @@ fn open(
         ))?
         .query_row([&tenant], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if own as u64 >= limits.max_open || all as u64 >= limits.max_open_in_all {
-        return Ok(OpenedReplay::TooMany { open: own as u64 });
+        return Ok(OpenReplayOutcome::TooMany { open: own as u64 });
     }
     tx.db
         .prepare_cached(&format!(
@@ -202,7 +202,7 @@ fn open(
             &*new.request,
             new.created_at.micros(),
         ])?;
-    Ok(OpenedReplay::Opened)
+    Ok(OpenReplayOutcome::Opened)
 }
 
 fn take(

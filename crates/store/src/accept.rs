@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, Failure, Lane, Parcel, ParcelId, Time};
 
-use crate::{NodeId, Once, Result, TargetId};
+use crate::{IdempotencyKey, NodeId, Result, TargetId};
 
 #[derive(Debug, Clone)]
 pub struct NewParcel {
     pub parcel: Arc<Parcel>,
     /// Where given, the same key within its time is the same parcel.
-    pub once: Option<Once>,
+    pub once: Option<IdempotencyKey>,
     /// For what was received from a partner: its line of the ledger and what belongs to it, written in
     /// the same transaction.
     pub ledger: Option<LedgerReceipt>,

@@ -33,7 +33,7 @@ pub struct Claim {
     /// Targets that are known to answer.
     pub proven: Arc<BTreeSet<TargetId>>,
     /// Tenants and targets to skip: paused, resting or full.
-    pub skip: Arc<Skip>,
+    pub skip: Arc<ClaimExclusions>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
 }
@@ -47,12 +47,12 @@ impl Claim {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skip {
+pub struct ClaimExclusions {
     pub tenants: BTreeSet<TenantId>,
     pub targets: BTreeSet<TargetId>,
 }
 
-impl Skip {
+impl ClaimExclusions {
     pub fn covers(&self, tenant: TenantId, target: TargetId) -> bool {
         self.tenants.contains(&tenant) || self.targets.contains(&target)
     }

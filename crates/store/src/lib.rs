@@ -2,7 +2,7 @@
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] stores a parcel and its deliveries, [`once`] deduplicates it; [`claim`] leases
+//! what; [`accept`] stores a parcel and its deliveries, [`idempotency`] deduplicates it; [`claim`] leases
 //! due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`] writes
 //! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
 //! an archive and removes them; [`deliveries`] reads all of it back; [`nodes`] is the membership;
@@ -34,9 +34,9 @@ pub mod email_reports;
 pub mod endpoints;
 pub mod error;
 pub mod fair;
+pub mod idempotency;
 pub mod ledger;
 pub mod nodes;
-pub mod once;
 pub mod orphans;
 pub mod page;
 pub mod pauses;
@@ -59,7 +59,7 @@ pub use accept::{
 };
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use cache::{CachePolicy, ReadCache};
-pub use claim::{Claim, ClaimCursor, ClaimResult, Claiming, Job, Skip, TargetId};
+pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
@@ -70,14 +70,14 @@ pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport}
 pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
+pub use idempotency::IdempotencyKey;
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, RescueCounts};
-pub use once::Once;
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use replays::{
-    LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
+    LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
 pub use round::{ClaimRound, ClaimTurn};

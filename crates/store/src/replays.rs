@@ -123,7 +123,7 @@ pub struct ReplayLimits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenedReplay {
+pub enum OpenReplayOutcome {
     Opened,
     /// Nothing was written: the owner has this many open replays.
     TooMany {
@@ -148,7 +148,7 @@ pub trait ReplayJobs: Send + Sync + 'static {
         owner: Option<TenantScope>,
         new: NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay>;
+    ) -> Result<OpenReplayOutcome>;
 
     async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>>;
 

@@ -13,7 +13,7 @@ use tokio::{net::UdpSocket, task::JoinSet};
 
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// Those of the family that was asked for, after a chain of so many aliases.
+    /// Those of the family that was asked for, after a chain of this number of aliases.
     Addresses {
         aliases: usize,
         addresses: Vec<IpAddr>,

@@ -1,6 +1,6 @@
 //! `POST /webhooks/{partner}`: passes the request to the flow, and turns the outcome into a response.
 
-use gancho_inbound::{Incoming, Outcome, Verb, receive::policy_sign};
+use gancho_inbound::{Outcome, ReceivedRequest, Verb, receive::policy_sign};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use hyper::body::Incoming as Body;
 
@@ -25,7 +25,7 @@ pub(super) async fn receive(
         }
     })?;
     let headers = parts.headers;
-    let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
+    let incoming = ReceivedRequest { verb, partner, query, headers, body, is_test: false };
     let outcome = ingest.inbound.receive(&incoming).await;
     if matches!(outcome, Outcome::Accepted(_)) {
         peer.connection.mark_authenticated();

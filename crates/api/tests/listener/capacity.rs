@@ -65,7 +65,7 @@ async fn slow_senders_take_room_from_themselves_alone() {
         // A body as large as they come finds room as well.
         let large = format!("\"{}\"", "a".repeat(262_142));
         post(&stage.partner(), "/webhooks/acme", large.as_bytes()).await.is(204);
-        // Whoever was cut off was told: too slow, and not that the gateway is full.
+        // A client that was cut off was told: too slow, and not that the gateway is full.
         for stream in &mut slow {
             let answer = read_all(stream).await;
             let reply = read(&answer).unwrap_or_else(|| panic!("{answer:?}"));

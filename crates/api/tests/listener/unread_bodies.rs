@@ -66,7 +66,7 @@ async fn a_short_body_that_nobody_reads_costs_nothing() {
     read(&read_all(&mut stream).await).unwrap().is(201);
 }
 
-/// Whoever asks first whether to send is answered, and sends nothing.
+/// A client that asks first whether to send is answered, and sends nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_to_be_told_is_told_no() {
     let stage = Stage::new().await;

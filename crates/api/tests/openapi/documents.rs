@@ -13,14 +13,14 @@ use crate::{
 
 fn is_fresh(file: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
-    #[expect(clippy::disallowed_methods, reason = "how the documents are written anew")]
+    #[expect(clippy::disallowed_methods, reason = "how the documents are regenerated")]
     if std::env::var_os("GANCHO_WRITE_DOCS").is_some() {
         std::fs::write(&path, text).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == text,
-        "docs/{file} is stale: write it anew with GANCHO_WRITE_DOCS=1 cargo test -p gancho-api documents"
+        "docs/{file} is stale: regenerate it with GANCHO_WRITE_DOCS=1 cargo test -p gancho-api documents"
     );
 }
 

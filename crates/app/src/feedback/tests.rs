@@ -11,8 +11,8 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
-    DispatchCarrier, Inbound, InboundSetup, Incoming, Outcome, PolicyService, Receipt,
-    ReceiptFilter, ReceiptStatus, Receipts, SigningKeys, SnsHosts, SourceDraft, SourceService,
+    DispatchCarrier, Inbound, InboundSetup, Outcome, PolicyService, Receipt, ReceiptFilter,
+    ReceiptStatus, Receipts, ReceivedRequest, SigningKeys, SnsHosts, SourceDraft, SourceService,
     Sources,
 };
 use gancho_mail::{
@@ -173,7 +173,7 @@ impl Stage {
         self.signer.sign(&mut message, "1").unwrap();
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("text/plain; charset=UTF-8"));
-        let request = Incoming::post("ses", headers, message.to_string());
+        let request = ReceivedRequest::post("ses", headers, message.to_string());
         let Outcome::Accepted(kept) = self.inbound.receive(&request).await else { panic!() };
         let receipt = wait_for("it is settled", || async {
             let found = self.receipt(kept.receipt).await;

@@ -299,7 +299,7 @@ fn lines_that_are_gone_or_no_lines_are_named() {
     does_not_hold(&ran, &["the link of line 5 is not a hash"]);
 }
 
-/// Whoever can write to the database can make the chain fit again. What is signed and outside they
+/// Anyone who can write to the database can make the chain fit again. What is signed and outside they
 /// cannot reach.
 #[test]
 fn a_ledger_that_was_rewritten_as_a_whole_is_seen_by_its_checkpoints() {

@@ -111,7 +111,7 @@ fn p99(served: &Gateway, mark: &str, count: usize) -> Duration {
     times[count * 99 / 100]
 }
 
-/// faults.md 6: whoever signs is not turned away, and hardly notices.
+/// faults.md 6: a partner who signs is not rejected, and hardly notices.
 #[test]
 fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
     served.stop();
 }
 
-/// With so many file handles and no more, from the beginning on.
+/// With this number of file handles from the start.
 fn limited(folder: &Path, handles: u32, variables: &[(&str, &str)]) -> Gateway {
     let plain = command(&["serve"], folder);
     let mut limited = Command::new("prlimit");

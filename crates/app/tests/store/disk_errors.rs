@@ -16,7 +16,7 @@ fn a_failed_sync_stops_the_process_and_loses_nothing() {
     }
 }
 
-/// What was copied from the log into the file and cannot be synced there must be copied anew.
+/// What was copied from the log into the file and cannot be synced there must be copied again.
 #[test]
 fn a_failed_sync_of_the_file_alone_loses_nothing() {
     for when in [1, 2, 4] {

@@ -8,7 +8,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Skip, TargetId};
+use gancho_store::{ClaimExclusions, TargetId};
 
 use super::{Key, Pool, Scheduler, TargetLine, TenantLine, pool::shared};
 use crate::room::Size;
@@ -16,7 +16,7 @@ use crate::room::Size;
 #[derive(Default)]
 pub struct Claims {
     /// Paused, resting or with enough in the queue.
-    skip: Arc<Skip>,
+    skip: Arc<ClaimExclusions>,
     /// Known to answer: a claim brings more of them.
     proven: Arc<BTreeSet<TargetId>>,
     /// Targets that have due deliveries in the store.
@@ -112,7 +112,7 @@ impl Claims {
 
 impl<T> Scheduler<T> {
     /// The tenants and targets that the next claim skips.
-    pub fn skip(&self) -> Arc<Skip> {
+    pub fn skip(&self) -> Arc<ClaimExclusions> {
         self.claims.skip.clone()
     }
 
@@ -208,7 +208,7 @@ impl<T> Scheduler<T> {
     }
 
     /// A claim that passed over `skip` came back, and said whether all that was due has been seen.
-    pub fn claimed(&mut self, skip: &Skip, caught_up: bool) {
+    pub fn claimed(&mut self, skip: &ClaimExclusions, caught_up: bool) {
         if caught_up {
             self.claims.all_behind = false;
             self.claims.behind.retain(|(tenant, target)| skip.covers(*tenant, *target));

@@ -6,7 +6,7 @@ use gancho_store::TargetId;
 use super::{
     Key, Pool, PoolLimit, Scheduler,
     pool::Holding,
-    target::{Stand, TargetLine},
+    target::{Readiness, TargetLine},
     tenant::{TenantLine, TenantPool},
 };
 use crate::room::Size;
@@ -66,9 +66,9 @@ impl<T> Scheduler<T> {
         else {
             return;
         };
-        let stand = line.stand(now);
+        let readiness = line.readiness(now);
         let ready = &mut owner.of_mut(line.pool).ready;
-        match (line.turn, stand == Stand::Open && !line.waiting.is_empty()) {
+        match (line.turn, readiness == Readiness::Open && !line.waiting.is_empty()) {
             (None, true) => line.turn = Some(ready.push_back(key.1)),
             (Some(place), false) => {
                 ready.remove(place);
@@ -76,9 +76,9 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
-        let timer = match stand {
-            Stand::NotBefore(at) => Some(at),
-            Stand::Open | Stand::Shut => None,
+        let timer = match readiness {
+            Readiness::NotBefore(at) => Some(at),
+            Readiness::Open | Readiness::Shut => None,
         };
         if line.timer != timer {
             line.timer.map(|at| self.timers.remove(&(at, key)));

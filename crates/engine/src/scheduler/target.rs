@@ -52,7 +52,7 @@ pub struct LineUsage {
 
 /// Whether a delivery may go to the target now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stand {
+pub enum Readiness {
     Open,
     NotBefore(Time),
     /// Until something happens: a result, a resume.
@@ -89,7 +89,7 @@ impl<T> TargetLine<T> {
 
     /// Terms may change with every delivery, as when an endpoint is edited.
     pub fn agree(&mut self, max_in_flight: u32, rate: Option<Rate>) {
-        self.pace.set_most(max_in_flight);
+        self.pace.set_max(max_in_flight);
         self.rate = rate;
     }
 
@@ -136,18 +136,18 @@ impl<T> TargetLine<T> {
         is_quick && self.standing.has_answered()
     }
 
-    pub fn stand(&self, now: Time) -> Stand {
+    pub fn readiness(&self, now: Time) -> Readiness {
         if self.paused || self.in_flight >= self.limit() {
-            return Stand::Shut;
+            return Readiness::Shut;
         }
         match self.breaker.gate(now) {
-            Gate::ClosedUntil(until) => return Stand::NotBefore(until),
-            Gate::Waiting => return Stand::Shut,
+            Gate::ClosedUntil(until) => return Readiness::NotBefore(until),
+            Gate::Waiting => return Readiness::Shut,
             Gate::Open | Gate::Probe => {}
         }
         match self.rate.map(|rate| self.ticker.free_at(rate, now)) {
-            Some(free_at) if free_at > now => Stand::NotBefore(free_at),
-            _ => Stand::Open,
+            Some(free_at) if free_at > now => Readiness::NotBefore(free_at),
+            _ => Readiness::Open,
         }
     }
 
@@ -308,13 +308,13 @@ mod tests {
         for _ in 0..10 {
             line.finish(FAULT, 0, NOW);
         }
-        let Stand::NotBefore(until) = line.stand(NOW) else { panic!("it should rest") };
+        let Readiness::NotBefore(until) = line.readiness(NOW) else { panic!("it should rest") };
         assert_eq!(line.max_waiting(NOW), 0);
-        assert_eq!((line.max_waiting(until), line.stand(until)), (1, Stand::Open));
+        assert_eq!((line.max_waiting(until), line.readiness(until)), (1, Readiness::Open));
         line.take(until).unwrap();
-        assert_eq!(line.stand(until), Stand::Shut, "one probe only");
+        assert_eq!(line.readiness(until), Readiness::Shut, "one probe only");
         line.finish(Outcome::NotTried, 0, until);
-        assert_eq!(line.stand(until), Stand::Open, "it was never sent");
+        assert_eq!(line.readiness(until), Readiness::Open, "it was never sent");
     }
 
     #[test]

@@ -45,8 +45,8 @@ fn tenant_of(slot: &Slot) -> u128 {
     slot.key.0.bits()
 }
 
-fn incoming(key: Key, max_in_flight: u32, rate: Option<Rate>, item: u32) -> Incoming<u32> {
-    Incoming { key, max_in_flight, rate, bytes: 10, item }
+fn incoming(key: Key, max_in_flight: u32, rate: Option<Rate>, item: u32) -> QueueEntry<u32> {
+    QueueEntry { key, max_in_flight, rate, bytes: 10, item }
 }
 
 fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {
@@ -90,8 +90,8 @@ impl<T> Scheduler<T> {
         }
         for (key, line) in &self.targets {
             if now >= self.last_now && line.timer.is_none() {
-                let open = line.stand(now) == Stand::Open && !line.waiting.is_empty();
-                assert_eq!(line.turn.is_some(), open, "{key:?} {:?}", line.stand(now));
+                let open = line.readiness(now) == Readiness::Open && !line.waiting.is_empty();
+                assert_eq!(line.turn.is_some(), open, "{key:?} {:?}", line.readiness(now));
             }
             assert!(line.timer.is_none_or(|at| self.timers.contains(&(at, *key))));
             assert_eq!(line.idle.is_some(), line.is_idle());

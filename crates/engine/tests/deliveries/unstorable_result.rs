@@ -1,7 +1,7 @@
 //! A result that the store can never hold is written without a part of it, and holds nothing up.
 //! (faults.md, E3)
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use gancho_domain::{Lane, State, TenantScope};
 use gancho_engine::Engine;

@@ -148,7 +148,7 @@ impl Tap {
     }
 }
 
-/// Arms the delivery anew behind everyone's back, takes it, and writes its result once more.
+/// Makes the delivery due again behind everyone's back, takes it, and writes its result once more.
 async fn again(
     store: &SqliteStore,
     node: NodeId,

@@ -101,11 +101,11 @@ pub struct Scenario {
     pub parcels: u64,
     /// For how long publishers publish and things go wrong.
     pub lasts: Duration,
-    /// One in so many calls to the store ends in a crash.
+    /// One in this number of calls to the store ends in a crash.
     pub crash_one_in: Option<u64>,
-    /// One in so many is refused.
+    /// One in this number is refused.
     pub refuse_one_in: Option<u64>,
-    /// One in so many leaves the store broken, with its outcome unknown.
+    /// One in this number leaves the store broken, with its outcome unknown.
     pub break_one_in: Option<u64>,
     /// Faults that come at a time.
     pub strikes: u64,

@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use gancho_domain::{Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, ReceiptId};
 use gancho_engine::Engine;
 use gancho_store::{
-    AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, Once, Result, StoreError,
+    AcceptOutcome, IdempotencyKey, LedgerReceipt, NewDelivery, NewParcel, Result, StoreError,
 };
 use serde::Serialize;
 
@@ -151,7 +151,7 @@ impl Acceptor {
             hold: withheld.is_none(),
         };
         Ok(NewParcel {
-            once: Some(Once {
+            once: Some(IdempotencyKey {
                 key: identity.key,
                 content: identity.body_sha256,
                 until: now + self.remembered,

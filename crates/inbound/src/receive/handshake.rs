@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Incoming, Verb,
+    ReceivedRequest, Verb,
     outcome::{Reason, ReceiveError, Reply},
     preset::Greeting,
     receive::verify::{RequestVerifier, VerifiedMessage},
@@ -22,7 +22,7 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 /// Microsoft's handshake, which asks for its `validationToken` back. It is answered for every partner name,
 /// known or not, so that it does not reveal which partners use Microsoft. A request without a body can be
 /// nothing else.
-pub fn for_anyone(request: &Incoming) -> Option<Reply> {
+pub fn for_anyone(request: &ReceivedRequest) -> Option<Reply> {
     if request.verb != Verb::Post || !request.body.is_empty() {
         return None;
     }
@@ -32,7 +32,7 @@ pub fn for_anyone(request: &Incoming) -> Option<Reply> {
 /// Answers an unsigned handshake. `None` if it is not one.
 pub fn unsigned(
     source: &PreparedSource,
-    request: &Incoming,
+    request: &ReceivedRequest,
 ) -> Option<Result<Reply, ReceiveError>> {
     match (source.preset.greeting(), request.verb) {
         (Greeting::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
@@ -44,7 +44,7 @@ pub fn unsigned(
 pub async fn signed(
     verifier: &RequestVerifier,
     message: &VerifiedMessage<'_>,
-    request: &Incoming,
+    request: &ReceivedRequest,
     now: Time,
 ) -> Option<Result<Reply, ReceiveError>> {
     match message.source.preset.greeting() {
@@ -70,7 +70,7 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
 }
 
 /// `hub.challenge`, by GET: a caller that knows the verify token gets the challenge back.
-fn verify_token(source: &PreparedSource, request: &Incoming) -> Result<Reply, ReceiveError> {
+fn verify_token(source: &PreparedSource, request: &ReceivedRequest) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
     let refused = || ReceiveError::unproven(Reason::Greeting);
     let token = request.parameter("hub.verify_token").ok_or_else(refused)?;

@@ -3,12 +3,12 @@
 use http::{HeaderMap, header};
 
 use crate::{
-    Incoming, Limits,
+    Limits, ReceivedRequest,
     outcome::{Reason, ReceiveError},
 };
 
 /// Checks that apply to every body.
-pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), ReceiveError> {
+pub fn check_size(request: &ReceivedRequest, limits: &Limits) -> Result<(), ReceiveError> {
     if request.body.len() <= limits.body_bytes { Ok(()) } else { Err(too_large(limits)) }
 }
 

@@ -8,7 +8,7 @@ use gancho_wire::{Preset, Recipe, Token, VerifiedRequest, VerifyError, Verifying
 use serde::Deserialize;
 
 use crate::{
-    Incoming,
+    ReceivedRequest,
     outcome::{Reason, ReceiveError, Reply},
     registry::{PreparedKey, PreparedSource, ProofKeys},
     sns::{self, Sns, VerifiedSnsMessage},
@@ -45,7 +45,7 @@ impl VerifiedMessage<'_> {
     }
 
     /// The event type that the sender claims: signed, or in an unsigned header.
-    pub fn topic<'b>(&'b self, request: &'b Incoming) -> Option<&'b str> {
+    pub fn topic<'b>(&'b self, request: &'b ReceivedRequest) -> Option<&'b str> {
         if let Some(VerifiedSignature::BySns(proved)) = &self.signed {
             return receipt_label::topic(proved.topic.as_bytes());
         }
@@ -82,7 +82,7 @@ impl RequestVerifier {
     pub async fn verify<'a>(
         &self,
         source: &'a PreparedSource,
-        request: &'a Incoming,
+        request: &'a ReceivedRequest,
         now: Time,
     ) -> Result<VerifiedMessage<'a>, ReceiveError> {
         let (lines, tolerance) = (request.lines(), self.tolerance);
@@ -125,7 +125,7 @@ impl RequestVerifier {
     }
 
     /// For an unknown partner: the same work, so that the response takes as long and reveals nothing.
-    pub fn refuse_unknown(&self, request: &Incoming, now: Time) -> ReceiveError {
+    pub fn refuse_unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
         let Some(decoy) = &self.decoy else {
             return ReceiveError::unproven(Reason::UnknownPartner);
         };

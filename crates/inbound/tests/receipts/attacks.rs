@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
-use gancho_inbound::{Incoming, KeyDraft, Outcome, Reason, SourceDraft};
+use gancho_inbound::{KeyDraft, Outcome, Reason, ReceivedRequest, SourceDraft};
 use gancho_wire::{Profile, Sending, SigningKey, new_key_pair, sign, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request, signed};
 
 const BODY: &str = r#"{"event":"ping"}"#;
 
-async fn refused(stage: &Stage, spoiled: &Incoming, status: u16, what: &str) -> Reason {
+async fn refused(stage: &Stage, spoiled: &ReceivedRequest, status: u16, what: &str) -> Reason {
     let Outcome::Rejected(denied) = stage.send(spoiled).await else { panic!("{what} was let in") };
     assert_eq!(denied.status, status, "{what}: {denied:?}");
     if status == 403 {

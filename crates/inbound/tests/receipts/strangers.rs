@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gancho_domain::Clock;
-use gancho_inbound::{Incoming, Reason, ReceiveError, SourceDraft, rejections::UNKNOWN};
+use gancho_inbound::{Reason, ReceiveError, ReceivedRequest, SourceDraft, rejections::UNKNOWN};
 
 use crate::stage::{Spoil, Stage, core, hmac_key, raw, request};
 
@@ -47,7 +47,7 @@ fn headers(now: i64) -> Vec<(&'static str, String)> {
 }
 
 /// Each part of a request spoiled in each way, with all the other parts there and with none of them.
-fn requests(now: i64) -> Vec<Incoming> {
+fn requests(now: i64) -> Vec<ReceivedRequest> {
     let headers = headers(now);
     let bare = request("", "{}");
     let full =
@@ -84,7 +84,7 @@ fn requests(now: i64) -> Vec<Incoming> {
     // A greeting that is none.
     for query in ["validationToken=", "validationToken=a%0Ab", "hub.mode=subscribe"] {
         for request in [bare.clone(), full.clone(), full.clone().with("x-timestamp", "soon")] {
-            all.push(Incoming { query: Some(query.into()), ..request });
+            all.push(ReceivedRequest { query: Some(query.into()), ..request });
         }
     }
     all

@@ -2,7 +2,7 @@
 
 use data_encoding::HEXLOWER;
 use gancho_domain::Clock;
-use gancho_inbound::{Incoming, Outcome, Reason, SourceDraft, Verb};
+use gancho_inbound::{Outcome, Reason, ReceivedRequest, SourceDraft, Verb};
 
 use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request};
 
@@ -15,7 +15,7 @@ async fn source(stage: &Stage, preset: &str) {
     stage.source("acme", &core().await, draft).await;
 }
 
-async fn reply(stage: &Stage, request: &Incoming) -> (String, &'static str) {
+async fn reply(stage: &Stage, request: &ReceivedRequest) -> (String, &'static str) {
     match stage.send(request).await {
         Outcome::Reply(reply) => {
             (String::from_utf8(reply.body.to_vec()).unwrap(), reply.content_type)
@@ -24,8 +24,8 @@ async fn reply(stage: &Stage, request: &Incoming) -> (String, &'static str) {
     }
 }
 
-fn query(verb: Verb, query: &str) -> Incoming {
-    Incoming { verb, query: Some(query.to_owned()), ..request("acme", "") }
+fn query(verb: Verb, query: &str) -> ReceivedRequest {
+    ReceivedRequest { verb, query: Some(query.to_owned()), ..request("acme", "") }
 }
 
 /// Signed like everything that Slack sends.
@@ -125,7 +125,7 @@ async fn a_validation_is_answered_for_everyone(stage: &Stage) {
         let known = stage.denied(&invalid).await;
         let unknown = stage.denied(&invalid.clone().to("nobody")).await;
         assert_eq!((known.status, &known.detail), (unknown.status, &unknown.detail), "{preset}");
-        let full = Incoming { query: asked.query.clone(), ..request("acme", "{}") };
+        let full = ReceivedRequest { query: asked.query.clone(), ..request("acme", "{}") };
         assert_eq!(stage.denied(&full).await.status, 403, "{preset}");
         stage.node.desk.delete(&"acme".parse().unwrap()).await.unwrap();
     }

@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
 use gancho_inbound::{
-    Incoming, Outcome, Reason, ReceiptStatus, SourceDraft, simulate::SimulateError,
+    Outcome, Reason, ReceiptStatus, ReceivedRequest, SourceDraft, simulate::SimulateError,
 };
 use gancho_testkit::http_request::arrived;
 
@@ -116,7 +116,7 @@ async fn shopify_and_generic(stage: &Stage) {
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
     let time = stage.clock.now().secs();
     let hex = HEXLOWER.encode(&mac(SECRET, format!("{time}:{body}")));
-    let generic: Incoming =
+    let generic: ReceivedRequest =
         request("acme", body).with("x-sig", &hex).with("x-time", &time.to_string());
     stage.kept(&generic).await;
     assert_eq!(stage.denied(&event).await.status, 403, "the old form is no longer taken");

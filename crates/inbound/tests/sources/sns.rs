@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::Clock;
 use gancho_egress::{Client, Policy, Settings};
 use gancho_inbound::{
-    Inbound, InboundSetup, Incoming, Limits, Outcome, PolicyService, Reason, ReceiptStatus,
-    ReceiveError, SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
+    Inbound, InboundSetup, Limits, Outcome, PolicyService, Reason, ReceiptStatus, ReceiveError,
+    ReceivedRequest, SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
 };
 use gancho_testkit::{
     http_request::arrived,
@@ -141,7 +141,7 @@ impl Amazon {
     }
 }
 
-fn posted(message: &Value) -> Incoming {
+fn posted(message: &Value) -> ReceivedRequest {
     request("ses", &message.to_string()).with("content-type", "text/plain; charset=UTF-8")
 }
 

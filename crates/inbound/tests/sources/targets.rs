@@ -29,7 +29,7 @@ async fn change(stage: &Stage, draft: SourceDraft) {
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
 }
 
-/// Lets time pass until so many requests have arrived.
+/// Lets time pass until this number of requests has arrived.
 async fn arrives(stage: &Stage, target: &Receiver, count: usize) -> Vec<String> {
     wait_for("requests", || async {
         stage.clock_step();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gancho_domain::{EventId, Kind, Parcel, TenantScope, Time};
-use gancho_store::{AcceptOutcome, NewParcel, Once, StoreError};
+use gancho_store::{AcceptOutcome, IdempotencyKey, NewParcel, StoreError};
 use tracing::instrument;
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, REMEMBERED};
@@ -87,9 +87,9 @@ impl Publisher {
 }
 
 /// The same key for an event that differs in one of these is a conflict.
-fn once(key: &str, event: &NewEvent, now: Time) -> Once {
+fn once(key: &str, event: &NewEvent, now: Time) -> IdempotencyKey {
     let deliver_at = event.deliver_at.map(|at| at.micros().to_string());
-    Once::new(
+    IdempotencyKey::new(
         &[Some(b"publish"), Some(key.as_bytes())],
         &[
             Some(event.event_type.as_str().as_bytes()),

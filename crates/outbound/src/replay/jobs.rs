@@ -7,7 +7,7 @@ use std::{
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
 use gancho_store::{
-    NewReplayJob, OpenedReplay, ReplayCounts, ReplayJob, ReplayLimits, ReplayTotal, Store,
+    NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayJob, ReplayLimits, ReplayTotal, Store,
     StoreError,
 };
 use parking_lot::Mutex;
@@ -96,8 +96,8 @@ impl Replays {
             return Ok(Replay { total, is_total_exact, state, is_dry_run: true, ..replay });
         }
         match self.store.open_replay(owner.scope(), job, LIMITS).await? {
-            OpenedReplay::Opened => {}
-            OpenedReplay::TooMany { open } => {
+            OpenReplayOutcome::Opened => {}
+            OpenReplayOutcome::TooMany { open } => {
                 let message = format!(
                     "{open} replays are already running: wait for one to end, or cancel one"
                 );

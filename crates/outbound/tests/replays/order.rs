@@ -1,5 +1,5 @@
 //! Replays to endpoints that are kept in order: the oldest first, and none overtakes another of its
-//! subject, whoever dies in between. (faults.md B2)
+//! subject, whichever node dies in between. (faults.md B2)
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ async fn get(stage: &Stage, replays: &Replays, id: ReplayId) -> Replay {
     replays.get(stage.scope, id).await.unwrap()
 }
 
-/// The numbers of the last six of so many, as they came.
+/// The numbers of the last six of `count`, in order of arrival.
 async fn numbers(receiver: &Receiver, count: usize) -> Vec<i64> {
     let seen = arrived(receiver, count).await;
     seen[count - 6..].iter().map(|seen| seen.json()["data"].as_i64().unwrap()).collect()

@@ -117,7 +117,7 @@ async fn a_page_in_doubt_is_not_sent_twice() {
     all_arrived(&stage, &receiver, to).await;
 }
 
-/// The same for deliveries that are armed anew.
+/// The same for deliveries that are due again.
 #[tokio::test]
 async fn a_page_in_doubt_is_not_armed_twice() {
     let stage = Stage::new().await;

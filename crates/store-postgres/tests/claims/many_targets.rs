@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::Lane;
-use gancho_store::{Accept, Claim, ClaimCursor, ClaimResult, Claiming, NodeId, Nodes, Skip};
+use gancho_store::{
+    Accept, Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, NodeId, Nodes,
+};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::fresh_database;
 
@@ -32,10 +34,11 @@ async fn the_due_are_found_among_very_many_that_are_not() {
     }
 
     // More is due than can be taken, so the targets are walked, and the walk does not get far.
-    let first = claim_up_to(&store, node, 3, Skip::default(), ClaimCursor::default()).await;
+    let first =
+        claim_up_to(&store, node, 3, ClaimExclusions::default(), ClaimCursor::default()).await;
     assert_eq!(first.jobs.len(), 3);
     assert!(first.more);
-    let second = claim_up_to(&store, node, 3, Skip::default(), first.cursor).await;
+    let second = claim_up_to(&store, node, 3, ClaimExclusions::default(), first.cursor).await;
     assert_eq!(second.jobs.len(), 1);
     assert!(!second.more);
     assert_eq!(second.next_due, Some(tomorrow));
@@ -49,7 +52,7 @@ async fn claim_up_to(
     store: &PostgresStore,
     node: NodeId,
     max: usize,
-    skip: Skip,
+    skip: ClaimExclusions,
     cursor: ClaimCursor,
 ) -> ClaimResult {
     store
@@ -81,7 +84,7 @@ async fn a_paused_backlog_is_passed_over() {
     let (paused, other) = (make.tenant(), make.tenant());
     let batch = (0..500).map(|_| make.event(paused, make.target())).collect();
     store.accept(batch, node).await.unwrap();
-    let skip = Skip { tenants: [paused].into(), ..Skip::default() };
+    let skip = ClaimExclusions { tenants: [paused].into(), ..ClaimExclusions::default() };
     let nothing = claim_up_to(&store, node, 5, skip.clone(), ClaimCursor::default()).await;
     assert!(nothing.jobs.is_empty() && !nothing.more && nothing.next_due.is_none());
     let id = accept(&store, make.event(other, make.target()), node).await;
@@ -99,8 +102,8 @@ async fn what_is_skipped_is_not_more() {
     let (tenant, target) = (make.tenant(), make.target());
     accept(&store, make.event(tenant, target), node).await;
     for skip in [
-        Skip { tenants: [tenant].into(), ..Skip::default() },
-        Skip { targets: [target].into(), ..Skip::default() },
+        ClaimExclusions { tenants: [tenant].into(), ..ClaimExclusions::default() },
+        ClaimExclusions { targets: [target].into(), ..ClaimExclusions::default() },
     ] {
         let claimed = claim_up_to(&store, node, 50, skip, ClaimCursor::default()).await;
         assert!(claimed.jobs.is_empty() && !claimed.more && claimed.next_due.is_none());

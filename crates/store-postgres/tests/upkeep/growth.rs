@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_store::{
-    Accept, AcceptOutcome, NewParcel, NodeId, Nodes, Once, Settle, TargetId, Upkeep,
+    Accept, AcceptOutcome, IdempotencyKey, NewParcel, NodeId, Nodes, Settle, TargetId, Upkeep,
 };
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::{
@@ -100,7 +100,7 @@ async fn a_key_that_is_claimed_again_is_not_forgotten() {
     let make = Maker::new();
     let (tenant, start) = (make.tenant(), now());
     let keyed = |until| NewParcel {
-        once: Some(Once { key: [7; 32], content: [8; 32], until }),
+        once: Some(IdempotencyKey { key: [7; 32], content: [8; 32], until }),
         ..make.event(tenant, make.target())
     };
     store.accept(vec![keyed(start)], NodeId(0)).await.unwrap();

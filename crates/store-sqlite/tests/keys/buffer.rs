@@ -8,7 +8,7 @@ use gancho_domain::{
     IdMaker, Kind, Parcel, ParcelId, SeededRandom, SystemClock, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, AcceptOutcome, Deliveries, EventFilter, NewParcel, NodeId, Once, PageRequest,
+    Accept, AcceptOutcome, Deliveries, EventFilter, IdempotencyKey, NewParcel, NodeId, PageRequest,
 };
 use gancho_store_sqlite::{Options, SqliteStore};
 
@@ -31,7 +31,7 @@ fn parcel(id: ParcelId, tenant: TenantId, name: &str, key: [u8; 32]) -> NewParce
         body: Bytes::from_static(b"{}"),
         created_at: NOW,
     };
-    let once = Some(Once { key, content: key, until: NOW + DAY });
+    let once = Some(IdempotencyKey { key, content: key, until: NOW + DAY });
     NewParcel { parcel: Arc::new(parcel), once, ledger: None, deliveries: Vec::new() }
 }
 

@@ -8,7 +8,7 @@ use super::{
     Fixture,
     build::{World, ids, secs, sorted},
 };
-use crate::{Claim, Skip};
+use crate::{Claim, ClaimExclusions};
 
 pub async fn only_what_is_due_is_taken<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -177,7 +177,7 @@ pub async fn the_skipped_are_passed_over<F: Fixture>() {
     let to_crm = world.many_due(acme, crm, 3).await;
     let elsewhere = world.many_due(globex, world.target(), 3).await;
     let skipping = |tenants: &[_], targets: &[_]| Claim {
-        skip: Arc::new(Skip {
+        skip: Arc::new(ClaimExclusions {
             tenants: tenants.iter().copied().collect(),
             targets: targets.iter().copied().collect(),
         }),

@@ -10,7 +10,7 @@ use super::{
     build::{World, scope, secs},
 };
 use crate::{
-    LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease,
+    LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease,
     ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
 
@@ -21,13 +21,13 @@ const PAGE: ReplayCounts = ReplayCounts { done: 3, skipped: 2, failed: 1 };
 async fn open<F: Fixture>(
     world: &World<F>,
     owner: Option<TenantScope>,
-) -> Result<ReplayId, OpenedReplay> {
+) -> Result<ReplayId, OpenReplayOutcome> {
     let id = world.id();
     let request = Bytes::from_static(b"{\"what\":1}");
     let new = NewReplayJob { id, request, created_at: world.now() };
     match world.store.open_replay(owner, new, LIMITS).await.unwrap() {
-        OpenedReplay::Opened => Ok(id),
-        refused @ OpenedReplay::TooMany { .. } => Err(refused),
+        OpenReplayOutcome::Opened => Ok(id),
+        refused @ OpenReplayOutcome::TooMany { .. } => Err(refused),
     }
 }
 
@@ -137,13 +137,13 @@ pub async fn opening_stops_at_the_limits<F: Fixture>() {
     for _ in 0..2 {
         open(&world, Some(acme)).await.unwrap();
     }
-    let refused = OpenedReplay::TooMany { open: 3 };
-    assert_eq!(open(&world, Some(acme)).await, Err(refused), "so many of one owner");
+    let refused = OpenReplayOutcome::TooMany { open: 3 };
+    assert_eq!(open(&world, Some(acme)).await, Err(refused), "too many of one owner");
     assert_eq!(listed(&world, Some(acme)).await.len(), 3, "nothing was written");
     open(&world, Some(globex)).await.unwrap();
     open(&world, None).await.unwrap();
-    let refused = OpenedReplay::TooMany { open: 1 };
-    assert_eq!(open(&world, Some(globex)).await, Err(refused), "so many in all");
+    let refused = OpenReplayOutcome::TooMany { open: 1 };
+    assert_eq!(open(&world, Some(globex)).await, Err(refused), "too many in all");
     world.store.cancel_replay(Some(acme), first, world.now()).await.unwrap();
     open(&world, Some(globex)).await.unwrap();
 }
@@ -160,7 +160,7 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         });
     }
     let opened = calls.join_all().await;
-    let opened = opened.into_iter().filter(|one| *one == OpenedReplay::Opened).count();
+    let opened = opened.into_iter().filter(|one| *one == OpenReplayOutcome::Opened).count();
     assert_eq!(opened, 3);
     assert_eq!(all_open(&world).await.len(), 3);
 }

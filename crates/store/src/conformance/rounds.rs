@@ -9,7 +9,7 @@ use super::{
     Fixture,
     build::{World, hours, ids},
 };
-use crate::{Claim, ClaimCursor, Skip, TargetId};
+use crate::{Claim, ClaimCursor, ClaimExclusions, TargetId};
 
 impl<F: Fixture> World<F> {
     /// As many targets, each with a delivery that waits for an hour.
@@ -32,7 +32,7 @@ impl<F: Fixture> World<F> {
         targets.into_iter().collect()
     }
 
-    fn claim_but(&self, skip: Skip) -> Claim {
+    fn claim_but(&self, skip: ClaimExclusions) -> Claim {
         let skip = Arc::new(skip);
         Claim { max: 256, per_target: 64, per_tenant: 64, skip, ..self.claim() }
     }
@@ -54,12 +54,12 @@ impl<F: Fixture> World<F> {
     }
 }
 
-fn skip_tenant(tenant: TenantId) -> Skip {
-    Skip { tenants: [tenant].into(), ..Skip::default() }
+fn skip_tenant(tenant: TenantId) -> ClaimExclusions {
+    ClaimExclusions { tenants: [tenant].into(), ..ClaimExclusions::default() }
 }
 
-fn skip_targets(targets: BTreeSet<TargetId>) -> Skip {
-    Skip { targets, ..Skip::default() }
+fn skip_targets(targets: BTreeSet<TargetId>) -> ClaimExclusions {
+    ClaimExclusions { targets, ..ClaimExclusions::default() }
 }
 
 /// faults.md 1: whichever of the three tenants sorts first.
@@ -171,7 +171,7 @@ pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
     ] {
         let world = World::<F>::new().await;
         let random = SeededRandom::new(seed);
-        let (mut wanted, mut skip) = (BTreeSet::new(), Skip::default());
+        let (mut wanted, mut skip) = (BTreeSet::new(), ClaimExclusions::default());
         for (place, count) in counts.into_iter().enumerate() {
             let tenant = world.tenant().await;
             let mut drafts = Vec::new();

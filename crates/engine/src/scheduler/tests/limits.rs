@@ -88,7 +88,7 @@ fn pauses_hold_back_and_let_go() {
             queue.finished(slot, FINE, NOW);
         }
         assert_eq!(queue.queued(), 0);
-        assert_eq!(*queue.skip(), gancho_store::Skip::default());
+        assert_eq!(*queue.skip(), gancho_store::ClaimExclusions::default());
     }
 }
 
@@ -134,7 +134,7 @@ fn a_target_that_became_slow_gives_room_back() {
 fn large_bodies_take_no_more_than_their_share() {
     let mut queue: Scheduler<u32> = Scheduler::new(limits(1_000));
     queue.claimed(&queue.skip(), true);
-    let large = |item| Incoming { bytes: 50_000, ..incoming(key(1, 1), 1, None, item) };
+    let large = |item| QueueEntry { bytes: 50_000, ..incoming(key(1, 1), 1, None, item) };
     for item in 0..6 {
         queue.push(large(item), NOW);
     }

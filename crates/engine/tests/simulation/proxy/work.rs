@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use gancho_domain::{EmailId, ReplayId, TenantScope, Time};
 use gancho_store::{
     AcceptOutcome, DeliveryRow, EmailReport, EmailReports, FailedEmails, LeasedReplay,
-    NewEmailReport, NewReplayJob, NewSuppression, OpenedReplay, Page, PageRequest, ReplayCounts,
-    ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression,
-    Suppressions,
+    NewEmailReport, NewReplayJob, NewSuppression, OpenReplayOutcome, Page, PageRequest,
+    ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result,
+    Suppression, Suppressions,
 };
 
 use super::Proxy;
@@ -18,7 +18,7 @@ impl ReplayJobs for Proxy {
         owner: Option<TenantScope>,
         new: NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay> {
+    ) -> Result<OpenReplayOutcome> {
         self.inner.open_replay(owner, new, limits).await
     }
 

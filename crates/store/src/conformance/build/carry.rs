@@ -6,7 +6,8 @@ use gancho_domain::{Lane, Time};
 
 use super::{DONE, World, delivered, given_up, timeout, tried_again};
 use crate::{
-    Claim, ClaimCursor, ClaimResult, Job, SettleOutcome, Settlement, Skip, conformance::Fixture,
+    Claim, ClaimCursor, ClaimExclusions, ClaimResult, Job, SettleOutcome, Settlement,
+    conformance::Fixture,
 };
 
 impl<F: Fixture> World<F> {
@@ -22,7 +23,7 @@ impl<F: Fixture> World<F> {
             per_proven: 1_000,
             per_tenant: 1_000,
             proven: Arc::default(),
-            skip: Arc::new(Skip::default()),
+            skip: Arc::new(ClaimExclusions::default()),
             cursor: ClaimCursor::default(),
         }
     }

@@ -7,13 +7,13 @@ use gancho_domain::{
     DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind,
 };
 
-use crate::{LedgerReceipt, NewDelivery, NewParcel, Once, TargetId};
+use crate::{IdempotencyKey, LedgerReceipt, NewDelivery, NewParcel, TargetId};
 
 #[derive(Clone)]
 pub struct Draft {
     ids: Arc<IdMaker>,
     parcel: Parcel,
-    once: Option<Once>,
+    once: Option<IdempotencyKey>,
     ledger: Option<LedgerReceipt>,
     deliveries: Vec<NewDelivery>,
 }
@@ -66,7 +66,7 @@ impl Draft {
 
     /// Under a key that is remembered until then.
     pub fn once(mut self, key: u8, content: u8, until: Time) -> Self {
-        self.once = Some(Once { key: [key; 32], content: [content; 32], until });
+        self.once = Some(IdempotencyKey { key: [key; 32], content: [content; 32], until });
         self
     }
 
@@ -76,7 +76,7 @@ impl Draft {
         // Spread over all keys, as hashes are.
         key[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
         key[24..].copy_from_slice(&number.to_be_bytes());
-        self.once = Some(Once { key, content: key, until });
+        self.once = Some(IdempotencyKey { key, content: key, until });
         self
     }
 

@@ -5,7 +5,7 @@ use gancho_domain::Time;
 
 /// A key under which something is accepted once, per tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// SHA-256 of what the caller calls the key, with what it is a key of.
     pub key: [u8; 32],
     /// SHA-256 of the content: the same key with another content is a clash.
@@ -18,7 +18,7 @@ pub struct Once {
 /// One part of what is hashed. One that is not there differs from an empty one.
 type Part<'a> = Option<&'a [u8]>;
 
-impl Once {
+impl IdempotencyKey {
     /// `key` is what the caller calls the key, with what it is a key of before it.
     pub fn new(key: &[Part<'_>], content: &[Part<'_>], until: Time) -> Self {
         Self { key: hash(key), content: hash(content), until }
@@ -67,8 +67,11 @@ mod tests {
     /// Keys are in the stores: another hash would forget them all.
     #[test]
     fn the_hash_stays_what_it_was() {
-        let once =
-            Once::new(&[Some(b"publish"), Some(b"k1")], &[Some(b"a.b"), None], Time::from_secs(1));
+        let once = IdempotencyKey::new(
+            &[Some(b"publish"), Some(b"k1")],
+            &[Some(b"a.b"), None],
+            Time::from_secs(1),
+        );
         assert_eq!(once.key[..8], [0xc5, 0x33, 0xa9, 0x53, 0xc6, 0x97, 0x32, 0x48]);
         assert_eq!(once.content[..8], [0xd2, 0x45, 0x0b, 0x1a, 0xa0, 0x3d, 0xa3, 0x56]);
     }

@@ -2,7 +2,7 @@
 //! Expired keys are forgotten in passing, which spares them an index by time.
 
 use gancho_domain::{Parcel, ParcelId, TenantId, Time};
-use gancho_store::{AcceptOutcome, Once};
+use gancho_store::{AcceptOutcome, IdempotencyKey};
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) fn seen_before(
     tx: &Tx<'_>,
     parcel: &Parcel,
-    once: &Once,
+    once: &IdempotencyKey,
 ) -> Result<Option<AcceptOutcome>, TxError> {
     let (key, now) = ((parcel.tenant, short(once.key)), parcel.created_at);
     // A clock that is ahead frees no key: the key must be expired by the time that upkeep believes as well.
@@ -52,7 +52,12 @@ fn short(hash: [u8; 32]) -> HalfHash {
     half
 }
 
-fn write(tx: &Tx<'_>, key: OnceKey, once: &Once, parcel: ParcelId) -> Result<(), TxError> {
+fn write(
+    tx: &Tx<'_>,
+    key: OnceKey,
+    once: &IdempotencyKey,
+    parcel: ParcelId,
+) -> Result<(), TxError> {
     let used = KeyUse { first: parcel, content: short(once.content), until: once.until };
     let line = tx.cache.once_keys.buffer.add(key, used);
     let (tenant, until) = (key.0.bytes(), once.until.micros());

@@ -11,7 +11,7 @@ pub enum Verb {
 }
 
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub struct ReceivedRequest {
     pub verb: Verb,
     /// The name in the path, decoded.
     pub partner: String,
@@ -25,7 +25,7 @@ pub struct Incoming {
     pub is_test: bool,
 }
 
-impl Incoming {
+impl ReceivedRequest {
     pub fn post(partner: impl Into<String>, headers: HeaderMap, body: impl Into<Bytes>) -> Self {
         Self {
             verb: Verb::Post,

@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    fn make(&mut self) -> (Parcel, Once) {
+    fn make(&mut self) -> (Parcel, IdempotencyKey) {
         self.parcels += 1;
         let mut key = [0; 32];
         // Spread over all keys, as hashes are.
@@ -99,7 +99,7 @@ impl World {
             body: Bytes::new(),
             created_at: self.now,
         };
-        (parcel, Once { key, content: [self.below(2) as u8; 32], until })
+        (parcel, IdempotencyKey { key, content: [self.below(2) as u8; 32], until })
     }
 
     fn forget(&mut self, max: usize) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{ParcelId, TenantId, Time};
-use gancho_store::{AcceptOutcome, Once, StoreError};
+use gancho_store::{AcceptOutcome, IdempotencyKey, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -117,11 +117,11 @@ fn decide(
 
 fn with_keys<'a>(
     incoming: &'a [Incoming<'a>],
-) -> impl Iterator<Item = (&'a Incoming<'a>, &'a Once)> {
+) -> impl Iterator<Item = (&'a Incoming<'a>, &'a IdempotencyKey)> {
     incoming.iter().filter_map(|one| one.new.once.as_ref().map(|once| (one, once)))
 }
 
-fn holder(incoming: &Incoming<'_>, once: &Once) -> Holder {
+fn holder(incoming: &Incoming<'_>, once: &IdempotencyKey) -> Holder {
     Holder {
         parcel: incoming.new.parcel.id,
         content: once.content,
