@@ -112,7 +112,7 @@ fn accept_one(
         }
     }
     if is_wide {
-        fan_out::store_parts(tx, seq(new.parcel.id), &new.deliveries, count)?;
+        fan_out::store_parts(tx, new, number, count)?;
     }
     if let Some(first) = new.deliveries.first() {
         let target = if is_wide { time_buckets::ANY_TARGET } else { first.target };
@@ -199,8 +199,10 @@ pub(crate) fn place(
 ) -> Result<Placement, TxError> {
     let subject = parcel.subject.as_deref().filter(|_| new.in_order);
     let turn = subject.zip(number);
-    let blocked = match subject {
-        Some(subject) => order::is_blocked(tx, parcel.tenant, new.target, subject)?,
+    let blocked = match turn {
+        Some((subject, number)) => {
+            order::has_earlier(tx, parcel.tenant, new.target, subject, number)?
+        }
         None => false,
     };
     let (placed, state) = match (blocked, new.hold) {

@@ -7,7 +7,7 @@
 //! Such a parcel has one [time bucket](crate::time_buckets) for all of its targets together.
 
 use gancho_domain::{DeliveryId, Lane, Time};
-use gancho_store::{NewDelivery, NodeId, ParcelPart, Placement, TargetId};
+use gancho_store::{NewDelivery, NewParcel, NodeId, ParcelPart, Placement, TargetId};
 use rusqlite::params;
 
 use crate::{
@@ -24,17 +24,45 @@ pub(crate) const MAX_PLACED: usize = 128;
 /// Stores the deliveries from `part` on for later.
 pub(crate) fn store_parts(
     tx: &Tx<'_>,
-    parcel: i64,
-    deliveries: &[NewDelivery],
+    new: &NewParcel,
+    number: Option<u64>,
     part: usize,
 ) -> Result<(), TxError> {
+    let parcel = &new.parcel;
     let mut insert = tx.db.prepare_cached(
-        "INSERT INTO fan_out_parts (parcel, first, deliveries) VALUES (?1, ?2, ?3)",
+        "INSERT INTO fan_out_parts (parcel, first, deliveries, tenant_id, subject, number)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    for (turn, list) in deliveries.chunks(part).enumerate().skip(1) {
-        insert.execute(params![parcel, (turn * part) as i64, encode(list)])?;
+    for (turn, list) in new.deliveries.chunks(part).enumerate().skip(1) {
+        let is_ordered = list.iter().any(|one| one.in_order);
+        insert.execute(params![
+            seq(parcel.id),
+            (turn * part) as i64,
+            encode(list),
+            parcel.tenant.bytes(),
+            parcel.subject.as_deref().filter(|_| is_ordered),
+            number.map(|number| number as i64),
+        ])?;
     }
     Ok(())
+}
+
+/// Whether a part that is not placed yet has an earlier delivery of the subject to the target.
+pub(crate) fn has_earlier(
+    tx: &Tx<'_>,
+    tenant: &[u8; 16],
+    target: &[u8; 16],
+    subject: &str,
+    number: i64,
+) -> Result<bool, TxError> {
+    Ok(tx
+        .db
+        .prepare_cached(
+            "SELECT 1 FROM fan_out_parts INDEXED BY fan_out_parts_in_order
+             WHERE tenant_id = ?1 AND subject = ?2 AND subject IS NOT NULL AND number < ?3
+               AND instr(deliveries, ?4) > 0 LIMIT 1",
+        )?
+        .exists(params![tenant, subject, number, target])?)
 }
 
 /// Nothing, if it was placed before.
@@ -84,8 +112,9 @@ fn oldest_part(tx: &Tx<'_>, before: Time) -> Result<Option<ParcelPart>, TxError>
     Ok(Some(ParcelPart { parcel, number, first: first as usize, deliveries }))
 }
 
-/// Id, target, when it is due, lane.
+/// Id, target, when it is due, lane; the highest bit of the lane says whether it is kept in order.
 const ENTRY: usize = 16 + 16 + 8 + 2;
+const IN_ORDER: u16 = 1 << 15;
 
 fn encode(deliveries: &[NewDelivery]) -> Vec<u8> {
     let mut list = Vec::with_capacity(deliveries.len() * ENTRY);
@@ -93,7 +122,8 @@ fn encode(deliveries: &[NewDelivery]) -> Vec<u8> {
         list.extend_from_slice(&new.id.bytes());
         list.extend_from_slice(&new.target.bytes());
         list.extend_from_slice(&new.due_at.micros().to_be_bytes());
-        list.extend_from_slice(&new.lane.number().to_be_bytes());
+        let order = if new.in_order { IN_ORDER } else { 0 };
+        list.extend_from_slice(&(new.lane.number() as u16 | order).to_be_bytes());
     }
     list
 }
@@ -110,12 +140,13 @@ fn entry(bytes: &[u8; ENTRY]) -> Option<NewDelivery> {
     let (id, rest) = bytes.split_first_chunk()?;
     let (target, rest) = rest.split_first_chunk()?;
     let (due_at, lane) = rest.split_first_chunk()?;
+    let lane = u16::from_be_bytes(*lane.first_chunk()?);
     Some(NewDelivery {
         id: DeliveryId::from_bytes(*id),
-        lane: Lane::from_number(i16::from_be_bytes(*lane.first_chunk()?))?,
+        lane: Lane::from_number((lane & !IN_ORDER) as i16)?,
         target: TargetId::from_bytes(*target),
         due_at: Time::from_micros(i64::from_be_bytes(*due_at)),
-        in_order: false,
+        in_order: lane & IN_ORDER != 0,
         hold: false,
     })
 }

@@ -1,18 +1,40 @@
 //! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
 //! and the others wait behind it, in the order in which they were accepted: by their numbers, which
-//! are given in the transaction, and not by their ids, which are made before it.
+//! are given in the transaction, and not by their ids, which are made before it. Those of a fan-out that
+//! are not placed yet have their number already, and later ones wait for them too.
 
 use gancho_domain::TenantId;
 use gancho_store::TargetId;
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
+    fan_out,
     states::{ENDED, PENDING, WAITING, sql},
     transaction::Tx,
     tx_error::TxError,
 };
 
-/// Whether an earlier one is unfinished.
+/// Whether one with a lower number is unfinished, or not placed yet.
+pub(crate) fn has_earlier(
+    tx: &Tx<'_>,
+    tenant: TenantId,
+    target: TargetId,
+    subject: &str,
+    number: u64,
+) -> Result<bool, TxError> {
+    let is_there = tx
+        .db
+        .prepare_cached(sql!(
+            "SELECT 1 FROM deliveries INDEXED BY deliveries_in_order
+             WHERE tenant_id = ?1 AND target_id = ?2 AND subject = ?3 AND number < ?4
+               AND subject IS NOT NULL AND state < {ENDED} LIMIT 1"
+        ))?
+        .exists(params![tenant.bytes(), target.bytes(), subject, number as i64])?;
+    Ok(is_there
+        || fan_out::has_earlier(tx, &tenant.bytes(), &target.bytes(), subject, number as i64)?)
+}
+
+/// Whether another one is unfinished.
 pub(crate) fn is_blocked(
     tx: &Tx<'_>,
     tenant: TenantId,
@@ -32,16 +54,29 @@ pub(crate) fn is_blocked(
 /// The delivery in row `seq` has ended, or waits in a line where nothing moves: the first of its subject
 /// moves up.
 pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
-    let next: Option<i64> = tx
+    let next = tx
         .db
         .prepare_cached(sql!(
-            "SELECT n.seq FROM deliveries e JOIN deliveries n INDEXED BY deliveries_in_order
+            "SELECT n.seq, n.number, n.tenant_id, n.target_id, n.subject FROM deliveries e JOIN deliveries n INDEXED BY deliveries_in_order
                ON n.tenant_id = e.tenant_id AND n.target_id = e.target_id AND n.subject = e.subject
              WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < {ENDED}
              ORDER BY n.number LIMIT 1"
         ))?
-        .query_row([seq], |row| row.get(0))
+        .query_row([seq], |row| {
+            let number: i64 = row.get(1)?;
+            let (tenant, target): ([u8; 16], [u8; 16]) = (row.get(2)?, row.get(3)?);
+            Ok((row.get::<_, i64>(0)?, number, tenant, target, row.get::<_, String>(4)?))
+        })
         .optional()?;
+    let next = match next {
+        // What comes before it is placed later, and moves then.
+        Some((_, number, tenant, target, subject))
+            if fan_out::has_earlier(tx, &tenant, &target, &subject, number)? =>
+        {
+            None
+        }
+        next => next.map(|(seq, ..)| seq),
+    };
     // The first unfinished one may be moving already, if someone armed it by hand.
     let moved = match next {
         Some(next) => tx

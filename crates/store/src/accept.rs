@@ -20,11 +20,9 @@ pub struct NewParcel {
 }
 
 impl NewParcel {
-    /// How many of its deliveries are placed when it is accepted; the rest follows in parts of this length. All
-    /// of them, if some are kept in order: a later parcel must not overtake it.
+    /// How many of its deliveries are placed when it is accepted; the rest follows in parts of this length.
     pub fn placed_at_once(&self, max: usize) -> usize {
-        let all = self.deliveries.len();
-        if all > max && !self.deliveries.iter().any(|one| one.in_order) { max } else { all }
+        self.deliveries.len().min(max)
     }
 }
 

@@ -252,7 +252,7 @@ macro_rules! conformance_suite {
                 very_many_deliveries_are_placed_part_by_part
                 a_part_is_placed_once
                 parts_that_were_left_are_placed_later
-                those_that_are_kept_in_order_are_placed_together
+                later_ones_of_a_subject_wait_for_those_that_are_not_placed
                 a_target_among_very_many_has_its_list
                 what_is_not_placed_is_not_pruned
             }

@@ -86,12 +86,34 @@ pub async fn parts_that_were_left_are_placed_later<F: Fixture>() {
     assert_eq!(claimed(&world).await, sorted(rest));
 }
 
-pub async fn those_that_are_kept_in_order_are_placed_together<F: Fixture>() {
+/// In the middle of three is one that is not placed at once.
+pub async fn later_ones_of_a_subject_wait_for_those_that_are_not_placed<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    let wide = wide(&world, acme).about("order-1").in_order_to(world.target());
-    let begun = begin(&world, &wide.done()).await;
-    assert_eq!(placed(&begun).len(), VERY_MANY + 1);
+    let (shop, crm) = (world.target(), world.target());
+    let ordered = |draft: Draft| draft.about("order-1").in_order_to(shop);
+    let before = ordered(world.event(acme));
+    let middle = ordered(wide(&world, acme));
+    let after = ordered(world.event(acme)).in_order_to(crm);
+    let turns = [before.delivery(0), middle.delivery(VERY_MANY), after.delivery(0)];
+    let elsewhere = after.delivery(1);
+    world.accept(before).await;
+    let first = world.take_all().await;
+    assert_eq!(ids(&first), turns[..1]);
+    begin(&world, &middle.done()).await;
+    world.accept(after).await;
+
+    let mut taken = world.take_all().await;
+    assert!(ids(&taken).contains(&elsewhere), "nothing comes before it there");
+    world.deliver(&first[0]).await;
+    taken.extend(world.take_all().await);
+    world.pass(secs(60));
+    place_left(&world).await;
+    taken.extend(world.take_all().await);
+    assert_eq!(taken.len(), VERY_MANY + 2, "all but the last in line");
+    let second = taken.iter().find(|job| job.delivery == turns[1]);
+    world.deliver(second.expect("it is second in line")).await;
+    assert_eq!(ids(&world.take_all().await), turns[2..]);
 }
 
 async fn list<F: Fixture>(world: &World<F>, tenant: TenantId, target: TargetId) -> Vec<DeliveryId> {
