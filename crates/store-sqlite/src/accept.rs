@@ -201,7 +201,7 @@ pub(crate) fn place(
     let turn = subject.zip(number);
     let blocked = match turn {
         Some((subject, number)) => {
-            order::has_earlier(tx, parcel.tenant, new.target, subject, number)?
+            order::must_wait(tx, parcel.tenant, new.target, subject, number)?
         }
         None => false,
     };

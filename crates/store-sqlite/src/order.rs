@@ -14,8 +14,8 @@ use crate::{
     tx_error::TxError,
 };
 
-/// Whether one with a lower number is unfinished, or not placed yet.
-pub(crate) fn has_earlier(
+/// Whether a new one must wait: one with a lower number is unfinished or not placed yet, or another one moves.
+pub(crate) fn must_wait(
     tx: &Tx<'_>,
     tenant: TenantId,
     target: TargetId,
@@ -26,8 +26,8 @@ pub(crate) fn has_earlier(
         .db
         .prepare_cached(sql!(
             "SELECT 1 FROM deliveries INDEXED BY deliveries_in_order
-             WHERE tenant_id = ?1 AND target_id = ?2 AND subject = ?3 AND number < ?4
-               AND subject IS NOT NULL AND state < {ENDED} LIMIT 1"
+             WHERE tenant_id = ?1 AND target_id = ?2 AND subject = ?3 AND subject IS NOT NULL
+               AND state < {ENDED} AND (number < ?4 OR state <> {WAITING}) LIMIT 1"
         ))?
         .exists(params![tenant.bytes(), target.bytes(), subject, number as i64])?;
     Ok(is_there
