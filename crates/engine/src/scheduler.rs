@@ -1,6 +1,6 @@
 //! The queue of one lane: whose delivery goes next.
 //!
-//! Targets draw on one of five pools, by how they answer (`pool`, `standing`): a target that hangs
+//! Targets draw on one of the pools, by how they answer (`pool`, `standing`): a target that hangs
 //! shares its pool with others of its kind and takes nothing from targets that answer promptly.
 //! Within a pool tenants take turns, three deliveries at most while others wait; within a tenant its
 //! targets take turns; within a target the first to come is the first to go. The line of tenants is in
@@ -23,6 +23,7 @@ mod flights;
 mod pausing;
 mod placing;
 mod pool;
+mod pools;
 mod ring;
 mod standing;
 mod target;
@@ -37,7 +38,7 @@ use gancho_store::TargetId;
 
 use self::{
     flights::{Flight, FlightId, Flights},
-    pool::Holding,
+    pools::Pools,
     ring::Ring,
     target::{Readiness, TargetLine},
     tenant::TenantLine,
@@ -77,24 +78,14 @@ pub struct Scheduler<T> {
     limits: LaneLimits,
     tenants: BTreeMap<TenantId, TenantLine>,
     targets: BTreeMap<Key, TargetLine<T>>,
-    /// Tenants that have something that may go now, for each pool.
-    turns: [Ring<TenantId>; Pool::COUNT],
+    pools: Pools,
     /// Turns ended so far.
     rounds: u64,
     /// Deliveries taken so far: decides which pool is served first.
     taken: usize,
     ticker: Gcra,
     flights: Flights,
-    in_flight: [u32; Pool::COUNT],
     queued: usize,
-    pool_limits: [PoolLimit; Pool::COUNT],
-    held: [Holding; Pool::COUNT],
-    /// Tenants that hold something of a pool.
-    holders: [BTreeSet<TenantId>; Pool::COUNT],
-    /// How full each pool was when all of those were last judged.
-    fill: [usize; Pool::COUNT],
-    /// Targets with something to do, by the pool they draw on.
-    busy: [usize; Pool::COUNT],
     timers: BTreeSet<(Time, Key)>,
     idle: Ring<Key>,
     pauses: PauseSet,
@@ -125,27 +116,20 @@ pub struct QueueEntry<T> {
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
         let LaneLimits { concurrency, max_jobs, max_bytes, is_hard, .. } = limits;
-        let mut pool_limits =
-            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, max_jobs, max_bytes));
+        let mut pools = Pools::new(|pool| PoolLimit::of(pool, concurrency, max_jobs, max_bytes));
         if is_hard {
-            pool_limits[Pool::Prompt.index()].in_flight = concurrency;
+            pools[Pool::Prompt].limit.in_flight = concurrency;
         }
         Self {
             limits,
             tenants: BTreeMap::new(),
             targets: BTreeMap::new(),
-            turns: Default::default(),
+            pools,
             rounds: 0,
             taken: 0,
             ticker: Gcra::default(),
             flights: Flights::default(),
-            in_flight: [0; Pool::COUNT],
             queued: 0,
-            pool_limits,
-            held: Default::default(),
-            holders: Default::default(),
-            fill: [0; Pool::COUNT],
-            busy: [0; Pool::COUNT],
             timers: BTreeSet::new(),
             idle: Ring::default(),
             pauses: PauseSet::default(),
@@ -226,7 +210,7 @@ impl<T> Scheduler<T> {
     }
 
     pub fn in_flight(&self) -> u32 {
-        self.in_flight.iter().sum()
+        self.pools.iter().map(|pool| pool.in_flight).sum()
     }
 
     /// One for each tenant that is remembered.
@@ -247,18 +231,17 @@ impl<T> Scheduler<T> {
     }
 
     fn has_slot(&self, pool: Pool) -> bool {
-        let out = |pool: Pool| self.in_flight[pool.index()];
+        let out = |pool: Pool| self.pools[pool].in_flight;
         // These two share the lane's slots.
         let is_young = matches!(pool, Pool::Prompt | Pool::Untried);
         let young = out(Pool::Prompt) + out(Pool::Untried);
-        out(pool) < self.pool_limits[pool.index()].in_flight
+        out(pool) < self.pools[pool].limit.in_flight
             && (!is_young || young < self.limits.concurrency)
     }
 
     /// The first pool with a free slot and somebody who may take it.
     fn servable(&self) -> Option<Pool> {
-        let is_servable =
-            |pool: &Pool| !self.turns[pool.index()].is_empty() && self.has_slot(*pool);
+        let is_servable = |pool: &Pool| !self.pools[*pool].turns.is_empty() && self.has_slot(*pool);
         Pool::order(self.taken).find(is_servable)
     }
 
@@ -266,11 +249,11 @@ impl<T> Scheduler<T> {
     /// pool. A tenant that holds half keeps its place: it is first again when it does not.
     fn whose_turn(&mut self) -> Option<(Pool, TenantId)> {
         let pool = self.servable()?;
-        let half = self.pool_limits[pool.index()].in_flight.div_ceil(2);
+        let half = self.pools[pool].limit.in_flight.div_ceil(2);
         // While a slot is free only one tenant can hold half of them, so only the first two can have
         // been served without ending their turn: three steps at most.
         for _ in 0..3 {
-            let turns = &self.turns[pool.index()];
+            let turns = &self.pools[pool].turns;
             let first = turns.front()?;
             let Some(second) = turns.second() else {
                 return Some((pool, first));
@@ -287,7 +270,7 @@ impl<T> Scheduler<T> {
                 return Some((pool, second));
             }
         }
-        self.turns[pool.index()].front().map(|tenant| (pool, tenant))
+        self.pools[pool].turns.front().map(|tenant| (pool, tenant))
     }
 
     /// The tenant goes to the end of the line.
@@ -300,7 +283,7 @@ impl<T> Scheduler<T> {
         mine.consecutive = 0;
         mine.waits_since = self.rounds;
         if let Some(place) = mine.turn {
-            let turns = &mut self.turns[pool.index()];
+            let turns = &mut self.pools[pool].turns;
             turns.remove(place);
             mine.turn = Some(turns.push_back(tenant));
         }
@@ -324,7 +307,7 @@ impl<T> Scheduler<T> {
         owner.processed += 1;
         self.queued -= 1;
         self.taken = self.taken.wrapping_add(1);
-        self.in_flight[pool.index()] += 1;
+        self.pools[pool].in_flight += 1;
         if let Some(rate) = self.limits.rate {
             self.ticker.take(rate, now);
         }

@@ -32,7 +32,7 @@ impl<T> Scheduler<T> {
     }
 
     pub(super) fn leave_pool(&mut self, tenant: TenantId, pool: Pool) {
-        let out = &mut self.in_flight[pool.index()];
+        let out = &mut self.pools[pool].in_flight;
         *out = out.saturating_sub(1);
         if let Some(owner) = self.tenants.get_mut(&tenant) {
             let mine = owner.of_mut(pool);
@@ -41,7 +41,7 @@ impl<T> Scheduler<T> {
     }
 
     fn join_pool(&mut self, key: Key, pool: Pool) {
-        self.in_flight[pool.index()] += 1;
+        self.pools[pool].in_flight += 1;
         if let Some(owner) = self.tenants.get_mut(&key.0) {
             owner.of_mut(pool).in_flight += 1;
         }

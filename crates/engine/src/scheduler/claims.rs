@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{ClaimExclusions, TargetId};
 
-use super::{Key, Pool, Scheduler, TargetLine, TenantLine, pool::shared};
+use super::{Key, Pool, Scheduler, TargetLine, TenantLine, pool::shared, pools::PoolState};
 use crate::room::Size;
 
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl<T> Scheduler<T> {
     /// answers many if there are few targets to share with.
     pub fn per_target(&self, batch: usize) -> PerTarget {
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.
-        let busy: usize = SHARING.iter().map(|pool| self.busy[pool.index()]).sum();
+        let busy: usize = SHARING.iter().map(|pool| self.pools[*pool].busy).sum();
         let proven = (batch / busy.max(1)).max(MIN_PER_TARGET).min(batch);
         let unproven = if self.limits.is_hard { proven } else { PER_UNPROVEN_TARGET.min(batch) };
         PerTarget { unproven, proven }
@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
 
     /// How many of one tenant, likewise, and no more than half of the room for untried targets.
     pub fn per_tenant(&self, batch: usize) -> usize {
-        let others: usize = SHARING.iter().map(|pool| self.turns[pool.index()].len()).sum();
+        let others: usize = SHARING.iter().map(|pool| self.pools[*pool].turns.len()).sum();
         let share = (batch / others.max(1)).max(MIN_PER_TENANT).min(batch);
         if self.limits.is_hard { share } else { share.min(self.untried_room().jobs.div_ceil(2)) }
     }
@@ -168,7 +168,7 @@ impl<T> Scheduler<T> {
             return Some(max);
         }
         let free = |pool: Pool| {
-            shared(self.pool_limits[pool.index()].jobs).saturating_sub(self.held[pool.index()].jobs)
+            shared(self.pools[pool].limit.jobs).saturating_sub(self.pools[pool].held.jobs)
         };
         let slow = free(Pool::Moderate).min(free(Pool::Slow));
         let room = self.untried_room();
@@ -185,8 +185,7 @@ impl<T> Scheduler<T> {
 
     /// What is free of the room for targets that nobody has tried.
     pub(super) fn untried_room(&self) -> Size {
-        let limit = self.pool_limits[Pool::Untried.index()];
-        let held = self.held[Pool::Untried.index()];
+        let PoolState { limit, held, .. } = &self.pools[Pool::Untried];
         Size {
             jobs: limit.jobs.saturating_sub(held.jobs),
             bytes: limit.bytes.saturating_sub(held.bytes),

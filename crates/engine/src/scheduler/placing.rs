@@ -4,33 +4,15 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::TargetId;
 
 use super::{
-    Key, Pool, PoolLimit, Scheduler,
-    pool::Holding,
+    Key, Pool, Scheduler,
     target::{Readiness, TargetLine},
-    tenant::{TenantLine, TenantPool},
+    tenant::TenantLine,
 };
-use crate::room::Size;
 
 /// A pool that is full is so until one of these parts is free,
 const POOL_PARTS: usize = 16;
 /// and so is a tenant's part of it.
 const TENANT_PARTS: usize = 4;
-
-/// What a tenant may hold of a pool, given what it and the others hold. `tenants` hold something.
-fn tenant_limit(
-    limit: PoolLimit,
-    all: Holding,
-    tenants: usize,
-    pool: Pool,
-    mine: &TenantPool,
-) -> PoolLimit {
-    let mine = mine.held;
-    let others = Size {
-        jobs: all.jobs.saturating_sub(mine.jobs),
-        bytes: all.bytes.saturating_sub(mine.bytes),
-    };
-    limit.of_one_tenant(pool, others, tenants)
-}
 
 impl<T> Scheduler<T> {
     /// Lets those go on whose time has come.
@@ -112,13 +94,10 @@ impl<T> Scheduler<T> {
         line.paused = self.pauses.holds(key);
         let before = line.pool;
         line.pool = if self.limits.is_hard { Pool::Prompt } else { line.wanted_pool() };
-        let mine = owner.of(line.pool);
-        let (limit, all) = (self.pool_limits[line.pool.index()], self.held[line.pool.index()]);
-        let tenants = self.holders[line.pool.index()].len();
-        let of_tenant = tenant_limit(limit, all, tenants, line.pool, mine).jobs;
+        let (pool, mine) = (&self.pools[line.pool], owner.of(line.pool));
+        let of_tenant = pool.limit_of(mine, line.pool).jobs;
         line.pool_share = (of_tenant / mine.busy.max(1)).max(1) as u32;
-        let each = limit.jobs_each(tenants);
-        line.steady_share = (each / mine.busy.max(1)) as u32;
+        line.steady_share = (pool.jobs_each() / mine.busy.max(1)) as u32;
         if line.pool != before {
             if let Some(place) = line.turn.take() {
                 owner.of_mut(before).ready.remove(place);
@@ -138,21 +117,21 @@ impl<T> Scheduler<T> {
         if before == after {
             return;
         }
-        self.busy[before.pool.index()] -= usize::from(before.jobs > 0);
-        self.busy[after.pool.index()] += usize::from(after.jobs > 0);
-        self.held[before.pool.index()].remove(before.jobs, before.bytes);
-        self.held[after.pool.index()].add(after.jobs, after.bytes);
+        self.pools[before.pool].busy -= usize::from(before.jobs > 0);
+        self.pools[after.pool].busy += usize::from(after.jobs > 0);
+        self.pools[before.pool].held.remove(before.jobs, before.bytes);
+        self.pools[after.pool].held.add(after.jobs, after.bytes);
         let mine = owner.of_mut(before.pool);
         mine.held.remove(before.jobs, before.bytes);
         mine.busy -= usize::from(before.jobs > 0);
         if before.jobs > 0 && mine.busy == 0 {
-            self.holders[before.pool.index()].remove(&key.0);
+            self.pools[before.pool].holders.remove(&key.0);
         }
         let mine = owner.of_mut(after.pool);
         mine.held.add(after.jobs, after.bytes);
         mine.busy += usize::from(after.jobs > 0);
         if after.jobs > 0 && mine.busy == 1 {
-            self.holders[after.pool.index()].insert(key.0);
+            self.pools[after.pool].holders.insert(key.0);
         }
         self.judge(before.pool, key.0, now);
         if after.pool != before.pool {
@@ -162,12 +141,12 @@ impl<T> Scheduler<T> {
 
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
-        let limit = self.pool_limits[pool.index()];
-        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit, POOL_PARTS);
+        let limit = self.pools[pool].limit;
+        let of_all = pool != Pool::Prompt && self.pools[pool].held.judge(limit, POOL_PARTS);
         let mut changed = Vec::from_iter(self.judge_tenant(pool, tenant).then_some(tenant));
         if self.has_shifted(pool) {
             // What a tenant may hold depends on what the others do.
-            let holders: Vec<TenantId> = self.holders[pool.index()].iter().copied().collect();
+            let holders: Vec<TenantId> = self.pools[pool].holders.iter().copied().collect();
             changed.extend(holders.into_iter().filter(|tenant| self.judge_tenant(pool, *tenant)));
         }
         let in_pool = |(key, line): (&Key, &TargetLine<T>)| (line.pool == pool).then_some(*key);
@@ -193,22 +172,20 @@ impl<T> Scheduler<T> {
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return false;
         };
-        let (limit, all) = (self.pool_limits[pool.index()], self.held[pool.index()]);
-        let tenants = self.holders[pool.index()].len();
-        let limit = tenant_limit(limit, all, tenants, pool, owner.of(pool));
+        let limit = self.pools[pool].limit_of(owner.of(pool), pool);
         owner.of_mut(pool).held.judge(limit, TENANT_PARTS)
     }
 
     /// Whether the pool has filled or emptied by a part since this was last so.
     fn has_shifted(&mut self, pool: Pool) -> bool {
-        let index = pool.index();
-        let (held, limit) = (self.held[index], self.pool_limits[index]);
+        let state = &mut self.pools[pool];
+        let (held, limit) = (state.held, state.limit);
         let part = |held: usize, limit: usize| (held * POOL_PARTS).div_ceil(limit.max(1));
         let now = part(held.jobs, limit.jobs).max(part(held.bytes, limit.bytes));
         // One part less is no news: a pool may waver between two.
-        let has_shifted = now > self.fill[index] || now + 1 < self.fill[index];
+        let has_shifted = now > state.fill || now + 1 < state.fill;
         if has_shifted {
-            self.fill[index] = now;
+            state.fill = now;
         }
         has_shifted
     }
@@ -219,16 +196,14 @@ impl<T> Scheduler<T> {
         else {
             return;
         };
-        let (index, mine) = (line.pool.index(), owner.of(line.pool).held);
+        let (pool, mine) = (&self.pools[line.pool], owner.of(line.pool).held);
         // A pool that is full is so because of those who hold more than an equal part.
         let has_less = match line.pool {
             Pool::Prompt => true,
             Pool::Untried => false,
-            Pool::Moderate | Pool::Slow | Pool::Troubled => {
-                mine.jobs < self.pool_limits[index].jobs_each(self.holders[index].len())
-            }
+            Pool::Moderate | Pool::Slow | Pool::Troubled => mine.jobs < pool.jobs_each(),
         };
-        let is_crowded = mine.is_crowded || (self.held[index].is_crowded && !has_less);
+        let is_crowded = mine.is_crowded || (pool.held.is_crowded && !has_less);
         // Those that hold little are not passed over for the tenant's others.
         let min = match line.pool {
             Pool::Prompt => 4,
@@ -247,11 +222,11 @@ impl<T> Scheduler<T> {
         let mine = owner.of_mut(pool);
         match (mine.turn, !mine.ready.is_empty()) {
             (None, true) => {
-                mine.turn = Some(self.turns[pool.index()].push_back(tenant));
+                mine.turn = Some(self.pools[pool].turns.push_back(tenant));
                 mine.waits_since = self.rounds;
             }
             (Some(place), false) => {
-                self.turns[pool.index()].remove(place);
+                self.pools[pool].turns.remove(place);
                 mine.turn = None;
                 if mine.consecutive > 0 {
                     mine.consecutive = 0;

@@ -63,8 +63,8 @@ impl<T> Scheduler<T> {
         let out: u32 = self.targets.values().map(|line| line.in_flight).sum();
         assert_eq!(self.in_flight(), out);
         assert!(self.in_flight() <= self.limits.concurrency || !self.limits.is_hard);
-        let young = self.in_flight[0] + self.in_flight[1];
-        assert!(young <= self.limits.concurrency, "{:?}", self.in_flight);
+        let young = [Pool::Prompt, Pool::Untried].map(|pool| self.pools[pool].in_flight);
+        assert!(young.iter().sum::<u32>() <= self.limits.concurrency, "{young:?}");
         for pool in Pool::ALL {
             self.check_pool(pool);
         }
@@ -82,7 +82,7 @@ impl<T> Scheduler<T> {
                 assert_eq!(mine.held.jobs, held(|line| line.held().jobs));
                 assert_eq!(mine.held.bytes, held(|line| line.held().bytes));
                 assert_eq!(mine.busy, held(|line| usize::from(line.held().jobs > 0)));
-                assert_eq!(mine.busy > 0, self.holders[pool.index()].contains(tenant));
+                assert_eq!(mine.busy > 0, self.pools[pool].holders.contains(tenant));
                 assert!(mine.busy > 0 || !mine.held.is_crowded);
                 assert_eq!(mine.ready.len(), held(|line| usize::from(line.turn.is_some())));
                 assert_eq!(mine.turn.is_some(), !mine.ready.is_empty());
@@ -101,13 +101,13 @@ impl<T> Scheduler<T> {
     }
 
     fn check_pool(&self, pool: Pool) {
-        let index = pool.index();
+        let state = &self.pools[pool];
         let here = || self.targets.values().filter(|line| line.pool == pool);
-        assert_eq!(self.held[index].jobs, here().map(|line| line.held().jobs).sum::<usize>());
-        assert_eq!(self.held[index].bytes, here().map(|line| line.held().bytes).sum::<usize>());
-        assert_eq!(self.busy[index], here().filter(|line| line.held().jobs > 0).count());
-        assert_eq!(self.in_flight[index] as usize, self.flights.in_pool(pool));
+        assert_eq!(state.held.jobs, here().map(|line| line.held().jobs).sum::<usize>());
+        assert_eq!(state.held.bytes, here().map(|line| line.held().bytes).sum::<usize>());
+        assert_eq!(state.busy, here().filter(|line| line.held().jobs > 0).count());
+        assert_eq!(state.in_flight as usize, self.flights.in_pool(pool));
         let with_turn = self.tenants.values().filter(|owner| owner.of(pool).turn.is_some());
-        assert_eq!(self.turns[index].len(), with_turn.count());
+        assert_eq!(state.turns.len(), with_turn.count());
     }
 }

@@ -79,7 +79,7 @@ impl Run {
 
     fn next(&mut self) {
         self.queue.catch_up(self.now);
-        let alone = self.queue.turns.iter().all(|turns| turns.len() <= 1);
+        let alone = self.queue.pools.iter().all(|pool| pool.turns.len() <= 1);
         match self.queue.next(self.now) {
             None => assert!(
                 self.queue.servable().is_none() || !self.queue.rate_allows(self.now),
