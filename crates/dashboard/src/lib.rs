@@ -14,6 +14,7 @@
 
 pub mod assets;
 pub mod backend;
+pub mod base;
 pub mod catalog;
 pub mod charts;
 pub mod cookies;

@@ -94,6 +94,11 @@ impl Shell {
         self.visit.link(path)
     }
 
+    /// The address of a page, without the tenant of this one.
+    pub fn page(&self, path: &str) -> String {
+        self.visit.base.address(path)
+    }
+
     /// The page of one thing.
     pub fn of(&self, path: &str, id: impl fmt::Display) -> Link {
         self.visit.link(format!("{path}/{}", segment(&id.to_string())))
@@ -145,7 +150,7 @@ impl Shell {
 
     /// Whether something in this part of the navigation needs a person.
     pub fn is_alarming(&self, name: &str) -> bool {
-        name == "/ui/dead-letters" && self.vitals.dead > 0
+        name == "/dead-letters" && self.vitals.dead > 0
     }
 
     /// The same page, limited to another tenant. A page about one thing leads to its list.

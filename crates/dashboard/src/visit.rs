@@ -11,12 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
+    base::Base,
     cookies,
     dashboard::Dashboard,
     language::Language,
     page,
     pages::error,
-    params::{Link, Params, is_local_page, segment},
+    params::{Link, Params, segment},
     problem::Problem,
     sentence::Html,
     sessions::{Flash, FlashKind, Session},
@@ -29,6 +30,7 @@ pub struct Visit(Arc<VisitParts>);
 
 pub struct VisitParts {
     pub dashboard: Arc<Dashboard>,
+    pub base: Base,
     pub session: Session,
     /// The tenant that the pages are limited to, from `?tenant=`.
     pub tenant: Option<Arc<Tenant>>,
@@ -64,6 +66,7 @@ impl Visit {
         let tenant = found.map_err(|error| unavailable(&error))?;
         Ok(Self(Arc::new(VisitParts {
             dashboard: self.dashboard.clone(),
+            base: self.base,
             session: self.session.clone(),
             tenant: Some(tenant.ok_or_else(unknown_tenant)?),
             t: self.t,
@@ -134,9 +137,14 @@ impl Visit {
         segment(self.name(name))
     }
 
-    /// An address of the dashboard that keeps the tenant of this page.
-    pub fn link(&self, path: impl Into<String>) -> Link {
-        Link::new(path).maybe("tenant", self.tenant.as_deref().map(|tenant| &*tenant.slug))
+    /// A page, as a link that keeps the tenant of this one.
+    pub fn link(&self, path: impl AsRef<str>) -> Link {
+        self.page(path).maybe("tenant", self.tenant.as_deref().map(|tenant| &*tenant.slug))
+    }
+
+    /// A page, as a link.
+    pub fn page(&self, path: impl AsRef<str>) -> Link {
+        Link::new(self.base.address(path.as_ref()))
     }
 
     /// Answers a change: the browser loads that page next, which shows the message.
@@ -176,6 +184,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         let params = Params::parse(parts.uri.query().unwrap_or_default());
         let mut visit = VisitParts {
             dashboard: dashboard.clone(),
+            base: Base::Dashboard,
             session,
             tenant: None,
             t: Texts { language: language(&parts.headers), now },
@@ -212,7 +221,7 @@ fn unavailable(error: &AccessError) -> Problem {
 /// Someone who is not logged in is sent to the login, and from there back to the page.
 fn to_login(parts: &Parts) -> axum::response::Response {
     let page = parts.uri.path_and_query().map_or("", |page| page.as_str());
-    let next = if parts.method == Method::GET && is_local_page(page) { page } else { "" };
+    let next = if parts.method == Method::GET && Base::Dashboard.has(page) { page } else { "" };
     let mut response = page::see_other(&Link::new("/ui/login").with("next", next).to_string());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

@@ -18,7 +18,7 @@ use crate::{
     visit::Visit,
 };
 
-pub const PATH: &str = "/ui/endpoints";
+pub const PATH: &str = "/endpoints";
 const ROWS: usize = 200;
 
 #[derive(Template)]

@@ -4,8 +4,8 @@ use askama::Template;
 use axum::response::Response;
 
 use crate::{
-    page, params::Link, problem::Problem, sentence::Sentence, texts::Texts, theme::Theme,
-    visit::Visit,
+    base::Base, page, params::Link, problem::Problem, sentence::Sentence, texts::Texts,
+    theme::Theme, visit::Visit,
 };
 
 #[derive(Template)]
@@ -18,19 +18,28 @@ struct ErrorPage<'a> {
     advice: Sentence,
     is_repeatable: bool,
     again: String,
+    search: Link,
     back: Link,
 }
 
 pub fn show(visit: &Visit, problem: &Problem) -> Response {
-    render(visit.t, visit.theme, problem, &visit.path, visit.link("/ui/"))
+    render(visit.t, visit.theme, problem, &visit.path, visit.page("/search"), visit.link("/"))
 }
 
 /// For someone who is not logged in.
 pub fn show_stranger(t: Texts, theme: Theme, problem: &Problem) -> Response {
-    render(t, theme, problem, "", Link::new("/ui/login"))
+    let page = |path| Link::new(Base::Dashboard.address(path));
+    render(t, theme, problem, "", page("/search"), page("/login"))
 }
 
-fn render(t: Texts, theme: Theme, problem: &Problem, here: &str, back: Link) -> Response {
+fn render(
+    t: Texts,
+    theme: Theme,
+    problem: &Problem,
+    here: &str,
+    search: Link,
+    back: Link,
+) -> Response {
     let (title, advice) = texts(&t, problem);
     let template = ErrorPage {
         t,
@@ -40,6 +49,7 @@ fn render(t: Texts, theme: Theme, problem: &Problem, here: &str, back: Link) -> 
         advice,
         is_repeatable: problem.status >= 500 && !here.is_empty(),
         again: here.to_owned(),
+        search,
         back,
     };
     page::show(problem.status(), &template)

@@ -13,11 +13,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use super::error;
 use crate::{
     backend::LoginError,
+    base::Base,
     cookies,
     dashboard::{Dashboard, PageResult},
     language::Language,
     page,
-    params::{Link, Params, is_local_page},
+    params::{Link, Params},
     problem::Problem,
     sentence::Sentence,
     sessions::{MAX_AGE, Role},
@@ -128,7 +129,7 @@ pub async fn preferences(submission: Submission) -> PageResult {
 
 /// The page to load next: one of the dashboard, never another site.
 fn next(params: &Params) -> &str {
-    params.get("next").filter(|next| is_local_page(next)).unwrap_or("/ui/")
+    params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or("/ui/")
 }
 
 fn texts(dashboard: &Dashboard, headers: &HeaderMap, chosen: Option<Language>) -> Texts {
@@ -145,7 +146,7 @@ fn show(
     message: Option<Sentence>,
 ) -> Response {
     let host = dashboard.public_url.split_once("://").map_or("", |(_, host)| host);
-    let next = params.get("next").filter(|next| is_local_page(next)).unwrap_or_default();
+    let next = params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or_default();
     let template = LoginPage {
         t: texts(dashboard, &parts.headers, chosen),
         theme: Theme::of(&parts.headers),

@@ -132,16 +132,16 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
 /// What would help.
 fn advice(visit: &Visit, row: &DeliveryRow, reason: Reason) -> Option<Html> {
     let t = visit.t;
-    let endpoint = row.webhook_id.as_ref().map(|id| visit.link(format!("/ui/endpoints/{id}")));
+    let endpoint = row.webhook_id.as_ref().map(|id| visit.link(format!("/endpoints/{id}")));
     Some(match reason {
         Reason::Retry | Reason::Schedule => t.say("why.advice.retry").into(),
         Reason::LaneResume => t
             .say("why.advice.lane")
-            .link("queues", visit.link("/ui/queues"), t.say("nav.queues"))
+            .link("queues", visit.link("/queues"), t.say("nav.queues"))
             .into(),
         Reason::TenantResume => {
             let slug = visit.tenant.as_ref()?.slug.clone();
-            let page = visit.link(format!("/ui/tenants/{slug}"));
+            let page = visit.link(format!("/tenants/{slug}"));
             t.say("why.advice.tenant").link("tenant", page, slug).into()
         }
         Reason::WebhookResume => {
