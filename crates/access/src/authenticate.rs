@@ -45,9 +45,10 @@ impl Access {
         token: &str,
         named: Option<&str>,
     ) -> Result<Principal, AccessError> {
+        let is_person = portal::is_token(token);
         let credential = if key_text::is_key(token) {
             self.keys.verify(&self.tenants, token).await?
-        } else if portal::is_token(token) {
+        } else if is_person {
             self.portal.verify(&self.tenants, token).await?
         } else if self.admin.matches(token) {
             return self.act_for(Operator::authenticated(), named).await;
@@ -61,7 +62,9 @@ impl Access {
         if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
             return Err(AccessError::OtherTenant);
         }
-        Ok(Principal::Tenant(TenantPrincipal::authenticated(tenant, rights)))
+        let make =
+            if is_person { TenantPrincipal::of_person } else { TenantPrincipal::authenticated };
+        Ok(Principal::Tenant(make(tenant, rights)))
     }
 
     async fn act_for(

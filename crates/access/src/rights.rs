@@ -50,6 +50,12 @@ impl Rights {
         self.0 & 1 << right as u8 != 0
     }
 
+    /// The rights of both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     pub fn names(self) -> Vec<&'static str> {
         Right::ALL.into_iter().filter(|right| self.has(*right)).map(Right::name).collect()
     }
@@ -78,4 +84,7 @@ pub enum Needs {
     Tenant(Right),
     /// The same, or the operator for all tenants.
     Anyone(Right),
+    /// A portal link with this scope, or the operator acting for a tenant. No API key: what a leaked one made
+    /// would outlive it.
+    Person(Right),
 }

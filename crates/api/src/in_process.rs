@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
-use gancho_access::{AccessError, Principal, ThrottleError};
+use gancho_access::{AccessError, NewPortalSession, PortalLinkError, Principal, ThrottleError};
 use gancho_domain::AddressBlock;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -28,6 +28,13 @@ pub struct InProcessApi {
 pub enum LoginError {
     Throttled(ThrottleError),
     Access(AccessError),
+}
+
+/// Why a portal link was not accepted.
+#[derive(Debug)]
+pub enum PortalError {
+    Throttled(ThrottleError),
+    Link(PortalLinkError),
 }
 
 impl InProcessApi {
@@ -72,6 +79,25 @@ impl InProcessApi {
             Err(_) => {}
         }
         principal.map_err(LoginError::Access)
+    }
+
+    /// Exchanges the token of a portal link for a session. Invalid ones count as guesses.
+    pub async fn open_portal(
+        &self,
+        from: AddressBlock,
+        token: &str,
+    ) -> Result<NewPortalSession, PortalError> {
+        self.api.throttle.admit(from, token).await.map_err(PortalError::Throttled)?;
+        let session = self.api.access.portal.begin_session(token);
+        match &session {
+            Ok(_) => self.api.throttle.succeed(from, token),
+            Err(PortalLinkError::Invalid) => {
+                self.api.meter.login_failed();
+                self.api.throttle.fail(from);
+            }
+            Err(PortalLinkError::Expired) => {}
+        }
+        session.map_err(PortalError::Link)
     }
 }
 

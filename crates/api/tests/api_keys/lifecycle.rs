@@ -106,3 +106,26 @@ async fn a_portal_link_is_one_tenants_and_reads_and_manages() {
         operator.post("/v1/portal-links", &body).await.is(status);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_of_a_tenant_make_keys_with_no_more_than_their_own_scopes() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let link = stage.operator().post("/v1/portal-links", &json!({"tenant": "m2"})).await.is(201);
+    let token = link.json()["token"].as_str().unwrap().to_owned();
+    let portal = stage.anyone().with("authorization", &format!("Bearer {token}"));
+    let made = portal.post("/v1/api-keys", &json!({"name": "ours"})).await.is(201).json();
+    assert_eq!(made["scopes"], json!(["read", "manage"]), "as the link itself");
+    assert_eq!(made["tenant_id"], hands.id);
+    let above = json!({"scopes": ["read", "publish"]});
+    let refused = portal.post("/v1/api-keys", &above).await.refused(422, "invalid_field");
+    assert_eq!(refused.json()["errors"][0]["pointer"], "/scopes/1");
+    let key = stage.anyone().with("x-api-key", made["key"].as_str().unwrap());
+    key.get("/v1/webhooks").await.is(200);
+    // A leaked key cannot make another that outlives it.
+    key.post("/v1/api-keys", &json!({})).await.refused(403, "not_for_api_keys");
+    let one = format!("/v1/api-keys/{}", made["id"].as_str().unwrap());
+    key.delete(&one).await.refused(403, "not_for_api_keys");
+    portal.delete(&one).await.is(204);
+    key.get("/v1/webhooks").await.refused(401, "invalid_credentials");
+}
