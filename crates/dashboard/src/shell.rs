@@ -83,7 +83,7 @@ impl Shell {
             visit: visit.clone(),
             nav,
             title,
-            flash: visit.dashboard.sessions.take_flash(&visit.session),
+            flash: visit.take_flash(),
             vitals: Vitals::read(visit).await,
             has_more_tenants: tenants.next_cursor.is_some(),
             tenants: tenants.data,
@@ -119,7 +119,7 @@ impl Shell {
     }
 
     pub fn csrf(&self) -> &str {
-        &self.visit.session.csrf
+        self.visit.visitor.csrf()
     }
 
     pub fn theme(&self) -> Theme {
@@ -127,11 +127,11 @@ impl Shell {
     }
 
     pub fn may_change(&self) -> bool {
-        self.visit.session.role.may_change()
+        self.visit.visitor.may_change()
     }
 
     pub fn may_reveal(&self) -> bool {
-        self.visit.session.role.may_reveal_secrets()
+        self.visit.visitor.may_reveal_secrets()
     }
 
     pub fn version(&self) -> &'static str {

@@ -26,6 +26,7 @@ pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError
     rules.bounds(settings);
     rules.addresses(settings);
     rules.email(settings);
+    rules.portal(settings);
 }
 
 struct Rules<'a> {
@@ -190,6 +191,19 @@ impl Rules<'_> {
             "not a domain name",
             "for example, mail.example.com",
         );
+    }
+
+    fn portal(&mut self, settings: &Settings) {
+        let name = settings.portal_name.trim();
+        self.refuse(
+            !(1..=64).contains(&name.chars().count()) || name.chars().any(char::is_control),
+            "portal_name",
+            "the name is empty, or longer than 64 characters",
+            "use the name of your product",
+        );
+        if let Some(Err(error)) = settings.portal_logo.as_deref().map(super::portal::read_logo) {
+            self.refuse(true, "portal_logo", &error.what, &error.hint);
+        }
     }
 
     fn addresses(&mut self, settings: &Settings) {

@@ -56,7 +56,7 @@ impl DeadLetter {
     fn href(&self, s: &Shell) -> Link {
         let link = s.of("/deliveries", &self.id);
         match (&self.tenant_id, s.tenant()) {
-            (Some(tenant), None) => link.with("tenant", tenant),
+            (Some(tenant), None) if !s.is_portal() => link.with("tenant", tenant),
             _ => link,
         }
     }

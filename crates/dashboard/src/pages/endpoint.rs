@@ -108,7 +108,7 @@ fn metadata(raw: &RawValue) -> Option<Html> {
 }
 
 /// The state of the endpoint in a sentence.
-fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
+pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
     let waiting = if endpoint.health.has_backlog {
         t.say("endpoint.now.backlog")
     } else {

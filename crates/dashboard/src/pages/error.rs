@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
+use super::portal_error;
 use crate::{
     base::Base, page, params::Link, problem::Problem, sentence::Sentence, texts::Texts,
     theme::Theme, visit::Visit,
@@ -23,6 +24,10 @@ struct ErrorPage<'a> {
 }
 
 pub fn show(visit: &Visit, problem: &Problem) -> Response {
+    if visit.is_portal() {
+        let back = Some(visit.link("/"));
+        return portal_error::show(visit.t, visit.theme, &visit.dashboard.portal, problem, back);
+    }
     render(visit.t, visit.theme, problem, &visit.path, visit.page("/search"), visit.link("/"))
 }
 
@@ -55,7 +60,7 @@ fn render(
     page::show(problem.status(), &template)
 }
 
-fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
+pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
     match (problem.code.as_str(), problem.status) {
         ("form_expired", _) => (t.say("error.form_expired"), t.say("error.form_expired_advice")),
         ("cross_site", _) => (t.say("error.cross_site"), t.say("error.cross_site_advice")),

@@ -26,6 +26,7 @@ use crate::{
     texts::Texts,
     theme::Theme,
     visit::{Visit, language},
+    visitor::Visitor,
 };
 
 const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
@@ -111,7 +112,9 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
 
 pub async fn log_out(submission: Submission) -> PageResult {
     let visit = submission.visit;
-    visit.dashboard.sessions.end(&visit.session);
+    if let Visitor::Operator(session) = &visit.visitor {
+        visit.dashboard.sessions.end(session);
+    }
     let cookie = cookies::write(cookies::SESSION, "", 0, visit.dashboard.is_secure());
     Ok(with_cookie(page::see_other("/ui/login"), cookie))
 }
@@ -134,7 +137,7 @@ fn next(params: &Params) -> &str {
 
 fn texts(dashboard: &Dashboard, headers: &HeaderMap, chosen: Option<Language>) -> Texts {
     let language = chosen.unwrap_or_else(|| language(headers));
-    Texts { language, now: dashboard.clock.now() }
+    Texts { language, now: dashboard.clock.now(), is_portal: false }
 }
 
 fn show(
