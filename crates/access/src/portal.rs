@@ -4,18 +4,17 @@
 use std::{sync::Arc, time::Duration};
 
 use data_encoding::BASE64URL_NOPAD;
-use gancho_domain::{Clock, Tenant, TenantId, Time};
-use gancho_store::Result;
+use gancho_domain::{Clock, TenantId, Time};
 use gancho_vault::{DerivedKeys, KeyRing};
 use thiserror::Error;
 
-use crate::{Right, Rights, TenantCache};
+use crate::{Right, Rights};
 
 pub const PREFIX: &str = "gp_";
-const VERSION: u8 = 1;
-pub(crate) const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 1;
+const VERSION: u8 = 2;
+pub(crate) const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 8 + 1;
 
-/// A link cannot be revoked, so it expires soon.
+/// Links are revoked all at once or not at all, so they expire soon.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -29,6 +28,7 @@ pub struct PortalTokens {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortalClaim {
     pub tenant: TenantId,
+    pub made_at: Time,
     pub until: Time,
     pub rights: Rights,
 }
@@ -64,23 +64,15 @@ impl PortalTokens {
     pub fn make(&self, tenant: TenantId, until: Time, rights: Rights) -> String {
         let keys = self.keys();
         let key = keys.newest();
-        let mut token = PortalClaim { tenant, until, rights }.encode(key);
+        let made_at = self.clock.now();
+        let mut token = PortalClaim { tenant, made_at, until, rights }.encode(key);
         let tag = keys.tag(key, &[&token]).unwrap_or_default();
         token.extend_from_slice(&tag);
         format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&token))
     }
 
-    pub async fn verify(
-        &self,
-        tenants: &TenantCache,
-        token: &str,
-    ) -> Result<Option<(Arc<Tenant>, Rights)>> {
-        let Ok(claim) = self.read(token) else { return Ok(None) };
-        Ok(tenants.get(claim.tenant).await?.map(|tenant| (tenant, claim.rights)))
-    }
-
     /// What the token says, if it is authentic and still valid.
-    pub fn read(&self, token: &str) -> std::result::Result<PortalClaim, PortalLinkError> {
+    pub fn read(&self, token: &str) -> Result<PortalClaim, PortalLinkError> {
         let claim = self.authentic(token).ok_or(PortalLinkError::Invalid)?;
         if self.clock.now() >= claim.until {
             return Err(PortalLinkError::Expired);
@@ -104,6 +96,7 @@ impl PortalClaim {
         bytes.push(VERSION);
         bytes.extend_from_slice(&key.to_be_bytes());
         bytes.extend_from_slice(&self.tenant.bytes());
+        bytes.extend_from_slice(&self.made_at.micros().to_be_bytes());
         bytes.extend_from_slice(&self.until.micros().to_be_bytes());
         bytes.push(self.rights.bits());
         bytes
@@ -113,9 +106,11 @@ impl PortalClaim {
         let (version, rest) = claim.split_first()?;
         let (key, rest) = rest.split_first_chunk::<4>()?;
         let (tenant, rest) = rest.split_first_chunk::<16>()?;
+        let (made_at, rest) = rest.split_first_chunk::<8>()?;
         let (until, rights) = rest.split_first_chunk::<8>()?;
         let decoded = Self {
             tenant: TenantId::from_bytes(*tenant),
+            made_at: Time::from_micros(i64::from_be_bytes(*made_at)),
             until: Time::from_micros(i64::from_be_bytes(*until)),
             rights: Rights::from_bits(*rights.first()?)?,
         };
@@ -137,7 +132,8 @@ mod tests {
         let tenant = TenantId::from_bits(42);
         let token = tokens.make(tenant, Time::from_secs(1_010), PortalTokens::rights());
         let until = Time::from_secs(1_010);
-        let claim = PortalClaim { tenant, until, rights: PortalTokens::rights() };
+        let (made_at, rights) = (Time::from_secs(1_000), PortalTokens::rights());
+        let claim = PortalClaim { tenant, made_at, until, rights };
         assert_eq!(tokens.read(&token), Ok(claim));
         let others = PortalTokens::new(ring(), clock.clone());
         assert_eq!(others.read(&token), Err(PortalLinkError::Invalid));

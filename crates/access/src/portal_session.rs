@@ -7,6 +7,8 @@ use std::sync::Arc;
 use aws_lc_rs::{constant_time::verify_slices_are_equal, rand};
 use data_encoding::BASE64URL_NOPAD;
 use gancho_domain::{Tenant, Time};
+use gancho_store::StoreError;
+use thiserror::Error;
 
 use crate::{
     Access, AccessError, PortalTokens, Principal, Right, TenantPrincipal,
@@ -74,7 +76,7 @@ struct SessionClaim {
 
 impl PortalTokens {
     /// Exchanges the token of a link for a session with its rights that ends when the link expires.
-    pub fn begin_session(&self, link: &str) -> Result<NewPortalSession, PortalLinkError> {
+    fn begin_session(&self, link: &str) -> Result<NewPortalSession, PortalLinkError> {
         let claim = self.read(link)?;
         let mut id = [0; NONCE_BYTES];
         rand::fill(&mut id).map_err(|_| PortalLinkError::Invalid)?;
@@ -103,19 +105,44 @@ impl PortalTokens {
 }
 
 impl Access {
-    /// The session of a cookie. It ends when its tenant is deleted.
+    /// Exchanges the token of a link for a session.
+    pub async fn open_portal(&self, link: &str) -> Result<NewPortalSession, OpenPortalError> {
+        let claim = self.portal.read(link)?;
+        let person = self.portal_person(&claim).await?;
+        person.ok_or(PortalLinkError::Expired)?;
+        Ok(self.portal.begin_session(link)?)
+    }
+
+    /// The session of a cookie. It ends when the links of its tenant are revoked, and with the tenant.
     pub async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError> {
         let Some(read) = self.portal.read_session(cookie) else { return Ok(None) };
         let SessionClaim { claim, id, csrf } = read;
-        let tenant = self.tenants.get(claim.tenant).await?;
-        let tenant = tenant.filter(|tenant| !tenant.is_operators());
-        Ok(tenant.map(|tenant| PortalSession {
-            principal: TenantPrincipal::of_person(tenant, claim.rights),
-            id,
-            until: claim.until,
-            csrf,
-        }))
+        let person = self.portal_person(&claim).await?;
+        Ok(person.map(|principal| PortalSession { principal, id, until: claim.until, csrf }))
     }
+
+    /// Who has an authentic link or session, unless it was revoked.
+    pub(crate) async fn portal_person(
+        &self,
+        claim: &PortalClaim,
+    ) -> Result<Option<TenantPrincipal>, StoreError> {
+        let Some(tenant) = self.tenants.get(claim.tenant).await? else { return Ok(None) };
+        if tenant.is_operators() {
+            return Ok(None);
+        }
+        let person = TenantPrincipal::of_person(tenant, claim.rights);
+        let is_revoked = self.portal_revocations.has(person.scope(), claim.made_at).await?;
+        Ok((!is_revoked).then_some(person))
+    }
+}
+
+/// Why a link did not open the portal.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OpenPortalError {
+    #[error(transparent)]
+    Link(#[from] PortalLinkError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::convert::Infallible;
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
-use gancho_access::{AccessError, NewPortalSession, PortalLinkError, Principal, ThrottleError};
+use gancho_access::{
+    AccessError, NewPortalSession, OpenPortalError, PortalLinkError, Principal, ThrottleError,
+};
 use gancho_domain::AddressBlock;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -34,7 +36,7 @@ pub enum LoginError {
 #[derive(Debug)]
 pub enum PortalError {
     Throttled(ThrottleError),
-    Link(PortalLinkError),
+    Open(OpenPortalError),
 }
 
 impl InProcessApi {
@@ -88,16 +90,16 @@ impl InProcessApi {
         token: &str,
     ) -> Result<NewPortalSession, PortalError> {
         self.api.throttle.admit(from, token).await.map_err(PortalError::Throttled)?;
-        let session = self.api.access.portal.begin_session(token);
+        let session = self.api.access.open_portal(token).await;
         match &session {
             Ok(_) => self.api.throttle.succeed(from, token),
-            Err(PortalLinkError::Invalid) => {
+            Err(OpenPortalError::Link(PortalLinkError::Invalid)) => {
                 self.api.meter.login_failed();
                 self.api.throttle.fail(from);
             }
-            Err(PortalLinkError::Expired) => {}
+            Err(_) => {}
         }
-        session.map_err(PortalError::Link)
+        session.map_err(PortalError::Open)
     }
 }
 

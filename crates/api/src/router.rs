@@ -89,6 +89,7 @@ pub const ROUTES: &[&Route] = &[
     &api_keys::own::CREATE,
     &api_keys::own::REVOKE,
     &portal_links::create::ROUTE,
+    &portal_links::revoke::ROUTE,
     &usage::get::ROUTE,
     &encryption_keys::list::ROUTE,
     &encryption_keys::rotate::ROUTE,

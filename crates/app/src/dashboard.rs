@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_access::{
-    AccessError, NewPortalSession, Operator, PortalLinkError, PortalSession, Principal,
+    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, PortalSession,
+    Principal,
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{Backend, LoginError, PortalError, PortalSettings, Setup, brand::Brand};
@@ -71,12 +72,11 @@ impl Backend for ApiBackend {
             Err(in_process::PortalError::Throttled(error)) => {
                 Err(PortalError::Throttled(error.retry_after))
             }
-            Err(in_process::PortalError::Link(PortalLinkError::Expired)) => {
-                Err(PortalError::Expired)
-            }
-            Err(in_process::PortalError::Link(PortalLinkError::Invalid)) => {
-                Err(PortalError::Invalid)
-            }
+            Err(in_process::PortalError::Open(error)) => Err(match error {
+                OpenPortalError::Link(PortalLinkError::Expired) => PortalError::Expired,
+                OpenPortalError::Link(PortalLinkError::Invalid) => PortalError::Invalid,
+                OpenPortalError::Store(_) => PortalError::Unavailable,
+            }),
         }
     }
 

@@ -47,4 +47,5 @@ pub enum PortalError {
     Invalid,
     Expired,
     Throttled(Duration),
+    Unavailable,
 }

@@ -72,6 +72,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
         .route("/ui/tenants/{tenant_name}/portal", form(tenant::open_portal))
+        .route("/ui/tenants/{tenant_name}/portal/revoke", form(tenant::revoke_portal))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
         .route("/ui/tenants/{tenant_name}/resume", form(tenant::resume))
         .route("/ui/queues", page(queues::show))

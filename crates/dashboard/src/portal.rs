@@ -148,6 +148,9 @@ async fn enter(dashboard: &Dashboard, parts: &Parts, token: &str) -> Response {
         Ok(session) => return begin(dashboard, parts, &session),
         Err(PortalError::Expired) => Problem::new(StatusCode::GONE, "portal_expired", ""),
         Err(PortalError::Invalid) => Problem::new(StatusCode::NOT_FOUND, "portal_invalid", ""),
+        Err(PortalError::Unavailable) => {
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
+        }
         Err(PortalError::Throttled(wait)) => {
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "portal_invalid", "");
             let mut response = refuse(dashboard, &parts.headers, &problem);

@@ -108,6 +108,26 @@ async fn a_portal_link_is_one_tenants_and_reads_and_manages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn portal_links_are_revoked_for_a_tenant_as_a_whole() {
+    let stage = Stage::new().await;
+    stage.tenant("m2").await;
+    stage.tenant("other").await;
+    let link = async |tenant: &str| {
+        let made = stage.operator().post("/v1/portal-links", &json!({"tenant": tenant})).await;
+        let token = made.is(201).json()["token"].as_str().unwrap().to_owned();
+        stage.anyone().with("authorization", &format!("Bearer {token}"))
+    };
+    let (first, second, other) = (link("m2").await, link("m2").await, link("other").await);
+    first.get("/v1/webhooks").await.is(200);
+    stage.operator().delete("/v1/tenants/m2/portal-links").await.is(204);
+    for revoked in [first, second] {
+        revoked.get("/v1/webhooks").await.refused(401, "invalid_credentials");
+    }
+    other.get("/v1/webhooks").await.is(200);
+    link("m2").await.get("/v1/webhooks").await.is(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn people_of_a_tenant_make_keys_with_no_more_than_their_own_scopes() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;

@@ -158,6 +158,12 @@ pub async fn open_portal(submission: Submission) -> PageResult {
     Ok(page::see_other(&Base::Portal.address(&format!("/{}", segment(&link.token)))))
 }
 
+pub async fn revoke_portal(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    visit.send::<Value>(Method::DELETE, api(&visit, "/portal-links"), None).await?;
+    Ok(visit.done(&here(&visit), visit.t.say("portal.was_revoked")))
+}
+
 pub async fn edit(visit: Visit) -> PageResult {
     let tenant: Tenant = visit.get(api(&visit, "")).await?;
     let action = edit_link(&visit);
