@@ -14,8 +14,8 @@ import { startGateway, startReceiver, until } from "./gateway.mjs";
 
 const [binary, pictures] = process.argv.slice(2);
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 92 28"><circle cx="14" cy="14" r="10" fill="#0b6b57"/>
-<path d="M14 8v7l4 3" fill="none" stroke="#fff" stroke-width="3"/><text x="30" y="20" font-family="sans-serif" font-size="18" font-weight="700" fill="#0b6b57">Lumen</text></svg>`;
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 92 28"><circle cx="14" cy="14" r="10" fill="#1b9a7e"/>
+<path d="M14 8v7l4 3" fill="none" stroke="#fff" stroke-width="3"/><text x="30" y="20" font-family="sans-serif" font-size="18" font-weight="700" fill="#1b9a7e">Lumen</text></svg>`;
 
 /** A site that has the portal in a frame. */
 async function startSite() {
@@ -221,11 +221,10 @@ try {
     for (const [site, address] of [[foreign, await link("padaria")], [ours, `${gateway.url}/ui/login`]]) {
       site.frame = address;
       await page.goto(site.url);
-      const refused = await until("the frame is refused", async () => {
+      await until("the frame is refused", async () => {
         const inside = page.frames().find((frame) => frame !== page.mainFrame());
         return inside?.url().startsWith("chrome-error://");
       });
-      assert.equal(refused, undefined);
     }
     expected = [];
     await context.close();
@@ -246,8 +245,8 @@ try {
   await step("signing out ends the session in this browser", async () => {
     await page.goto("/portal/");
     await page.locator("header details.menu summary").click();
-    await page.getByRole("button", { name: "Sign out" }).click();
     expected = ["401"];
+    await page.getByRole("button", { name: "Sign out" }).click();
     await sees(page, "Your session has ended");
     expected = [];
   });

@@ -35,7 +35,9 @@ impl Principal {
     pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
-            (Self::Operator(_), Needs::Tenant(_)) => Err(AccessError::TenantRequired),
+            (Self::Operator(_), Needs::Tenant(_) | Needs::Person(_)) => {
+                Err(AccessError::TenantRequired)
+            }
             // An operator who named a tenant may still do what needs the operator.
             (Self::Tenant(principal), Needs::Operator) => match &principal.operator {
                 Some(operator) => Ok(Self::Operator(operator.clone())),
@@ -47,7 +49,6 @@ impl Principal {
                 }
                 Err(AccessError::MissingRight(right))
             }
-            (Self::Operator(_), Needs::Person(_)) => Err(AccessError::TenantRequired),
             (Self::Tenant(principal), Needs::Person(right)) => {
                 if !principal.is_person {
                     return Err(AccessError::PersonRequired);

@@ -50,12 +50,6 @@ impl Rights {
         self.0 & 1 << right as u8 != 0
     }
 
-    /// The rights of both.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
     pub fn names(self) -> Vec<&'static str> {
         Right::ALL.into_iter().filter(|right| self.has(*right)).map(Right::name).collect()
     }

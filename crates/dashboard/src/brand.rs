@@ -104,10 +104,12 @@ impl Logo {
         let start = content.trim_ascii_start();
         let is_svg = std::str::from_utf8(&content).is_ok_and(|text| text.contains("<svg"))
             && start.starts_with(b"<");
-        let media_type = match content.starts_with(b"\x89PNG\r\n\x1a\n") {
-            true => "image/png",
-            false if is_svg => "image/svg+xml",
-            false => return Err(LogoError::UnknownFormat),
+        let media_type = if content.starts_with(b"\x89PNG\r\n\x1a\n") {
+            "image/png"
+        } else if is_svg {
+            "image/svg+xml"
+        } else {
+            return Err(LogoError::UnknownFormat);
         };
         Ok(Self { media_type, content: content.into() })
     }

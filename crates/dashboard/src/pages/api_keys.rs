@@ -35,8 +35,9 @@ struct ApiKey {
 }
 
 impl ApiKey {
-    fn title(&self) -> Text {
-        if self.name.is_empty() { self.id.as_str().into() } else { self.name.clone() }
+    /// Whether people of the tenant could have made it, and may revoke it.
+    fn is_own(&self) -> bool {
+        self.scopes.iter().all(|scope| SCOPES.contains(&scope.as_str()))
     }
 }
 

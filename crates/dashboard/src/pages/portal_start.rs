@@ -83,9 +83,14 @@ pub async fn show(visit: Visit) -> PageResult {
 /// The answer first: what is wrong, or that nothing is.
 fn headline(t: &Texts, endpoints: &[EndpointFacts]) -> Html {
     let mut failing = endpoints.iter().filter(|one| one.mark() == Mark::Failed);
+    let count = |mark| endpoints.iter().filter(|one| one.mark() == mark).count() as u64;
     let sentence = match (failing.next(), failing.count() as u64) {
         _ if endpoints.is_empty() => t.say("portal.no_endpoints"),
-        (None, _) => t.count("portal.all_well", endpoints.len() as u64),
+        (None, _) => match (count(Mark::Disabled), count(Mark::Paused)) {
+            (0, 0) => t.count("portal.all_well", endpoints.len() as u64),
+            (0, paused) => t.count("portal.some_paused", paused),
+            (disabled, _) => t.count("portal.some_disabled", disabled),
+        },
         (Some(one), 0) => match &one.failing_since {
             Some(since) => t
                 .say("portal.one_fails_since")

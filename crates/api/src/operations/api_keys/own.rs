@@ -61,7 +61,8 @@ pub const REVOKE: Route = Route {
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Revoke an API key of the own tenant",
-    about: "A revoked key stays in the list for 90 days.",
+    about: "Keys with scopes that the caller lacks, such as those that publish, are left to the operator. A revoked key \
+            stays in the list for 90 days.",
     run: |call| Box::pin(revoke_own(call)),
     ..Route::DEFAULT
 };
@@ -73,7 +74,16 @@ async fn create_own(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn revoke_own(call: Call) -> Result<Answer, Problem> {
-    let scope = call.tenant()?.scope();
-    call.api.access.keys.revoke(scope, call.id("key_id")?).await?;
+    let (caller, id) = (call.tenant()?, call.id("key_id")?);
+    let (scope, keys) = (caller.scope(), &call.api.access.keys);
+    let rights = keys.rights_of(scope, id).await?;
+    if let Some(above) =
+        Right::ALL.into_iter().find(|right| rights.has(*right) && !caller.rights().has(*right))
+    {
+        let detail =
+            format!("the key has the scope `{above}`, which you lack; the operator can revoke it");
+        return Err(Problem::new(&codes::MISSING_SCOPE, detail));
+    }
+    keys.revoke(scope, id).await?;
     Ok(Answer::no_content())
 }
