@@ -37,6 +37,9 @@
     new ResizeObserver(tell).observe(body);
   }
 
+  // The tab of this page is in view, also where the tabs do not fit.
+  $(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // An error message gets the focus.
   $(".flash[role=alert][tabindex]")?.focus();
 

@@ -92,16 +92,15 @@ pub fn router(dashboard: &Arc<Dashboard>) -> Router<Arc<Dashboard>> {
         .merge(pages)
 }
 
-/// Pages of the portal may be framed where the operator allows it, and name no page to other sites.
+/// Pages of the portal may be framed where the operator allows it.
 async fn with_policy(
     State(dashboard): State<Arc<Dashboard>>,
     request: Request,
     next: Next,
 ) -> Response {
     let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, dashboard.portal.policy.clone());
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let policy = dashboard.portal.policy.clone();
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     response
 }
 
@@ -132,7 +131,10 @@ async fn enter_or_miss(State(dashboard): State<Arc<Dashboard>>, request: Request
     let (mut parts, _) = request.into_parts();
     let token = parts.uri.path().strip_prefix("/portal/").unwrap_or_default().to_owned();
     if parts.method == Method::GET && token.starts_with(PREFIX) {
-        return enter(&dashboard, &parts, &token).await;
+        let mut response = enter(&dashboard, &parts, &token).await;
+        let nothing = HeaderValue::from_static("no-referrer");
+        response.headers_mut().insert(header::REFERRER_POLICY, nothing);
+        return response;
     }
     match Visit::from_request_parts(&mut parts, &dashboard).await {
         Ok(visit) => error::show(&visit, &Problem::no_page()),

@@ -29,6 +29,8 @@ fn a_link_is_exchanged_for_a_session() {
     let token = link.rsplit('/').next().unwrap();
     assert!(!cookie.contains(token), "the cookie is not the token of the link");
     let page = browser.open("/portal/");
+    // With `no-referrer`, browsers would not say which origin a form comes from.
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
     page.has("Webhooks of acme").has("Add your first endpoint").lacks(token).lacks("gp_");
 
     // A link works until it expires, for a session of its own each time.
