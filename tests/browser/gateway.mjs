@@ -33,7 +33,7 @@ async function freePort() {
   return port;
 }
 
-export async function startGateway(binary) {
+export async function startGateway(binary, variables = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gancho-browser-"));
   const token = `browser-${randomBytes(24).toString("hex")}`;
   const address = `127.0.0.1:${await freePort()}`;
@@ -49,6 +49,7 @@ export async function startGateway(binary) {
       GANCHO_EMAIL_VIA: "sink",
       GANCHO_ALLOW_HTTP: "true",
       GANCHO_ALLOW_CIDRS: "127.0.0.0/8",
+      ...variables,
     },
   });
   let log = "";

@@ -223,6 +223,13 @@ impl ApiKeys {
         documents.iter().map(with_use).collect()
     }
 
+    /// What a key may be used for, also if it is revoked.
+    pub async fn rights_of(&self, scope: TenantScope, id: KeyId) -> Result<Rights, KeyError> {
+        let collection = Collection::of(scope, COLLECTION);
+        let found = self.store.document(collection, &id.to_string()).await?;
+        Ok(ApiKey::of_document(&found.ok_or(KeyError::NotFound)?)?.rights)
+    }
+
     /// Revokes a key: on this node at once, on the others after [`CACHE_TTL`].
     pub async fn revoke(&self, scope: TenantScope, id: KeyId) -> Result<(), KeyError> {
         let collection = Collection::of(scope, COLLECTION);

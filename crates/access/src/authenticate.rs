@@ -9,14 +9,15 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    AccessError, AdminToken, ApiKeys, Operator, PortalTokens, Principal, TenantCache,
-    TenantPrincipal, key_text, portal,
+    AccessError, AdminToken, ApiKeys, Operator, PortalRevocations, PortalTokens, Principal,
+    TenantCache, TenantPrincipal, key_text, portal,
 };
 
 pub struct Access {
     pub admin: AdminToken,
     pub keys: ApiKeys,
     pub portal: PortalTokens,
+    pub portal_revocations: PortalRevocations,
     pub tenants: TenantCache,
 }
 
@@ -33,7 +34,8 @@ impl Access {
         Self {
             admin,
             keys: ApiKeys::new(store.clone(), ids, clock.clone(), tasks),
-            portal: PortalTokens::new(ring, clock),
+            portal: PortalTokens::new(ring, clock.clone()),
+            portal_revocations: PortalRevocations::new(store.clone(), clock),
             tenants: TenantCache::new(store),
         }
     }
@@ -45,23 +47,28 @@ impl Access {
         token: &str,
         named: Option<&str>,
     ) -> Result<Principal, AccessError> {
-        let credential = if key_text::is_key(token) {
-            self.keys.verify(&self.tenants, token).await?
+        let caller = if key_text::is_key(token) {
+            let found = self.keys.verify(&self.tenants, token).await?;
+            // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
+            let found = found.filter(|(tenant, _)| !tenant.is_operators());
+            found.map(|(tenant, rights)| TenantPrincipal::authenticated(tenant, rights))
         } else if portal::is_token(token) {
-            self.portal.verify(&self.tenants, token).await?
+            match self.portal.read(token) {
+                Ok(claim) => self.portal_person(&claim).await?,
+                Err(_) => None,
+            }
         } else if self.admin.matches(token) {
             return self.act_for(Operator::authenticated(), named).await;
         } else {
             None
         };
-        // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
-        let credential = credential.filter(|(tenant, _)| !tenant.is_operators());
-        let (tenant, rights) = credential.ok_or(AccessError::InvalidCredentials)?;
+        let caller = caller.ok_or(AccessError::InvalidCredentials)?;
         // A key works for its own tenant only, and must not reveal whether another tenant exists.
+        let tenant = caller.tenant();
         if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
             return Err(AccessError::OtherTenant);
         }
-        Ok(Principal::Tenant(TenantPrincipal::authenticated(tenant, rights)))
+        Ok(Principal::Tenant(caller))
     }
 
     async fn act_for(

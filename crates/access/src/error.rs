@@ -23,6 +23,9 @@ pub enum AccessError {
     TenantRequired,
     #[error("only the operator can do this; use the operator token")]
     OperatorOnly,
+    /// The operation is for people, and an API key is for programs.
+    #[error("an API key cannot do this; use a portal link or the operator token")]
+    PersonRequired,
     #[error("the API key lacks the scope `{0}`; use a key that has it")]
     MissingRight(Right),
     #[error(transparent)]

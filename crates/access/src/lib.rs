@@ -1,8 +1,8 @@
 //! Authentication and authorization, for the API and for pages rendered on the server.
 //!
 //! In reading order: [`authenticate`] identifies the owner of a credential: the operator token
-//! ([`admin_token`]), an API key ([`api_key`], with its format in [`key_text`]) or a [`portal`] token. The
-//! result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
+//! ([`admin_token`]), an API key ([`api_key`], with its format in [`key_text`]) or a [`portal`] token, which a
+//! browser exchanges for a [`portal_session`], unless [`portal_revocations`] has it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
 //! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
 //! except for credentials in its [`seen_set`]. [`tenant_cache`] caches tenants.
 //!
@@ -14,6 +14,8 @@ pub mod authenticate;
 pub mod error;
 pub mod key_text;
 pub mod portal;
+pub mod portal_revocations;
+pub mod portal_session;
 pub mod principal;
 pub mod rights;
 pub mod seen_set;
@@ -24,7 +26,9 @@ pub use admin_token::{AdminToken, AdminTokenError};
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
-pub use portal::PortalTokens;
+pub use portal::{PortalLinkError, PortalTokens};
+pub use portal_revocations::PortalRevocations;
+pub use portal_session::{NewPortalSession, OpenPortalError, PortalSession};
 pub use principal::{Operator, Principal, TenantPrincipal};
 pub use rights::{Needs, Right, Rights};
 pub use seen_set::SeenSet;

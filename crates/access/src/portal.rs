@@ -1,27 +1,46 @@
-//! Portal tokens: access to the dashboard for one tenant and a short time. Nothing is stored: the token
-//! contains its claims, authenticated by a tag that only this gateway can compute.
+//! Portal tokens: access to the portal for one tenant and a short time. Nothing is stored: the token contains
+//! its claims, authenticated by a tag that only this gateway can compute.
 
 use std::{sync::Arc, time::Duration};
 
 use data_encoding::BASE64URL_NOPAD;
-use gancho_domain::{Clock, Tenant, TenantId, Time};
-use gancho_store::Result;
+use gancho_domain::{Clock, TenantId, Time};
 use gancho_vault::{DerivedKeys, KeyRing};
+use thiserror::Error;
 
-use crate::{Right, Rights, TenantCache};
+use crate::{Right, Rights};
 
 pub const PREFIX: &str = "gp_";
-const VERSION: u8 = 1;
-const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 1;
+const VERSION: u8 = 2;
+pub(crate) const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 8 + 1;
 
-/// A link cannot be revoked, so it expires soon.
+/// Links are revoked all at once or not at all, so they expire soon.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
 pub struct PortalTokens {
     /// Keys are derived at each use, because the ring may get a new key at any time.
-    ring: Arc<KeyRing>,
-    clock: Arc<dyn Clock>,
+    pub(crate) ring: Arc<KeyRing>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What a token says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortalClaim {
+    pub tenant: TenantId,
+    pub made_at: Time,
+    pub until: Time,
+    pub rights: Rights,
+}
+
+/// Why a link does not open the portal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PortalLinkError {
+    #[error("the portal link is not valid")]
+    Invalid,
+    /// It was valid, so saying so reveals nothing.
+    #[error("the portal link has expired")]
+    Expired,
 }
 
 pub fn is_token(token: &str) -> bool {
@@ -45,41 +64,57 @@ impl PortalTokens {
     pub fn make(&self, tenant: TenantId, until: Time, rights: Rights) -> String {
         let keys = self.keys();
         let key = keys.newest();
-        let mut claim = Vec::with_capacity(CLAIM_BYTES + 32);
-        claim.push(VERSION);
-        claim.extend_from_slice(&key.to_be_bytes());
-        claim.extend_from_slice(&tenant.bytes());
-        claim.extend_from_slice(&until.micros().to_be_bytes());
-        claim.push(rights.bits());
-        let tag = keys.tag(key, &[&claim]).unwrap_or_default();
-        claim.extend_from_slice(&tag);
-        format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&claim))
+        let made_at = self.clock.now();
+        let mut token = PortalClaim { tenant, made_at, until, rights }.encode(key);
+        let tag = keys.tag(key, &[&token]).unwrap_or_default();
+        token.extend_from_slice(&tag);
+        format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&token))
     }
 
-    pub async fn verify(
-        &self,
-        tenants: &TenantCache,
-        token: &str,
-    ) -> Result<Option<(Arc<Tenant>, Rights)>> {
-        let Some((tenant, rights)) = self.read(token) else { return Ok(None) };
-        Ok(tenants.get(tenant).await?.map(|tenant| (tenant, rights)))
+    /// What the token says, if it is authentic and still valid.
+    pub fn read(&self, token: &str) -> Result<PortalClaim, PortalLinkError> {
+        let claim = self.authentic(token).ok_or(PortalLinkError::Invalid)?;
+        if self.clock.now() >= claim.until {
+            return Err(PortalLinkError::Expired);
+        }
+        Ok(claim)
     }
 
-    fn read(&self, token: &str) -> Option<(TenantId, Rights)> {
+    fn authentic(&self, token: &str) -> Option<PortalClaim> {
         let text = token.strip_prefix(PREFIX)?;
         let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
         let (claim, tag) = bytes.split_at_checked(CLAIM_BYTES)?;
+        let (key, decoded) = PortalClaim::decode(claim)?;
+        (tag.len() == 32 && self.keys().verify(key, &[claim], tag)).then_some(decoded)
+    }
+}
+
+impl PortalClaim {
+    /// With the number of the key that authenticates it.
+    pub(crate) fn encode(&self, key: u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(CLAIM_BYTES + 64);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&key.to_be_bytes());
+        bytes.extend_from_slice(&self.tenant.bytes());
+        bytes.extend_from_slice(&self.made_at.micros().to_be_bytes());
+        bytes.extend_from_slice(&self.until.micros().to_be_bytes());
+        bytes.push(self.rights.bits());
+        bytes
+    }
+
+    pub(crate) fn decode(claim: &[u8]) -> Option<(u32, Self)> {
         let (version, rest) = claim.split_first()?;
         let (key, rest) = rest.split_first_chunk::<4>()?;
         let (tenant, rest) = rest.split_first_chunk::<16>()?;
+        let (made_at, rest) = rest.split_first_chunk::<8>()?;
         let (until, rights) = rest.split_first_chunk::<8>()?;
-        let is_authentic =
-            tag.len() == 32 && self.keys().verify(u32::from_be_bytes(*key), &[claim], tag);
-        let until = Time::from_micros(i64::from_be_bytes(*until));
-        if *version != VERSION || !is_authentic || self.clock.now() >= until {
-            return None;
-        }
-        Some((TenantId::from_bytes(*tenant), Rights::from_bits(*rights.first()?)?))
+        let decoded = Self {
+            tenant: TenantId::from_bytes(*tenant),
+            made_at: Time::from_micros(i64::from_be_bytes(*made_at)),
+            until: Time::from_micros(i64::from_be_bytes(*until)),
+            rights: Rights::from_bits(*rights.first()?)?,
+        };
+        (*version == VERSION).then_some((u32::from_be_bytes(*key), decoded))
     }
 }
 
@@ -96,10 +131,14 @@ mod tests {
         let tokens = PortalTokens::new(ring(), clock.clone());
         let tenant = TenantId::from_bits(42);
         let token = tokens.make(tenant, Time::from_secs(1_010), PortalTokens::rights());
-        assert_eq!(tokens.read(&token), Some((tenant, PortalTokens::rights())));
-        assert!(PortalTokens::new(ring(), clock.clone()).read(&token).is_none());
-        clock.set(Time::from_secs(1_010));
-        assert_eq!(tokens.read(&token), None);
+        let until = Time::from_secs(1_010);
+        let (made_at, rights) = (Time::from_secs(1_000), PortalTokens::rights());
+        let claim = PortalClaim { tenant, made_at, until, rights };
+        assert_eq!(tokens.read(&token), Ok(claim));
+        let others = PortalTokens::new(ring(), clock.clone());
+        assert_eq!(others.read(&token), Err(PortalLinkError::Invalid));
+        clock.set(until);
+        assert_eq!(tokens.read(&token), Err(PortalLinkError::Expired));
     }
 
     #[test]
@@ -111,10 +150,11 @@ mod tests {
         for at in 0..bytes.len() * 8 {
             let mut changed = bytes.clone();
             changed[at / 8] ^= 1 << (at % 8);
-            assert!(tokens.read(&format!("gp_{}", BASE64URL_NOPAD.encode(&changed))).is_none());
+            let changed = format!("gp_{}", BASE64URL_NOPAD.encode(&changed));
+            assert_eq!(tokens.read(&changed), Err(PortalLinkError::Invalid));
         }
         for malformed in ["gp_", "gp_A", "gp_!", &token[..40], &format!("{token}AAAA")] {
-            assert!(tokens.read(malformed).is_none());
+            assert_eq!(tokens.read(malformed), Err(PortalLinkError::Invalid));
         }
     }
 }

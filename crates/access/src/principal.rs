@@ -23,6 +23,9 @@ pub struct TenantPrincipal {
     scope: TenantScope,
     tenant: Arc<Tenant>,
     rights: Rights,
+    /// Whether a person is asking: the operator, or someone with a portal link. Otherwise it is a program with
+    /// an API key.
+    is_person: bool,
     /// Set if the operator acts for the tenant.
     operator: Option<Operator>,
 }
@@ -32,7 +35,9 @@ impl Principal {
     pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
-            (Self::Operator(_), Needs::Tenant(_)) => Err(AccessError::TenantRequired),
+            (Self::Operator(_), Needs::Tenant(_) | Needs::Person(_)) => {
+                Err(AccessError::TenantRequired)
+            }
             // An operator who named a tenant may still do what needs the operator.
             (Self::Tenant(principal), Needs::Operator) => match &principal.operator {
                 Some(operator) => Ok(Self::Operator(operator.clone())),
@@ -43,6 +48,15 @@ impl Principal {
                     return Ok(self);
                 }
                 Err(AccessError::MissingRight(right))
+            }
+            (Self::Tenant(principal), Needs::Person(right)) => {
+                if !principal.is_person {
+                    return Err(AccessError::PersonRequired);
+                }
+                if !principal.rights.has(right) {
+                    return Err(AccessError::MissingRight(right));
+                }
+                Ok(self)
             }
         }
     }
@@ -55,8 +69,9 @@ impl Operator {
 
     /// The operator may act for every tenant.
     pub fn act_for(&self, tenant: Arc<Tenant>) -> TenantPrincipal {
-        let operator = Some(self.clone());
-        TenantPrincipal { scope: self.scope_of(tenant.id), tenant, rights: Rights::ALL, operator }
+        let scope = self.scope_of(tenant.id);
+        let (rights, operator) = (Rights::ALL, Some(self.clone()));
+        TenantPrincipal { scope, tenant, rights, is_person: true, operator }
     }
 
     /// The operator may read the data of every tenant, receipts of sources included.
@@ -73,7 +88,13 @@ impl TenantPrincipal {
         reason = "the caller of this has checked a credential of the tenant's"
     )]
     pub(crate) fn authenticated(tenant: Arc<Tenant>, rights: Rights) -> Self {
-        Self { scope: TenantScope::granted(tenant.id), tenant, rights, operator: None }
+        let scope = TenantScope::granted(tenant.id);
+        Self { scope, tenant, rights, is_person: false, operator: None }
+    }
+
+    /// Someone with a portal link of the tenant.
+    pub(crate) fn of_person(tenant: Arc<Tenant>, rights: Rights) -> Self {
+        Self { is_person: true, ..Self::authenticated(tenant, rights) }
     }
 
     pub fn scope(&self) -> TenantScope {
@@ -82,5 +103,9 @@ impl TenantPrincipal {
 
     pub fn tenant(&self) -> &Arc<Tenant> {
         &self.tenant
+    }
+
+    pub fn rights(&self) -> Rights {
+        self.rights
     }
 }

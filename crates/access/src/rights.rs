@@ -78,4 +78,7 @@ pub enum Needs {
     Tenant(Right),
     /// The same, or the operator for all tenants.
     Anyone(Right),
+    /// A portal link with this scope, or the operator acting for a tenant. No API key: what a leaked one made
+    /// would outlive it.
+    Person(Right),
 }

@@ -103,6 +103,7 @@ impl From<AccessError> for Problem {
                 return Self::new(&codes::TENANT_REQUIRED, detail);
             }
             AccessError::OperatorOnly => &codes::OPERATOR_ONLY,
+            AccessError::PersonRequired => &codes::NOT_FOR_API_KEYS,
             AccessError::MissingRight(_) => &codes::MISSING_SCOPE,
             AccessError::Store(error) => return error.into(),
         };

@@ -55,6 +55,9 @@ codes! {
     OPERATOR_ONLY FORBIDDEN "operator_only" "Operator only"
         "A tenant's API key was used for an operation, a tenant or a partner that only the operator has access to."
         "Use the operator token, or leave out the parameter or header named in `detail`.";
+    NOT_FOR_API_KEYS FORBIDDEN "not_for_api_keys" "Not for API keys"
+        "API keys are created and revoked by people: in the portal, or by the operator. An API key cannot do it, so that a leaked one can be revoked for good."
+        "Use the token of a portal link, or the operator token with `X-Tenant`.";
     DENY_INVALID_ACCESS FORBIDDEN "deny_invalid_access" "Webhook verification failed"
         "The partner or key is unknown, the signature is wrong, or the timestamp is outside the tolerance. The sender is not told which; the operator can see it."
         "Check the partner's name, the key id, the secret and the clock. The operator finds the exact reason in the source's rejections.";

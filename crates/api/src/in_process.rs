@@ -5,7 +5,9 @@ use std::convert::Infallible;
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
-use gancho_access::{AccessError, Principal, ThrottleError};
+use gancho_access::{
+    AccessError, NewPortalSession, OpenPortalError, PortalLinkError, Principal, ThrottleError,
+};
 use gancho_domain::AddressBlock;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -28,6 +30,13 @@ pub struct InProcessApi {
 pub enum LoginError {
     Throttled(ThrottleError),
     Access(AccessError),
+}
+
+/// Why a portal link was not accepted.
+#[derive(Debug)]
+pub enum PortalError {
+    Throttled(ThrottleError),
+    Open(OpenPortalError),
 }
 
 impl InProcessApi {
@@ -72,6 +81,25 @@ impl InProcessApi {
             Err(_) => {}
         }
         principal.map_err(LoginError::Access)
+    }
+
+    /// Exchanges the token of a portal link for a session. Invalid ones count as guesses.
+    pub async fn open_portal(
+        &self,
+        from: AddressBlock,
+        token: &str,
+    ) -> Result<NewPortalSession, PortalError> {
+        self.api.throttle.admit(from, token).await.map_err(PortalError::Throttled)?;
+        let session = self.api.access.open_portal(token).await;
+        match &session {
+            Ok(_) => self.api.throttle.succeed(from, token),
+            Err(OpenPortalError::Link(PortalLinkError::Invalid)) => {
+                self.api.meter.login_failed();
+                self.api.throttle.fail(from);
+            }
+            Err(_) => {}
+        }
+        session.map_err(PortalError::Open)
     }
 }
 

@@ -133,8 +133,8 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
         builder = builder.parameter(field_schema::in_query(field));
     }
     for scheme in ["api_key", "bearer"] {
-        // The operator token is a bearer token.
-        if scheme == "bearer" || route.needs != Needs::Operator {
+        // The operator token and those of portal links are bearer tokens.
+        if scheme == "bearer" || !matches!(route.needs, Needs::Operator | Needs::Person(_)) {
             builder = builder.security(SecurityRequirement::new(scheme, [] as [&str; 0]));
         }
     }
@@ -156,6 +156,11 @@ fn description(route: &Route) -> String {
     let needs = match route.needs {
         Needs::Operator => "Operator only.".to_owned(),
         Needs::Tenant(right) => format!("Required scope: `{right}`."),
+        Needs::Person(right) => {
+            format!(
+                "Required: a portal link with the scope `{right}`, or the operator token with `X-Tenant`."
+            )
+        }
         Needs::Anyone(right) => {
             format!(
                 "Required scope: `{right}`. The operator token works on all tenants, or with `X-Tenant` on one."

@@ -17,4 +17,5 @@ pub mod sources;
 pub mod stats;
 pub mod suppressions;
 pub mod tenants;
+pub mod usage;
 pub mod webhooks;

@@ -147,6 +147,13 @@ impl Route {
                 &codes::MISSING_SCOPE,
                 &codes::OPERATOR_ONLY,
             ]),
+            Needs::Person(_) => all.extend([
+                &codes::TENANT_REQUIRED,
+                &codes::UNKNOWN_TENANT,
+                &codes::MISSING_SCOPE,
+                &codes::OPERATOR_ONLY,
+                &codes::NOT_FOR_API_KEYS,
+            ]),
             Needs::Anyone(_) => {
                 all.extend([&codes::UNKNOWN_TENANT, &codes::MISSING_SCOPE, &codes::OPERATOR_ONLY]);
             }

@@ -82,6 +82,9 @@ mod stats {
 mod tenants {
     mod lifecycle;
 }
+mod usage {
+    mod get;
+}
 mod webhooks {
     mod lifecycle;
 }

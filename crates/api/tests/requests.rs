@@ -36,7 +36,7 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
         (&Method::POST, "/tenants") => json!({"slug": "made-by-a-matrix"}),
         (&Method::PATCH, "/tenants/{tenant}") => json!({}),
-        (&Method::POST, "/tenants/{tenant}/api-keys") => json!({}),
+        (&Method::POST, "/tenants/{tenant}/api-keys" | "/api-keys") => json!({}),
         (&Method::POST, "/portal-links") => json!({"tenant": "nobody"}),
         (&Method::POST, "/keys/rotate") => json!({}),
         (&Method::POST, "/sources") => json!({"partner": "made-by-a-matrix"}),

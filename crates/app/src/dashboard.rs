@@ -4,21 +4,44 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_access::{AccessError, Operator, Principal};
+use gancho_access::{
+    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, PortalSession,
+    Principal,
+};
 use gancho_api::{Api, InProcessApi, in_process};
-use gancho_dashboard::{Backend, LoginError, Setup};
+use gancho_dashboard::{Backend, LoginError, PortalError, PortalSettings, Setup, brand::Brand};
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
+
+use crate::settings::{Settings, portal::read_logo};
 
 struct ApiBackend(InProcessApi);
 
 /// The pages of the dashboard.
-pub fn router(api: &Api) -> axum::Router {
+pub fn router(api: &Api, settings: &Settings) -> axum::Router {
     gancho_dashboard::router(Setup {
         backend: Arc::new(ApiBackend(InProcessApi::new(api))),
         clock: api.clock.clone(),
         public_url: api.settings.public_url.clone(),
+        portal: portal(settings),
     })
+}
+
+fn portal(settings: &Settings) -> PortalSettings {
+    // A file that changed since the settings were checked is left out.
+    let logo = settings.portal_logo.as_deref().and_then(|path| read_logo(path).ok());
+    PortalSettings {
+        brand: Brand {
+            name: settings.portal_name.trim().to_owned(),
+            color: settings.portal_color.map(|color| color.0),
+            logo,
+        },
+        frame_origins: settings
+            .portal_frame_origins
+            .iter()
+            .map(|origin| origin.as_str().to_owned())
+            .collect(),
+    }
 }
 
 #[async_trait]
@@ -37,6 +60,28 @@ impl Backend for ApiBackend {
                 Err(LoginError::InvalidToken)
             }
         }
+    }
+
+    async fn open_portal(
+        &self,
+        from: AddressBlock,
+        token: &str,
+    ) -> Result<NewPortalSession, PortalError> {
+        match self.0.open_portal(from, token).await {
+            Ok(session) => Ok(session),
+            Err(in_process::PortalError::Throttled(error)) => {
+                Err(PortalError::Throttled(error.retry_after))
+            }
+            Err(in_process::PortalError::Open(error)) => Err(match error {
+                OpenPortalError::Link(PortalLinkError::Expired) => PortalError::Expired,
+                OpenPortalError::Link(PortalLinkError::Invalid) => PortalError::Invalid,
+                OpenPortalError::Store(_) => PortalError::Unavailable,
+            }),
+        }
+    }
+
+    async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError> {
+        self.0.api().access.portal_session(cookie).await
     }
 
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError> {

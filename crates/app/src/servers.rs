@@ -59,7 +59,7 @@ impl Servers {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A node that only delivers or receives can still be watched.
         let router = if has_role(settings, Role::Api) {
-            gancho_api::router(&api, dashboard::router(&api))
+            gancho_api::router(&api, dashboard::router(&api, settings))
         } else {
             gancho_api::node_router(&api)
         };

@@ -4,7 +4,7 @@
 //! In reading order: `keys` is the table of settings, from which the reference and the struct are
 //! generated; `layers` collects raw values and their origins from `plain_names`, `file`, `environment` and
 //! `flags`; `value`, `amount` and `secret` parse them; `check` validates combinations and ranges;
-//! `address_policy` derives the rules for addresses; `plans`, `profiles` and `companies` are the three that
+//! `address_policy` derives the rules for addresses; `portal` parses the brand; `plans`, `profiles` and `companies` are the three that
 //! are not single values; `error` reports what is wrong; `show` and `reference` print settings.
 //!
 //! All errors are reported at once, each with the key, its origin and a hint, so that an operator corrects
@@ -22,6 +22,7 @@ mod keys;
 mod layers;
 mod plain_names;
 mod plans;
+pub mod portal;
 mod profiles;
 pub mod reference;
 mod secret;

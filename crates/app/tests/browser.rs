@@ -12,6 +12,8 @@ use crate::gateway::{Gateway, TOKEN};
 pub struct Browser {
     address: SocketAddr,
     pub session: Option<String>,
+    /// The cookie of the portal, with its name.
+    pub portal: Option<String>,
     pub language: &'static str,
 }
 
@@ -54,7 +56,7 @@ impl Page {
 
 impl Browser {
     pub fn new(gateway: &Gateway) -> Self {
-        Self { address: gateway.address, session: None, language: "en" }
+        Self { address: gateway.address, session: None, portal: None, language: "en" }
     }
 
     /// Logged in with the operator token.
@@ -73,6 +75,38 @@ impl Browser {
             self.session = Some(session.split(';').next().unwrap().to_owned());
         }
         page
+    }
+
+    /// Someone of the tenant, in the portal.
+    pub fn in_portal(gateway: &Gateway, tenant: &str) -> Self {
+        let mut browser = Self::new(gateway);
+        let entered = browser.enter(&portal_link(gateway, tenant, "1h"));
+        assert_eq!((entered.status, entered.location()), (303, "/portal/"), "{}", entered.html);
+        browser
+    }
+
+    /// Opens a portal link and keeps the cookie.
+    pub fn enter(&mut self, link: &str) -> Page {
+        let page = self.get(link);
+        let cookies = page.head.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
+        let mut sessions = cookies.filter(|cookie| cookie.contains("gancho_portal="));
+        if let Some(cookie) = sessions.next() {
+            self.portal = Some(cookie.split(';').next().unwrap().to_owned());
+        }
+        page
+    }
+
+    /// Sends a form of the portal and opens the page that it leads to.
+    #[track_caller]
+    pub fn submit_in_portal(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let token = self.open("/portal/keys").csrf().to_owned();
+        let mut fields = fields.to_vec();
+        fields.push(("csrf", &token));
+        let answer = self.send("POST", path, &[SAME_ORIGIN], &form(&fields));
+        if answer.status != 303 {
+            return answer;
+        }
+        self.open(answer.location().split('#').next().unwrap())
     }
 
     pub fn get(&self, path: &str) -> Page {
@@ -125,6 +159,9 @@ impl Browser {
         if let Some(session) = &self.session {
             request.extend(["cookie: other=1; gancho_session=", session, "\r\n"]);
         }
+        if let Some(portal) = &self.portal {
+            request.extend(["cookie: ", portal, "\r\n"]);
+        }
         for (name, value) in headers {
             request.extend([name, ": ", value, "\r\n"]);
         }
@@ -141,6 +178,16 @@ impl Browser {
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Page { status, head: head.to_owned(), html: html.to_owned() }
     }
+}
+
+/// The path of a new portal link.
+pub fn portal_link(gateway: &Gateway, tenant: &str, expires_in: &str) -> String {
+    let body = format!(r#"{{"tenant":"{tenant}","expires_in":"{expires_in}"}}"#);
+    let made = gateway.operator("POST", "/v1/portal-links", &body);
+    assert_eq!(made.status, 201, "{}", made.body);
+    let url = made.json()["url"].as_str().unwrap().to_owned();
+    let (_, path) = url.split_once("://").unwrap().1.split_once('/').unwrap();
+    format!("/{path}")
 }
 
 pub const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");

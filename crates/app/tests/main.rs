@@ -20,6 +20,8 @@ mod dashboard {
     mod login;
     mod overview;
     mod pages;
+    mod portal;
+    mod portal_entry;
 }
 mod deliveries {
     mod loops;

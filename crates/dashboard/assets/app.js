@@ -7,7 +7,7 @@
   const themes = ["system", "light", "dark"], button = $("[data-theme-switch]");
   const setTheme = (name) => {
     name === "system" ? root.removeAttribute("data-theme") : root.setAttribute("data-theme", name);
-    document.cookie = `gancho_theme=${name}; Path=/ui; Max-Age=31536000; SameSite=Lax`;
+    document.cookie = `gancho_theme=${name}; ${body.dataset.cookie}; Max-Age=31536000`;
     button?.setAttribute("aria-label", `${body.dataset.themeLabel}: ${name}`);
   };
   let theme = root.dataset.theme || "system";
@@ -28,6 +28,17 @@
   const offset = Date.parse(body.dataset.now) - Date.now();
   const tick = () => $$("[data-countdown]").forEach((el) => el.textContent = span(Date.parse(el.dateTime) - Date.now() - offset));
   if ($("[data-countdown]")) setInterval(tick, 1000);
+
+  // In a frame of the portal: the pages that embed it may fit the frame to its height.
+  const above = location.ancestorOrigins?.[0];
+  const origins = (body.dataset.frameOrigins ?? "").split(" ").filter((origin) => origin && (!above || origin === above));
+  if (parent !== window && origins.length) {
+    const tell = () => origins.forEach((origin) => parent.postMessage({ type: "gancho:height", px: root.scrollHeight }, origin));
+    new ResizeObserver(tell).observe(body);
+  }
+
+  // The tab of this page is in view, also where the tabs do not fit.
+  $(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
   // An error message gets the focus.
   $(".flash[role=alert][tabindex]")?.focus();

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_access::{AccessError, Operator, Principal};
+use gancho_access::{AccessError, NewPortalSession, Operator, PortalSession, Principal};
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
 
@@ -14,6 +14,16 @@ use http::{Request, Response};
 pub trait Backend: Send + Sync + 'static {
     /// Checks the operator token. Guesses from an address are throttled.
     async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Operator, LoginError>;
+
+    /// Exchanges the token of a portal link for a session. Guesses are throttled as well.
+    async fn open_portal(
+        &self,
+        from: AddressBlock,
+        token: &str,
+    ) -> Result<NewPortalSession, PortalError>;
+
+    /// The session of the portal that a cookie has, if it has not ended.
+    async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError>;
 
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;
@@ -27,6 +37,15 @@ pub trait Backend: Send + Sync + 'static {
 pub enum LoginError {
     InvalidToken,
     /// Too many invalid tokens came from this address.
+    Throttled(Duration),
+    Unavailable,
+}
+
+/// Why a link did not open the portal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortalError {
+    Invalid,
+    Expired,
     Throttled(Duration),
     Unavailable,
 }

@@ -1,10 +1,30 @@
-//! The cookies of the dashboard. All of them have the path `/ui`, so a browser never sends them to the API.
+//! The cookies of the dashboard and of the portal. Each has the path of its pages, so a browser never sends it to
+//! the API, and never one of the dashboard to the portal or the other way round.
 
 use http::{HeaderMap, HeaderValue, header};
+
+use crate::base::Base;
 
 pub const SESSION: &str = "gancho_session";
 pub const LANGUAGE: &str = "gancho_language";
 pub const THEME: &str = "gancho_theme";
+
+/// The session of the portal. Browsers accept the prefix only with `Secure`.
+pub const fn portal_session(is_secure: bool) -> &'static str {
+    if is_secure { "__Secure-gancho_portal" } else { "gancho_portal" }
+}
+
+/// Where and when a browser sends a cookie. The portal may be in a frame of another site, which browsers allow
+/// by HTTPS only, and with a jar of its own for each site that embeds it. Without HTTPS it works in frames of the
+/// same site, such as another port of `localhost`.
+pub const fn attributes(base: Base, is_secure: bool) -> &'static str {
+    match (base, is_secure) {
+        (Base::Dashboard, true) => "Path=/ui; SameSite=Lax; Secure",
+        (Base::Dashboard, false) => "Path=/ui; SameSite=Lax",
+        (Base::Portal, true) => "Path=/portal; SameSite=None; Secure; Partitioned",
+        (Base::Portal, false) => "Path=/portal; SameSite=Lax",
+    }
+}
 
 /// The value of a cookie.
 pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -13,11 +33,21 @@ pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim())
 }
 
-/// A cookie that the script cannot read. An empty value deletes it.
+/// A cookie of the dashboard that the script cannot read. An empty value deletes it.
 pub fn write(name: &str, value: &str, max_age_secs: u64, is_secure: bool) -> Option<HeaderValue> {
-    let secure = if is_secure { "; Secure" } else { "" };
+    write_for(Base::Dashboard, name, value, max_age_secs, is_secure)
+}
+
+/// The same, of the dashboard or of the portal.
+pub fn write_for(
+    base: Base,
+    name: &str,
+    value: &str,
+    max_age_secs: u64,
+    is_secure: bool,
+) -> Option<HeaderValue> {
+    let attributes = attributes(base, is_secure);
     let max_age = if value.is_empty() { 0 } else { max_age_secs };
-    let text =
-        format!("{name}={value}; Path=/ui; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+    let text = format!("{name}={value}; {attributes}; Max-Age={max_age}; HttpOnly");
     HeaderValue::from_str(&text).ok()
 }

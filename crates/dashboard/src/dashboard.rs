@@ -17,6 +17,7 @@ use crate::{
     backend::Backend,
     page::HEADERS,
     pages::{self, error},
+    portal::{self, Portal, PortalSettings},
     problem::Problem,
     sessions::Sessions,
     submission::Submission,
@@ -28,12 +29,14 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     /// The public URL of the gateway, without a trailing slash.
     pub public_url: String,
+    pub portal: PortalSettings,
 }
 
 pub struct Dashboard {
     pub backend: Arc<dyn Backend>,
     pub clock: Arc<dyn Clock>,
     pub sessions: Sessions,
+    pub portal: Portal,
     pub public_url: String,
 }
 
@@ -46,11 +49,12 @@ impl Dashboard {
 
 pub type PageResult = Result<Response, Problem>;
 
-/// All pages, below `/ui`.
+/// All pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url } = setup;
+    let Setup { backend, clock, public_url, portal } = setup;
     let sessions = Sessions::default();
-    let dashboard = Arc::new(Dashboard { backend, clock, sessions, public_url });
+    let dashboard =
+        Arc::new(Dashboard { backend, clock, sessions, portal: Portal::new(portal), public_url });
     let pages = pages::router()
         .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
         .layer(map_response_with_state(dashboard.clone(), with_headers));
@@ -60,6 +64,7 @@ pub fn router(setup: Setup) -> Router {
         .route("/admin/queues", get(|| async { Redirect::permanent("/ui/queues") }))
         .merge(assets::router())
         .merge(pages)
+        .merge(portal::router(&dashboard))
         .with_state(dashboard)
 }
 
@@ -99,7 +104,7 @@ where
     })
 }
 
-async fn with_headers(
+pub(crate) async fn with_headers(
     axum::extract::State(dashboard): axum::extract::State<Arc<Dashboard>>,
     mut response: Response,
 ) -> Response {

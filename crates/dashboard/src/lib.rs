@@ -5,20 +5,25 @@
 //!
 //! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a
 //! [`visit`] (a session from [`sessions`], a tenant, a language) or a [`submission`] (a form, after `origin`
-//! and the token are checked). A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
+//! and the token are checked). The same pages are in the [`portal`], for a tenant's people: [`base`] says where a
+//! page is, [`visitor`] who asks, and [`brand`] how the portal looks, with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
 //! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
 //! reader's language; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
-//! the API. `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
+//! the API. `params`, `cookies`, `theme`, `flashes`, `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
 
 pub mod assets;
 pub mod backend;
+pub mod base;
+pub mod brand;
 pub mod catalog;
 pub mod charts;
+pub mod color;
 pub mod cookies;
 pub mod dashboard;
 pub mod escape;
+pub mod flashes;
 pub mod icons;
 pub mod json;
 pub mod language;
@@ -28,6 +33,8 @@ pub mod origin;
 pub mod page;
 pub mod pages;
 pub mod params;
+pub mod portal;
+pub mod portal_frame;
 pub mod problem;
 pub mod sentence;
 pub mod sessions;
@@ -37,6 +44,8 @@ pub mod submission;
 pub mod texts;
 pub mod theme;
 pub mod visit;
+pub mod visitor;
 
-pub use backend::{Backend, LoginError};
+pub use backend::{Backend, LoginError, PortalError};
 pub use dashboard::{Setup, router};
+pub use portal::PortalSettings;

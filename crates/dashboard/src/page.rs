@@ -9,10 +9,22 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::icons;
 
-/// Nothing is loaded but the gateway's own files, nothing runs inline, and nobody may frame a page.
-pub const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
-                          font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; \
-                          base-uri 'none'; frame-ancestors 'none'";
+/// Nothing is loaded but the gateway's own files, and nothing runs inline.
+macro_rules! sources {
+    () => {
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+         font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'"
+    };
+}
+
+/// Nobody may frame a page of the dashboard.
+pub const POLICY: &str = concat!(sources!(), "; frame-ancestors 'none'");
+
+/// The policy of the portal, whose pages may be in frames of these origins.
+pub fn portal_policy(origins: &[String]) -> String {
+    let ancestors = if origins.is_empty() { "'none'".to_owned() } else { origins.join(" ") };
+    format!(concat!(sources!(), "; frame-ancestors {}"), ancestors)
+}
 
 /// Headers of each response of the dashboard, except for its files.
 pub const HEADERS: [(HeaderName, HeaderValue); 4] = [

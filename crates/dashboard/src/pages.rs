@@ -1,5 +1,6 @@
 //! The pages, one file each, and their addresses.
 
+mod api_keys;
 mod captured;
 mod choose_tenant;
 mod dead_letters;
@@ -22,6 +23,10 @@ mod ledger;
 mod list;
 mod login;
 mod overview;
+mod plan;
+mod portal;
+mod portal_error;
+mod portal_start;
 mod queues;
 mod replays;
 mod search;
@@ -31,53 +36,23 @@ mod suppressions;
 mod tenant;
 mod tenants;
 
+pub use self::{portal::router as portal_router, portal_error::show as show_portal_error};
+
 use std::sync::Arc;
 
 use axum::{Router, routing::get};
 
-use crate::dashboard::{Dashboard, form, page};
+use crate::{
+    base::Base,
+    dashboard::{Dashboard, form, page},
+};
 
 pub fn router() -> Router<Arc<Dashboard>> {
-    Router::new()
+    of_tenants(Base::Dashboard)
         .route("/ui/login", get(login::form).post(login::submit))
         .route("/ui/logout", form(login::log_out))
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))
-        .route("/ui/deliveries", page(deliveries::show))
-        .route("/ui/deliveries/{delivery}", page(delivery::show))
-        .route("/ui/deliveries/{delivery}/retry", form(delivery::retry))
-        .route("/ui/events", page(events::list))
-        .route("/ui/events/{event}", page(events::show))
-        .route("/ui/event-types", page(event_types::show))
-        .route("/ui/endpoints", page(endpoints::show))
-        .route("/ui/endpoints/new", page(endpoint_form::new).merge(form(endpoint_form::create)))
-        .route("/ui/endpoints/{endpoint}", page(endpoint::show))
-        .route(
-            "/ui/endpoints/{endpoint}/edit",
-            page(endpoint_form::edit).merge(form(endpoint_form::save)),
-        )
-        .route(
-            "/ui/endpoints/{endpoint}/rotate",
-            page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
-        )
-        .route(
-            "/ui/endpoints/{endpoint}/reveal",
-            page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
-        )
-        .route(
-            "/ui/endpoints/{endpoint}/delete",
-            page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
-        )
-        .route("/ui/endpoints/{endpoint}/test", form(endpoint::test))
-        .route("/ui/endpoints/{endpoint}/pause", form(endpoint::pause))
-        .route("/ui/endpoints/{endpoint}/resume", form(endpoint::resume))
-        .route("/ui/endpoints/{endpoint}/disable", form(endpoint::disable))
-        .route("/ui/endpoints/{endpoint}/enable", form(endpoint::enable))
-        .route("/ui/dead-letters", page(dead_letters::show))
-        .route("/ui/dead-letters/replay", form(dead_letters::replay))
-        .route("/ui/replays", page(replays::list))
-        .route("/ui/replays/{replay}", page(replays::show))
-        .route("/ui/replays/{replay}/cancel", form(replays::cancel))
         .route("/ui/sources", page(sources::show))
         .route("/ui/sources/{partner}", page(source::show))
         .route("/ui/sources/{partner}/receipts/{receipt}", page(source::receipt))
@@ -96,9 +71,52 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/tenants/{tenant_name}/edit", page(tenant::edit).merge(form(tenant::save)))
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
+        .route("/ui/tenants/{tenant_name}/portal", form(tenant::open_portal))
+        .route("/ui/tenants/{tenant_name}/portal/revoke", form(tenant::revoke_portal))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
         .route("/ui/tenants/{tenant_name}/resume", form(tenant::resume))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))
+}
+
+/// The pages about the things of a tenant, which are in the portal as well.
+pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
+    let at = |page: &str| base.address(page);
+    Router::new()
+        .route(&at("/deliveries"), page(deliveries::show))
+        .route(&at("/deliveries/{delivery}"), page(delivery::show))
+        .route(&at("/deliveries/{delivery}/retry"), form(delivery::retry))
+        .route(&at("/events"), page(events::list))
+        .route(&at("/events/{event}"), page(events::show))
+        .route(&at("/event-types"), page(event_types::show))
+        .route(&at("/endpoints"), page(endpoints::show))
+        .route(&at("/endpoints/new"), page(endpoint_form::new).merge(form(endpoint_form::create)))
+        .route(&at("/endpoints/{endpoint}"), page(endpoint::show))
+        .route(
+            &at("/endpoints/{endpoint}/edit"),
+            page(endpoint_form::edit).merge(form(endpoint_form::save)),
+        )
+        .route(
+            &at("/endpoints/{endpoint}/rotate"),
+            page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
+        )
+        .route(
+            &at("/endpoints/{endpoint}/reveal"),
+            page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
+        )
+        .route(
+            &at("/endpoints/{endpoint}/delete"),
+            page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
+        )
+        .route(&at("/endpoints/{endpoint}/test"), form(endpoint::test))
+        .route(&at("/endpoints/{endpoint}/pause"), form(endpoint::pause))
+        .route(&at("/endpoints/{endpoint}/resume"), form(endpoint::resume))
+        .route(&at("/endpoints/{endpoint}/disable"), form(endpoint::disable))
+        .route(&at("/endpoints/{endpoint}/enable"), form(endpoint::enable))
+        .route(&at("/dead-letters"), page(dead_letters::show))
+        .route(&at("/dead-letters/replay"), form(dead_letters::replay))
+        .route(&at("/replays"), page(replays::list))
+        .route(&at("/replays/{replay}"), page(replays::show))
+        .route(&at("/replays/{replay}/cancel"), form(replays::cancel))
 }

@@ -83,7 +83,7 @@ impl Shell {
             visit: visit.clone(),
             nav,
             title,
-            flash: visit.dashboard.sessions.take_flash(&visit.session),
+            flash: visit.take_flash(),
             vitals: Vitals::read(visit).await,
             has_more_tenants: tenants.next_cursor.is_some(),
             tenants: tenants.data,
@@ -92,6 +92,11 @@ impl Shell {
 
     pub fn link(&self, path: &str) -> Link {
         self.visit.link(path)
+    }
+
+    /// The address of a page, without the tenant of this one.
+    pub fn page(&self, path: &str) -> String {
+        self.visit.base.address(path)
     }
 
     /// The page of one thing.
@@ -114,7 +119,7 @@ impl Shell {
     }
 
     pub fn csrf(&self) -> &str {
-        &self.visit.session.csrf
+        self.visit.visitor.csrf()
     }
 
     pub fn theme(&self) -> Theme {
@@ -122,11 +127,11 @@ impl Shell {
     }
 
     pub fn may_change(&self) -> bool {
-        self.visit.session.role.may_change()
+        self.visit.visitor.may_change()
     }
 
     pub fn may_reveal(&self) -> bool {
-        self.visit.session.role.may_reveal_secrets()
+        self.visit.visitor.may_reveal_secrets()
     }
 
     pub fn version(&self) -> &'static str {
@@ -145,7 +150,7 @@ impl Shell {
 
     /// Whether something in this part of the navigation needs a person.
     pub fn is_alarming(&self, name: &str) -> bool {
-        name == "/ui/dead-letters" && self.vitals.dead > 0
+        name == "/dead-letters" && self.vitals.dead > 0
     }
 
     /// The same page, limited to another tenant. A page about one thing leads to its list.

@@ -44,7 +44,7 @@ async fn read(
 ) -> Result<Params, Problem> {
     check_origin(headers, uri)?;
     let form = read_form(body).await?;
-    if !form.get("csrf").is_some_and(|token| visit.session.has_csrf(token)) {
+    if !form.get("csrf").is_some_and(|token| visit.visitor.has_csrf(token)) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "form_expired", ""));
     }
     Ok(form)

@@ -11,11 +11,13 @@ use crate::{
     sentence::{Html, Sentence},
 };
 
-/// The language of a page, and the time at which it is rendered.
+/// The language of a page, the time at which it is rendered, and who reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Texts {
     pub language: Language,
     pub now: Time,
+    /// Whether a tenant's people read it, who know nothing of lanes and other tenants.
+    pub is_portal: bool,
 }
 
 /// A number per unit of time, such as `214` `/s`.
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     fn texts(language: Language) -> Texts {
-        Texts { language, now: Time::from_secs(1_000_000) }
+        Texts { language, now: Time::from_secs(1_000_000), is_portal: false }
     }
 
     #[test]

@@ -1,27 +1,30 @@
-//! A request for a page by someone who is logged in.
+//! A request for a page by someone who has a session, of the dashboard or of the portal.
 
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use bytes::Bytes;
-use gancho_access::{AccessError, Principal};
+use gancho_access::{AccessError, PortalSession, Principal};
 use gancho_domain::Tenant;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
+    base::Base,
     cookies,
     dashboard::Dashboard,
     language::Language,
     page,
     pages::error,
-    params::{Link, Params, is_local_page, segment},
+    params::{Link, Params, segment},
+    portal,
     problem::Problem,
     sentence::Html,
-    sessions::{Flash, FlashKind, Session},
+    sessions::{Flash, FlashKind},
     texts::Texts,
     theme::Theme,
+    visitor::Visitor,
 };
 
 #[derive(Clone)]
@@ -29,8 +32,9 @@ pub struct Visit(Arc<VisitParts>);
 
 pub struct VisitParts {
     pub dashboard: Arc<Dashboard>,
-    pub session: Session,
-    /// The tenant that the pages are limited to, from `?tenant=`.
+    pub base: Base,
+    pub visitor: Visitor,
+    /// The tenant that the pages are limited to: from `?tenant=`, or that of the portal.
     pub tenant: Option<Arc<Tenant>>,
     pub t: Texts,
     pub theme: Theme,
@@ -52,19 +56,31 @@ pub type ApiResult<T> = Result<T, Problem>;
 
 impl Visit {
     fn principal(&self) -> Principal {
-        match &self.tenant {
-            Some(tenant) => Principal::Tenant(self.session.operator.act_for(tenant.clone())),
-            None => Principal::Operator(self.session.operator.clone()),
+        match (&self.visitor, &self.tenant) {
+            (Visitor::Tenant(session), _) => session.principal(),
+            (Visitor::Operator(session), Some(tenant)) => {
+                Principal::Tenant(session.operator.act_for(tenant.clone()))
+            }
+            (Visitor::Operator(session), None) => Principal::Operator(session.operator.clone()),
         }
+    }
+
+    pub fn is_portal(&self) -> bool {
+        self.base == Base::Portal
     }
 
     /// The same visit, limited to a tenant.
     pub async fn acting_for(&self, slug: &str) -> ApiResult<Self> {
+        if let Visitor::Tenant(session) = &self.visitor {
+            let is_own = session.tenant().slug == slug;
+            return if is_own { Ok(self.clone()) } else { Err(unknown_tenant()) };
+        }
         let found = self.dashboard.backend.tenant(slug).await;
         let tenant = found.map_err(|error| unavailable(&error))?;
         Ok(Self(Arc::new(VisitParts {
             dashboard: self.dashboard.clone(),
-            session: self.session.clone(),
+            base: self.base,
+            visitor: self.visitor.clone(),
             tenant: Some(tenant.ok_or_else(unknown_tenant)?),
             t: self.t,
             theme: self.theme,
@@ -79,9 +95,10 @@ impl Visit {
         parse(&self.call(self.principal(), Method::GET, &link, None).await?)
     }
 
-    /// Reads from the API for all tenants.
+    /// Reads from the API for all tenants. In the portal, nobody may.
     pub async fn get_as_operator<T: DeserializeOwned>(&self, link: Link) -> ApiResult<T> {
-        let principal = Principal::Operator(self.session.operator.clone());
+        let operator = self.visitor.operator().ok_or_else(Problem::no_page)?;
+        let principal = Principal::Operator(operator.clone());
         parse(&self.call(principal, Method::GET, &link, None).await?)
     }
 
@@ -92,7 +109,7 @@ impl Visit {
         link: Link,
         body: Option<Value>,
     ) -> ApiResult<T> {
-        if !self.session.role.may_change() {
+        if !self.visitor.may_change() {
             return Err(Problem::new(StatusCode::FORBIDDEN, "read_only", ""));
         }
         let answer = self.call(self.principal(), method, &link, body).await?;
@@ -134,9 +151,15 @@ impl Visit {
         segment(self.name(name))
     }
 
-    /// An address of the dashboard that keeps the tenant of this page.
-    pub fn link(&self, path: impl Into<String>) -> Link {
-        Link::new(path).maybe("tenant", self.tenant.as_deref().map(|tenant| &*tenant.slug))
+    /// A page, as a link that keeps the tenant of this one.
+    pub fn link(&self, path: impl AsRef<str>) -> Link {
+        let tenant = self.tenant.as_deref().filter(|_| !self.is_portal());
+        self.page(path).maybe("tenant", tenant.map(|tenant| &*tenant.slug))
+    }
+
+    /// A page, as a link.
+    pub fn page(&self, path: impl AsRef<str>) -> Link {
+        Link::new(self.base.address(path.as_ref()))
     }
 
     /// Answers a change: the browser loads that page next, which shows the message.
@@ -147,7 +170,20 @@ impl Visit {
 
     pub fn leave(&self, kind: FlashKind, message: impl Into<Html>) {
         let flash = Flash { kind, html: message.into().into_string() };
-        self.dashboard.sessions.leave_flash(&self.session, flash);
+        match &self.visitor {
+            Visitor::Operator(session) => self.dashboard.sessions.leave_flash(session, flash),
+            Visitor::Tenant(session) => {
+                self.dashboard.portal.flashes.leave(session.id(), flash, self.t.now);
+            }
+        }
+    }
+
+    /// The message that the page before left.
+    pub fn take_flash(&self) -> Option<Flash> {
+        match &self.visitor {
+            Visitor::Operator(session) => self.dashboard.sessions.take_flash(session),
+            Visitor::Tenant(session) => self.dashboard.portal.flashes.take(session.id()),
+        }
     }
 }
 
@@ -169,6 +205,10 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         parts: &mut Parts,
         dashboard: &Arc<Dashboard>,
     ) -> Result<Self, Self::Rejection> {
+        if Base::of(parts.uri.path()) == Base::Portal {
+            let session = portal::session(parts, dashboard).await?;
+            return Ok(Self::of_tenant(parts, dashboard, session).await);
+        }
         let now = dashboard.clock.now();
         let id = cookies::read(&parts.headers, cookies::SESSION);
         let session = id.and_then(|id| dashboard.sessions.find(id, now));
@@ -176,9 +216,10 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         let params = Params::parse(parts.uri.query().unwrap_or_default());
         let mut visit = VisitParts {
             dashboard: dashboard.clone(),
-            session,
+            base: Base::Dashboard,
+            visitor: Visitor::Operator(session),
             tenant: None,
-            t: Texts { language: language(&parts.headers), now },
+            t: Texts { language: language(&parts.headers), now, is_portal: false },
             theme: Theme::of(&parts.headers),
             path: parts.uri.path().to_owned(),
             names: names(parts, dashboard).await,
@@ -200,11 +241,33 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
     }
 }
 
+impl Visit {
+    /// A visit of the portal. Whatever its address names, it is limited to the tenant of the session.
+    async fn of_tenant(
+        parts: &mut Parts,
+        dashboard: &Arc<Dashboard>,
+        session: PortalSession,
+    ) -> Self {
+        let (language, now) = (language(&parts.headers), dashboard.clock.now());
+        Self(Arc::new(VisitParts {
+            dashboard: dashboard.clone(),
+            base: Base::Portal,
+            tenant: Some(session.tenant().clone()),
+            visitor: Visitor::Tenant(session),
+            t: Texts { language, now, is_portal: true },
+            theme: Theme::of(&parts.headers),
+            path: parts.uri.path().to_owned(),
+            names: names(parts, dashboard).await,
+            params: Params::parse(parts.uri.query().unwrap_or_default()),
+        }))
+    }
+}
+
 fn unknown_tenant() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "unknown_tenant", "")
 }
 
-fn unavailable(error: &AccessError) -> Problem {
+pub(crate) fn unavailable(error: &AccessError) -> Problem {
     tracing::warn!(%error, "page unavailable");
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
 }
@@ -212,7 +275,7 @@ fn unavailable(error: &AccessError) -> Problem {
 /// Someone who is not logged in is sent to the login, and from there back to the page.
 fn to_login(parts: &Parts) -> axum::response::Response {
     let page = parts.uri.path_and_query().map_or("", |page| page.as_str());
-    let next = if parts.method == Method::GET && is_local_page(page) { page } else { "" };
+    let next = if parts.method == Method::GET && Base::Dashboard.has(page) { page } else { "" };
     let mut response = page::see_other(&Link::new("/ui/login").with("next", next).to_string());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

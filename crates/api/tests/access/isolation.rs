@@ -27,8 +27,10 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     let email = hands.client.post("/v1/email/send", &email).await.is(201).json();
     let secret = json!({"address": "secret@example.com"});
     hands.client.post("/v1/suppressions", &secret).await.is(201);
+    let keys = hands.client.get("/v1/api-keys").await.is(200).json();
     let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
     BTreeMap::from([
+        (Noun::ApiKey, text(&keys["data"][0])),
         (Noun::Webhook, text(&webhook)),
         (Noun::Event, text(&event)),
         (Noun::Delivery, text(&delivery)),

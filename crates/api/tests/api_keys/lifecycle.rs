@@ -106,3 +106,53 @@ async fn a_portal_link_is_one_tenants_and_reads_and_manages() {
         operator.post("/v1/portal-links", &body).await.is(status);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn portal_links_are_revoked_for_a_tenant_as_a_whole() {
+    let stage = Stage::new().await;
+    stage.tenant("m2").await;
+    stage.tenant("other").await;
+    let link = async |tenant: &str| {
+        let made = stage.operator().post("/v1/portal-links", &json!({"tenant": tenant})).await;
+        let token = made.is(201).json()["token"].as_str().unwrap().to_owned();
+        stage.anyone().with("authorization", &format!("Bearer {token}"))
+    };
+    let (first, second, other) = (link("m2").await, link("m2").await, link("other").await);
+    first.get("/v1/webhooks").await.is(200);
+    stage.operator().delete("/v1/tenants/m2/portal-links").await.is(204);
+    for revoked in [first, second] {
+        revoked.get("/v1/webhooks").await.refused(401, "invalid_credentials");
+    }
+    other.get("/v1/webhooks").await.is(200);
+    link("m2").await.get("/v1/webhooks").await.is(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_of_a_tenant_make_keys_with_no_more_than_their_own_scopes() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let link = stage.operator().post("/v1/portal-links", &json!({"tenant": "m2"})).await.is(201);
+    let token = link.json()["token"].as_str().unwrap().to_owned();
+    let portal = stage.anyone().with("authorization", &format!("Bearer {token}"));
+    let made = portal.post("/v1/api-keys", &json!({"name": "ours"})).await.is(201).json();
+    assert_eq!(made["scopes"], json!(["read", "manage"]), "as the link itself");
+    assert_eq!(made["tenant_id"], hands.id);
+    let above = json!({"scopes": ["read", "publish"]});
+    let refused = portal.post("/v1/api-keys", &above).await.refused(422, "invalid_field");
+    assert_eq!(refused.json()["errors"][0]["pointer"], "/scopes/1");
+    let key = stage.anyone().with("x-api-key", made["key"].as_str().unwrap());
+    key.get("/v1/webhooks").await.is(200);
+    // A leaked key cannot make another that outlives it.
+    key.post("/v1/api-keys", &json!({})).await.refused(403, "not_for_api_keys");
+    let one = format!("/v1/api-keys/{}", made["id"].as_str().unwrap());
+    key.delete(&one).await.refused(403, "not_for_api_keys");
+    portal.delete(&one).await.is(204);
+    // A key that publishes is the operator's, and may be what the operator publishes with.
+    let all = portal.get("/v1/api-keys").await.is(200).json();
+    let all = all["data"].as_array().unwrap();
+    let above = all.iter().find(|one| one["scopes"][0] == "publish").unwrap();
+    let above = format!("/v1/api-keys/{}", above["id"].as_str().unwrap());
+    portal.delete(&above).await.refused(403, "missing_scope");
+    stage.operator().with("x-tenant", "m2").delete(&above).await.is(204);
+    key.get("/v1/webhooks").await.refused(401, "invalid_credentials");
+}

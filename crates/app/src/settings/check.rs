@@ -26,6 +26,7 @@ pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError
     rules.bounds(settings);
     rules.addresses(settings);
     rules.email(settings);
+    rules.portal(settings);
 }
 
 struct Rules<'a> {
@@ -190,6 +191,28 @@ impl Rules<'_> {
             "not a domain name",
             "for example, mail.example.com",
         );
+    }
+
+    fn portal(&mut self, settings: &Settings) {
+        let name = settings.portal_name.trim();
+        self.refuse(
+            !(1..=64).contains(&name.chars().count()) || name.chars().any(char::is_control),
+            "portal_name",
+            "the name is empty, or longer than 64 characters",
+            "use the name of your product",
+        );
+        let is_https = |url: &str| url.starts_with("https://");
+        let is_embedded =
+            settings.portal_frame_origins.iter().any(|origin| is_https(origin.as_str()));
+        self.refuse(
+            is_embedded && !settings.public_url.as_ref().is_some_and(|url| is_https(url.as_str())),
+            "portal_frame_origins",
+            "a page by HTTPS cannot embed a portal without HTTPS",
+            "set public_url to the https:// address of the gateway",
+        );
+        if let Some(Err(error)) = settings.portal_logo.as_deref().map(super::portal::read_logo) {
+            self.refuse(true, "portal_logo", &error.what, &error.hint);
+        }
     }
 
     fn addresses(&mut self, settings: &Settings) {

@@ -10,6 +10,7 @@ use super::{
     amount::Size,
     error::SettingError,
     layers::Layers,
+    portal::{BrandColor, FrameOrigin},
     secret::{DatabaseUrl, Link, MailUrl, Secret},
     value::{Egress, EmailVia, LogFormat, Role, Setting},
 };
@@ -153,6 +154,21 @@ settings! {
         /// HTTP proxy for all deliveries: `http://user:password@host:port`. The proxy is then responsible for
         /// refusing private addresses. `HTTP_PROXY` and similar variables are never used.
         proxy: Option<Link> = "",
+    }
+    "Customer portal" {
+        /// Name of your product, as the portal shows it to tenants.
+        portal_name: String = "Gancho",
+        /// Color of your brand, for links, buttons and charts of the portal. White text on it must have a contrast
+        /// of 4.5 or more (WCAG AA); the colors of the dark theme are derived from it.
+        /// Default: Gancho's.
+        portal_color: Option<BrandColor> = "",
+        /// SVG or PNG file with your logo, at most 32 KiB, read at startup. It is shown 28 pixels high.
+        /// Default: the name alone.
+        portal_logo: Option<PathBuf> = "",
+        /// Origins whose pages may embed the portal in a frame. Cookies of embedded pages need HTTPS, so set
+        /// `public_url` to an `https://` address.
+        /// Default: none may.
+        portal_frame_origins: Vec<FrameOrigin> = "",
     }
     "Receiving webhooks" {
         /// Target of received webhooks, for sources without a `target_url`.

@@ -138,6 +138,9 @@ stop_timeout = \"2h\"
 nat64_prefixes = [\"10.0.0.0/8\"]
 proxy = \"https://proxy\"
 log_level = \"loud,=\"
+portal_name = \" \"
+portal_logo = \"/nowhere/logo.svg\"
+portal_frame_origins = [\"https://app.example\"]
 ";
     let shown = alone(file).unwrap_err();
     for key in [
@@ -154,6 +157,9 @@ log_level = \"loud,=\"
         "nat64_prefixes (",
         "proxy (",
         "log_level (",
+        "portal_name (",
+        "portal_logo (",
+        "portal_frame_origins (",
     ] {
         assert!(shown.contains(key), "`{key}` is not in {shown}");
     }

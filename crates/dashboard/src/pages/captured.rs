@@ -53,7 +53,7 @@ pub async fn show(visit: Visit) -> PageResult {
     };
     let template = CapturedPage {
         t,
-        s: Shell::new(&visit, "/ui/emails", t.say("nav.captured")).await,
+        s: Shell::new(&visit, "/emails", t.say("nav.captured")).await,
         rows: rows.data,
         peek,
     };

@@ -27,7 +27,7 @@ use crate::{
     visit::Visit,
 };
 
-const PATH: &str = "/ui/dead-letters";
+const PATH: &str = "/dead-letters";
 const ROWS: usize = 50;
 
 #[derive(Deserialize)]
@@ -54,9 +54,9 @@ impl DeadLetter {
 
     /// The delivery, seen by its tenant.
     fn href(&self, s: &Shell) -> Link {
-        let link = s.of("/ui/deliveries", &self.id);
+        let link = s.of("/deliveries", &self.id);
         match (&self.tenant_id, s.tenant()) {
-            (Some(tenant), None) => link.with("tenant", tenant),
+            (Some(tenant), None) if !s.is_portal() => link.with("tenant", tenant),
             _ => link,
         }
     }
@@ -80,7 +80,7 @@ struct DeadLettersPage {
 
 impl DeadLettersPage {
     fn action(&self) -> Link {
-        self.filter.link(&self.s.visit, "/ui/dead-letters/replay")
+        self.filter.link(&self.s.visit, "/dead-letters/replay")
     }
 
     fn without(&self, name: &str) -> Link {
@@ -148,7 +148,7 @@ pub async fn replay(submission: Submission) -> PageResult {
         // A dry run is not kept: its counts are in the answer.
         Ok(counted) if is_dry => show_with(visit, Some(counted)).await,
         Ok(replay) => {
-            let page = visit.link(format!("/ui/replays/{}", segment(&replay.id)));
+            let page = visit.link(format!("/replays/{}", segment(&replay.id)));
             Ok(visit.done(&page, visit.t.say("replay.was_started")))
         }
         Err(problem) if problem.is_input() => Ok(refuse(&visit, &back, &problem)),

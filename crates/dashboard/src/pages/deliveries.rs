@@ -22,7 +22,7 @@ use crate::{
     visit::Visit,
 };
 
-pub const PATH: &str = "/ui/deliveries";
+pub const PATH: &str = "/deliveries";
 const ROWS: usize = 50;
 
 #[derive(Deserialize)]

@@ -31,7 +31,7 @@ use crate::{
     visit::Visit,
 };
 
-const PATH: &str = "/ui/deliveries";
+const PATH: &str = "/deliveries";
 
 #[derive(Deserialize)]
 struct Detail {

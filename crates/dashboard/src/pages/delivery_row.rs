@@ -123,6 +123,9 @@ impl DeliveryRow {
             (Reason::Schedule, Some(until)) => {
                 t.say("why.short.schedule").html("time", t.time(until))
             }
+            (Reason::LaneResume | Reason::TenantResume, _) if t.is_portal => {
+                t.say("why.short.held")
+            }
             (Reason::LaneResume, _) => t.say("why.short.lane"),
             (Reason::TenantResume, _) => t.say("why.short.tenant"),
             (Reason::WebhookResume, _) => t.say("why.short.endpoint"),

@@ -19,7 +19,7 @@ use crate::{
     visit::Visit,
 };
 
-pub const PATH: &str = "/ui/emails";
+pub const PATH: &str = "/emails";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

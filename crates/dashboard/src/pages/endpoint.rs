@@ -108,11 +108,13 @@ fn metadata(raw: &RawValue) -> Option<Html> {
 }
 
 /// The state of the endpoint in a sentence.
-fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
+pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
     let waiting = if endpoint.health.has_backlog {
-        t.say("endpoint.now.backlog")
+        t.say("endpoint.now.backlog").into()
+    } else if endpoint.health.waiting > 0 {
+        t.count("endpoint.now.queue", endpoint.health.waiting).into()
     } else {
-        t.count("endpoint.now.queue", endpoint.health.waiting)
+        Html::default()
     };
     let sentence = match (endpoint.mark(), &endpoint.failing_since) {
         (Mark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
@@ -128,11 +130,14 @@ fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
         _ => t.say("endpoint.now.fine"),
     };
     let breaker = match &endpoint.health.circuit_open_until {
+        Some(until) if t.is_portal => {
+            t.say("endpoint.now.try_again").html("span", t.until(until)).into()
+        }
         Some(until) => t.say("endpoint.now.probe").html("span", t.until(until)).into(),
         None => Html::default(),
     };
     let all = t.say("endpoint.now.all").html("state", sentence.into()).html("breaker", breaker);
-    all.html("waiting", waiting.into()).into()
+    all.html("waiting", waiting).into()
 }
 
 pub async fn pause(submission: Submission) -> PageResult {

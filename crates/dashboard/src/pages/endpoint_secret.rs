@@ -115,7 +115,7 @@ pub async fn rotate(submission: Submission) -> PageResult {
 
 pub async fn reveal(submission: Submission) -> PageResult {
     let visit = submission.visit;
-    if !visit.session.role.may_reveal_secrets() {
+    if !visit.visitor.may_reveal_secrets() {
         return Err(Problem::new(StatusCode::FORBIDDEN, "read_only", ""));
     }
     let secret = visit.get(api(&visit, "/secret")).await?;

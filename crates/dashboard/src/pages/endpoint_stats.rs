@@ -14,11 +14,20 @@ use crate::{
 };
 
 impl EndpointStats {
-    /// The last 24 hours.
+    /// The last 24 hours, small enough for a row.
     pub fn strip(&self, t: &Texts) -> Html {
+        self.draw("health", t)
+    }
+
+    /// The same, as wide as a card.
+    pub fn large_strip(&self, t: &Texts) -> Html {
+        self.draw("health big", t)
+    }
+
+    fn draw(&self, class: &'static str, t: &Texts) -> Html {
         let label = t.say("chart.strip").with("share", self.totals.success(t));
         let label = label.with("failed", t.number(self.totals.failed_attempts));
-        charts::strip("health", &self.bins, &[], &label.into())
+        charts::strip(class, &self.bins, &[], &label.into())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     visit::Visit,
 };
 
-pub const PATH: &str = "/ui/endpoints";
+pub const PATH: &str = "/endpoints";
 const ROWS: usize = 200;
 
 #[derive(Template)]
@@ -102,7 +102,7 @@ fn lead(t: &Texts, endpoints: &[EndpointFacts]) -> Html {
     }
 }
 
-const fn trouble(mark: Mark) -> u8 {
+pub const fn trouble(mark: Mark) -> u8 {
     match mark {
         Mark::Failed => 0,
         Mark::Warning => 1,

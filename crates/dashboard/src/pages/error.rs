@@ -3,9 +3,10 @@
 use askama::Template;
 use axum::response::Response;
 
+use super::portal_error;
 use crate::{
-    page, params::Link, problem::Problem, sentence::Sentence, texts::Texts, theme::Theme,
-    visit::Visit,
+    base::Base, page, params::Link, problem::Problem, sentence::Sentence, texts::Texts,
+    theme::Theme, visit::Visit,
 };
 
 #[derive(Template)]
@@ -18,19 +19,32 @@ struct ErrorPage<'a> {
     advice: Sentence,
     is_repeatable: bool,
     again: String,
+    search: Link,
     back: Link,
 }
 
 pub fn show(visit: &Visit, problem: &Problem) -> Response {
-    render(visit.t, visit.theme, problem, &visit.path, visit.link("/ui/"))
+    if visit.is_portal() {
+        let back = Some(visit.link("/"));
+        return portal_error::show(visit.t, visit.theme, &visit.dashboard.portal, problem, back);
+    }
+    render(visit.t, visit.theme, problem, &visit.path, visit.page("/search"), visit.link("/"))
 }
 
 /// For someone who is not logged in.
 pub fn show_stranger(t: Texts, theme: Theme, problem: &Problem) -> Response {
-    render(t, theme, problem, "", Link::new("/ui/login"))
+    let page = |path| Link::new(Base::Dashboard.address(path));
+    render(t, theme, problem, "", page("/search"), page("/login"))
 }
 
-fn render(t: Texts, theme: Theme, problem: &Problem, here: &str, back: Link) -> Response {
+fn render(
+    t: Texts,
+    theme: Theme,
+    problem: &Problem,
+    here: &str,
+    search: Link,
+    back: Link,
+) -> Response {
     let (title, advice) = texts(&t, problem);
     let template = ErrorPage {
         t,
@@ -40,12 +54,13 @@ fn render(t: Texts, theme: Theme, problem: &Problem, here: &str, back: Link) -> 
         advice,
         is_repeatable: problem.status >= 500 && !here.is_empty(),
         again: here.to_owned(),
+        search,
         back,
     };
     page::show(problem.status(), &template)
 }
 
-fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
+pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
     match (problem.code.as_str(), problem.status) {
         ("form_expired", _) => (t.say("error.form_expired"), t.say("error.form_expired_advice")),
         ("cross_site", _) => (t.say("error.cross_site"), t.say("error.cross_site_advice")),

@@ -13,7 +13,7 @@ use crate::{
     shell::Shell, texts::Texts, visit::Visit,
 };
 
-const PATH: &str = "/ui/events";
+const PATH: &str = "/events";
 
 #[derive(Deserialize)]
 struct EventRow {

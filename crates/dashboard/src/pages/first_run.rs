@@ -47,7 +47,7 @@ impl FirstRunPage {
         let url = &visit.dashboard.public_url;
         Ok(Some(Self {
             t: visit.t,
-            s: Shell::new(visit, "/ui/", visit.t.say("first_run.title")).await,
+            s: Shell::new(visit, "/", visit.t.say("first_run.title")).await,
             tenant,
             has_endpoint,
             command: format!(

@@ -9,7 +9,7 @@ use crate::{
     texts::Texts, visit::Visit,
 };
 
-const PATH: &str = "/ui/ledger";
+const PATH: &str = "/ledger";
 
 #[derive(Deserialize)]
 struct Ledger {

@@ -13,11 +13,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use super::error;
 use crate::{
     backend::LoginError,
+    base::Base,
     cookies,
     dashboard::{Dashboard, PageResult},
     language::Language,
     page,
-    params::{Link, Params, is_local_page},
+    params::{Link, Params},
     problem::Problem,
     sentence::Sentence,
     sessions::{MAX_AGE, Role},
@@ -25,6 +26,7 @@ use crate::{
     texts::Texts,
     theme::Theme,
     visit::{Visit, language},
+    visitor::Visitor,
 };
 
 const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
@@ -110,7 +112,9 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
 
 pub async fn log_out(submission: Submission) -> PageResult {
     let visit = submission.visit;
-    visit.dashboard.sessions.end(&visit.session);
+    if let Visitor::Operator(session) = &visit.visitor {
+        visit.dashboard.sessions.end(session);
+    }
     let cookie = cookies::write(cookies::SESSION, "", 0, visit.dashboard.is_secure());
     Ok(with_cookie(page::see_other("/ui/login"), cookie))
 }
@@ -128,12 +132,12 @@ pub async fn preferences(submission: Submission) -> PageResult {
 
 /// The page to load next: one of the dashboard, never another site.
 fn next(params: &Params) -> &str {
-    params.get("next").filter(|next| is_local_page(next)).unwrap_or("/ui/")
+    params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or("/ui/")
 }
 
 fn texts(dashboard: &Dashboard, headers: &HeaderMap, chosen: Option<Language>) -> Texts {
     let language = chosen.unwrap_or_else(|| language(headers));
-    Texts { language, now: dashboard.clock.now() }
+    Texts { language, now: dashboard.clock.now(), is_portal: false }
 }
 
 fn show(
@@ -145,7 +149,7 @@ fn show(
     message: Option<Sentence>,
 ) -> Response {
     let host = dashboard.public_url.split_once("://").map_or("", |(_, host)| host);
-    let next = params.get("next").filter(|next| is_local_page(next)).unwrap_or_default();
+    let next = params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or_default();
     let template = LoginPage {
         t: texts(dashboard, &parts.headers, chosen),
         theme: Theme::of(&parts.headers),

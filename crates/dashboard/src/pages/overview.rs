@@ -24,7 +24,7 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
-const PATH: &str = "/ui/";
+const PATH: &str = "/";
 
 /// The lanes and pauses of the gateway.
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use crate::{
     sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
 };
 
-const PATH: &str = "/ui/queues";
+const PATH: &str = "/queues";
 
 /// A lane with the number of its deliveries in each stage.
 #[derive(Deserialize)]

@@ -20,7 +20,7 @@ use crate::{
     visit::Visit,
 };
 
-const PATH: &str = "/ui/replays";
+const PATH: &str = "/replays";
 
 #[derive(Deserialize)]
 pub struct Replay {

@@ -49,7 +49,7 @@ pub async fn show(visit: Visit) -> PageResult {
             // What cannot be an external id has no match.
             let Ok(List { data, .. }) = acting.get::<List<DeliveryRow>>(link).await else { break };
             results.extend(data.into_iter().map(|row| Match {
-                href: acting.link(format!("/ui/deliveries/{}", segment(&row.id))),
+                href: acting.link(format!("/deliveries/{}", segment(&row.id))),
                 tenant: tenant.as_str().into(),
                 row,
             }));
@@ -59,7 +59,7 @@ pub async fn show(visit: Visit) -> PageResult {
         }
     }
     let t = visit.t;
-    let s = Shell::new(&visit, "/ui/search", t.say("search.title")).await;
+    let s = Shell::new(&visit, "/search", t.say("search.title")).await;
     Ok(page::show(StatusCode::OK, &SearchPage { t, s, query, results, is_cut }))
 }
 
@@ -77,11 +77,11 @@ async fn tenants(visit: &Visit) -> Result<(Vec<String>, bool), crate::problem::P
 async fn page_of(visit: &Visit, id: &str) -> Result<Option<Link>, crate::problem::Problem> {
     let Some((prefix, _)) = id.split_once('_') else { return Ok(None) };
     let (api, pages) = match prefix {
-        "dlv" => ("/v1/deliveries", "/ui/deliveries"),
-        "rpl" => ("/v1/replays", "/ui/replays"),
-        "ten" => ("/v1/tenants", "/ui/tenants"),
-        "wh" => ("/v1/webhooks", "/ui/endpoints"),
-        "evt" => ("/v1/events", "/ui/events"),
+        "dlv" => ("/v1/deliveries", "/deliveries"),
+        "rpl" => ("/v1/replays", "/replays"),
+        "ten" => ("/v1/tenants", "/tenants"),
+        "wh" => ("/v1/webhooks", "/endpoints"),
+        "evt" => ("/v1/events", "/events"),
         _ => return Ok(None),
     };
     let (api, pages) = (format!("{api}/{}", segment(id)), format!("{pages}/{}", segment(id)));

@@ -10,7 +10,7 @@ use crate::{
     shell::Shell, texts::Texts, visit::Visit,
 };
 
-pub const PATH: &str = "/ui/sources";
+pub const PATH: &str = "/sources";
 
 #[derive(Deserialize)]
 pub struct SourceRow {

@@ -20,7 +20,7 @@ use crate::{
     visit::Visit,
 };
 
-const PATH: &str = "/ui/suppressions";
+const PATH: &str = "/suppressions";
 
 #[derive(Deserialize)]
 struct Suppression {
@@ -65,7 +65,7 @@ async fn render(
     let List { data: rows, next_cursor } = visit.get(link).await?;
     let template = SuppressionsPage {
         t,
-        s: Shell::new(visit, "/ui/emails", t.say("nav.suppressions")).await,
+        s: Shell::new(visit, "/emails", t.say("nav.suppressions")).await,
         rows,
         next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
         typed: typed.to_owned(),

@@ -10,6 +10,7 @@ use super::{
     tenants::{self, Fields, PATH, Pauses, Tenant},
 };
 use crate::{
+    base::Base,
     dashboard::PageResult,
     escape::Text,
     moment::Moment,
@@ -142,6 +143,25 @@ pub async fn resume(submission: Submission) -> PageResult {
 async fn act(visit: &Visit, action: &str, message: Sentence) -> PageResult {
     visit.send::<Value>(Method::POST, api(visit, action), None).await?;
     Ok(visit.done(&here(visit), message))
+}
+
+#[derive(Deserialize)]
+struct PortalLink {
+    token: String,
+}
+
+/// Opens the portal as the people of the tenant see it, by a new link.
+pub async fn open_portal(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let body = json!({"tenant": visit.name("tenant_name")});
+    let link: PortalLink = visit.post(Link::new("/v1/portal-links"), body).await?;
+    Ok(page::see_other(&Base::Portal.address(&format!("/{}", segment(&link.token)))))
+}
+
+pub async fn revoke_portal(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    visit.send::<Value>(Method::DELETE, api(&visit, "/portal-links"), None).await?;
+    Ok(visit.done(&here(&visit), visit.t.say("portal.was_revoked")))
 }
 
 pub async fn edit(visit: Visit) -> PageResult {

@@ -22,7 +22,7 @@ use crate::{
     visit::Visit,
 };
 
-pub const PATH: &str = "/ui/tenants";
+pub const PATH: &str = "/tenants";
 
 #[derive(Deserialize)]
 pub struct Tenant {
@@ -156,7 +156,7 @@ pub async fn create(submission: Submission) -> PageResult {
     let fields = Fields::read(&form);
     match visit.post::<Tenant>(Link::new("/v1/tenants"), fields.body(true)).await {
         Ok(tenant) => {
-            let page = Link::new(format!("{PATH}/{}", segment(&tenant.slug)));
+            let page = visit.page(format!("{PATH}/{}", segment(&tenant.slug)));
             let message = visit.t.say("tenants.was_created").with("name", tenant.title());
             Ok(visit.done(&page.with("tenant", &tenant.slug), message))
         }

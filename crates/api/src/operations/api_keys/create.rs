@@ -1,7 +1,7 @@
 //! `POST /v1/tenants/{tenant}/api-keys`: creates a key, which is shown only here.
 
 use gancho_access::{Right, Rights};
-use gancho_domain::{Tenant, Time};
+use gancho_domain::{Tenant, TenantScope, Time};
 use http::Method;
 
 use super::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 request! {
-    struct ApiKeyBody {
+    pub(super) struct ApiKeyBody {
         /// Display name.
         optional name: String as text(0, 128),
         /// What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
@@ -44,23 +44,32 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
     reject_operator_tenant(&tenant)?;
+    let scope = call.operator()?.act_for(tenant).scope();
+    create(&call, scope, Rights::ALL).await
+}
+
+/// Creates a key with rights that are not above `max`.
+pub(super) async fn create(
+    call: &Call,
+    scope: TenantScope,
+    max: Rights,
+) -> Result<Answer, Problem> {
     let body: ApiKeyBody = call.parse_body()?;
     let mut errors = FieldErrors::default();
-    let rights = rights(body.scopes.as_deref(), &mut errors);
+    let rights = rights(body.scopes.as_deref(), max, &mut errors);
     if body.expires_at.is_some_and(|end| end <= call.api.clock.now()) {
         errors.invalid("/expires_at", "`expires_at` is in the past");
     }
     if !errors.0.is_empty() {
         return Err(errors.into());
     }
-    let scope = call.operator()?.act_for(tenant).scope();
     let name = body.name.unwrap_or_default();
     let (key, text) = call.api.access.keys.create(scope, name, rights, body.expires_at).await?;
     Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
 }
 
-fn rights(names: Option<&[String]>, errors: &mut FieldErrors) -> Rights {
-    let Some(names) = names else { return Rights::ALL };
+fn rights(names: Option<&[String]>, max: Rights, errors: &mut FieldErrors) -> Rights {
+    let Some(names) = names else { return max };
     if names.is_empty() {
         errors.invalid(
             "/scopes",
@@ -70,7 +79,11 @@ fn rights(names: Option<&[String]>, errors: &mut FieldErrors) -> Rights {
     let mut rights = Rights::default();
     for (index, name) in names.iter().enumerate() {
         match name.parse::<Right>() {
-            Ok(right) => rights = rights.with(right),
+            Ok(right) if max.has(right) => rights = rights.with(right),
+            Ok(right) => errors.invalid(
+                format!("/scopes/{index}"),
+                format!("`{right}` is not among your own scopes: {}", max.names().join(", ")),
+            ),
             Err(error) => errors.invalid(format!("/scopes/{index}"), error),
         }
     }

@@ -1,5 +1,7 @@
 //! `GET /v1/tenants/{tenant}/api-keys`: oldest first, including revoked keys.
 
+use gancho_domain::TenantScope;
+
 use super::{TAG, view::ApiKeyView};
 use crate::{
     answer::Answer,
@@ -29,7 +31,11 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
     let scope = call.operator()?.act_for(tenant).scope();
-    let page = Page::of(&call, Some(scope.tenant()), &call.parse_query()?)?;
+    list(&call, scope).await
+}
+
+pub(super) async fn list(call: &Call, scope: TenantScope) -> Result<Answer, Problem> {
+    let page = Page::of(call, Some(scope.tenant()), &call.parse_query()?)?;
     let keys = call.api.access.keys.list(scope, page.after_name(), page.max_read()).await?;
     let (keys, next_cursor) = page.cut(keys, |last| last.key.id.to_string().into_bytes());
     let data = keys.iter().map(|one| ApiKeyView::of(&one.key, one.last_used_at)).collect();

@@ -49,7 +49,9 @@ impl Matrix {
         let mut tenants: Vec<_> = all.by_tenant.iter().collect();
         tenants.sort_by_key(|(_, count)| Reverse(**count));
         let mut columns = Vec::new();
-        for (id, _) in tenants.iter().take(MAX_COLUMNS) {
+        // The portal has one tenant, so the sums say it all.
+        let max_columns = if visit.is_portal() { 0 } else { MAX_COLUMNS };
+        for (id, _) in tenants.iter().take(max_columns) {
             let known = visit.dashboard.backend.tenant(id).await.ok().flatten();
             let slug = known.map_or_else(|| (*id).clone(), |tenant| tenant.slug.clone());
             let link = Link::new("/v1/dlq/stats").with("tenant", id);
@@ -74,7 +76,7 @@ impl Matrix {
         };
         let rows: Vec<_> = codes.into_iter().map(row).collect();
         Ok(Self {
-            has_others: rows.iter().any(|row| row.others > 0),
+            has_others: !visit.is_portal() && rows.iter().any(|row| row.others > 0),
             columns: columns.iter().map(|(slug, _)| slug.as_str().into()).collect(),
             rows,
             total: all.total,

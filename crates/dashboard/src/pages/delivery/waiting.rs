@@ -117,6 +117,7 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
             };
         }
         (Reason::Schedule, Some(until)) => t.say("why.schedule").html("time", t.full_time(until)),
+        (Reason::LaneResume | Reason::TenantResume, _) if t.is_portal => t.say("why.held"),
         (Reason::LaneResume, _) => t.say("why.lane").code("lane", &row.lane),
         (Reason::TenantResume, _) => t.say("why.tenant"),
         (Reason::WebhookResume, _) => t.say("why.endpoint"),
@@ -124,6 +125,7 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
         (Reason::CircuitBreaker, None) => t.say("why.probe"),
         (Reason::RateLimit, Some(until)) => t.say("why.rate").html("span", t.until(until)),
         (Reason::EarlierDelivery, _) => t.say("why.order"),
+        _ if t.is_portal => t.say("why.soon"),
         _ => t.say("why.turn"),
     };
     sentence.into()
@@ -132,16 +134,17 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
 /// What would help.
 fn advice(visit: &Visit, row: &DeliveryRow, reason: Reason) -> Option<Html> {
     let t = visit.t;
-    let endpoint = row.webhook_id.as_ref().map(|id| visit.link(format!("/ui/endpoints/{id}")));
+    let endpoint = row.webhook_id.as_ref().map(|id| visit.link(format!("/endpoints/{id}")));
     Some(match reason {
         Reason::Retry | Reason::Schedule => t.say("why.advice.retry").into(),
+        Reason::LaneResume | Reason::TenantResume if t.is_portal => return None,
         Reason::LaneResume => t
             .say("why.advice.lane")
-            .link("queues", visit.link("/ui/queues"), t.say("nav.queues"))
+            .link("queues", visit.link("/queues"), t.say("nav.queues"))
             .into(),
         Reason::TenantResume => {
             let slug = visit.tenant.as_ref()?.slug.clone();
-            let page = visit.link(format!("/ui/tenants/{slug}"));
+            let page = visit.link(format!("/tenants/{slug}"));
             t.say("why.advice.tenant").link("tenant", page, slug).into()
         }
         Reason::WebhookResume => {
@@ -220,7 +223,14 @@ fn gates(
         _ if is_closed => GateState::Ahead,
         _ => GateState::Later,
     };
-    let gate =
-        |(index, (name, value, _, is_closed))| Gate { name, value, state: state(index, is_closed) };
-    gates.into_iter().enumerate().map(gate).collect()
+    // A tenant's people see the gates that are their own.
+    let is_shown = |reason: Reason| {
+        let is_operators =
+            matches!(reason, Reason::LaneResume | Reason::TenantResume | Reason::Backlog);
+        !(t.is_portal && is_operators)
+    };
+    let gate = |(index, (name, value, reason, is_closed))| {
+        is_shown(reason).then(|| Gate { name, value, state: state(index, is_closed) })
+    };
+    gates.into_iter().enumerate().filter_map(gate).collect()
 }

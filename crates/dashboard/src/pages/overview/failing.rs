@@ -18,6 +18,7 @@ pub struct FailingEndpoint {
     pub stats: EndpointStats,
     pub facts: EndpointFacts,
     pub tenant: Arc<Tenant>,
+    pub link: Link,
 }
 
 impl FailingEndpoint {
@@ -30,9 +31,10 @@ impl FailingEndpoint {
         for stats in worst.data.into_iter().filter(|stats| stats.name.is_some()) {
             let Ok(acting) = visit.acting_for(&stats.tenant_id).await else { continue };
             let Some(tenant) = acting.tenant.clone() else { continue };
-            let link = Link::new(format!("/v1/webhooks/{}", segment(&stats.webhook_id)));
-            if let Ok(facts) = acting.get(link).await {
-                failing.push(Self { stats, facts, tenant });
+            let id = segment(&stats.webhook_id);
+            if let Ok(facts) = acting.get(Link::new(format!("/v1/webhooks/{id}"))).await {
+                let link = acting.link(format!("/endpoints/{id}"));
+                failing.push(Self { stats, facts, tenant, link });
             }
         }
         Ok(failing)
@@ -47,10 +49,5 @@ impl FailingEndpoint {
         let totals = &self.stats.totals;
         let open = totals.accepted.saturating_sub(totals.delivered + totals.dead_letters);
         open.max(self.facts.health.waiting)
-    }
-
-    pub fn link(&self) -> Link {
-        let page = Link::new(format!("/ui/endpoints/{}", segment(&self.stats.webhook_id)));
-        page.with("tenant", &self.tenant.slug)
     }
 }

@@ -79,7 +79,7 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
     };
     let text = t.count("overview.endpoint_text", endpoint.waiting());
     let text = text.with("failed", t.number(totals.failed_attempts));
-    let link = endpoint.link();
+    let link = endpoint.link.clone();
     Some(Cause {
         mark: facts.mark(),
         word: facts.state(&t),
@@ -103,7 +103,7 @@ async fn dead_letters(visit: &Visit, dead: &DeadStats) -> ApiResult<Vec<Cause>> 
             Some(oldest) => t.say("overview.dead_text").html("ago", t.ago(&oldest)),
             None => t.say("overview.dead_text_short"),
         };
-        let link = visit.link("/ui/dead-letters").with("code", code);
+        let link = visit.link("/dead-letters").with("code", code);
         causes.push(Cause {
             mark: Mark::Failed,
             word: t.say("status.dead_letter"),
@@ -140,7 +140,7 @@ fn paused_lanes(visit: &Visit, queues: &Queues) -> Vec<Cause> {
             Some(oldest) => t.say("overview.lane_text").html("ago", t.ago(oldest)),
             None => t.say("overview.paused_text"),
         };
-        paused(visit, title, text, visit.link("/ui/queues"), queue.depth)
+        paused(visit, title, text, visit.link("/queues"), queue.depth)
     };
     lanes.map(cause).collect()
 }
@@ -155,7 +155,7 @@ async fn paused_tenants(visit: &Visit, queues: &Queues) -> Vec<Cause> {
             continue;
         }
         let title = t.say("overview.tenant_paused").with("name", &tenant.name);
-        let page = Link::new(format!("/ui/tenants/{}", segment(&tenant.slug)));
+        let page = visit.page(format!("/tenants/{}", segment(&tenant.slug)));
         let link = page.with("tenant", &tenant.slug);
         causes.push(paused(visit, title, t.say("overview.paused_text"), link, 0));
     }
@@ -166,10 +166,10 @@ async fn paused_tenants(visit: &Visit, queues: &Queues) -> Vec<Cause> {
 async fn paused_endpoints(visit: &Visit, queues: &Queues) -> Option<Cause> {
     let t = visit.t;
     let (mut count, mut waiting) = (queues.paused_webhooks.len() as u64, 0);
-    let mut link = visit.link("/ui/queues");
+    let mut link = visit.link("/queues");
     if visit.tenant.is_some() {
         count = 0;
-        link = visit.link("/ui/endpoints").with("state", "paused");
+        link = visit.link("/endpoints").with("state", "paused");
         for id in queues.paused_webhooks.iter().take(MAX_LOOKUPS) {
             let endpoint = Link::new(format!("/v1/webhooks/{}", segment(id.as_str())));
             // Those of other tenants are not found.

@@ -79,7 +79,7 @@ impl Context<'_> {
             note,
             is_worse: false,
             spark: self.spark(|figures| Some(figures.delivered as f64)),
-            link: self.visit.link("/ui/deliveries"),
+            link: self.visit.link("/deliveries"),
         }
     }
 
@@ -106,7 +106,7 @@ impl Context<'_> {
             note,
             is_worse: points.is_some_and(|points| points <= -0.05),
             spark: self.spark(|figures| figures.counts().first_share()),
-            link: self.visit.link("/ui/endpoints"),
+            link: self.visit.link("/endpoints"),
         }
     }
 
@@ -126,7 +126,7 @@ impl Context<'_> {
             note,
             is_worse: false,
             spark: self.spark(|figures| Some(figures.delivery_time?.p95)),
-            link: self.visit.link("/ui/deliveries"),
+            link: self.visit.link("/deliveries"),
         }
     }
 
@@ -145,7 +145,7 @@ impl Context<'_> {
             }),
             is_worse: false,
             spark: Html::default(),
-            link: self.visit.link("/ui/queues"),
+            link: self.visit.link("/queues"),
         }
     }
 
@@ -165,7 +165,7 @@ impl Context<'_> {
             note: Some(note.with("range", self.range)),
             is_worse: self.now.dead_letters > before,
             spark: self.spark(|figures| Some(figures.dead_letters as f64)),
-            link: self.visit.link("/ui/dead-letters"),
+            link: self.visit.link("/dead-letters"),
         }
     }
 }

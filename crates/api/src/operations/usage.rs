@@ -1,0 +1,3 @@
+//! Usage: what a tenant uses of its plan.
+
+pub mod get;

@@ -1,0 +1,102 @@
+//! `/portal/keys`: the API keys of the tenant.
+
+use askama::Template;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    problem::FormErrors,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+pub const PATH: &str = "/keys";
+const API: &str = "/v1/api-keys";
+/// What a key that is made here may be used for. The API refuses more.
+const SCOPES: [&str; 2] = ["read", "manage"];
+
+#[derive(Deserialize)]
+struct ApiKey {
+    id: String,
+    name: Text,
+    scopes: Vec<Text>,
+    expires_at: Option<Moment>,
+    revoked_at: Option<Moment>,
+    last_used_at: Option<Moment>,
+}
+
+impl ApiKey {
+    /// Whether people of the tenant could have made it, and may revoke it.
+    fn is_own(&self) -> bool {
+        self.scopes.iter().all(|scope| SCOPES.contains(&scope.as_str()))
+    }
+}
+
+#[derive(Deserialize)]
+struct NewKey {
+    key: Text,
+}
+
+#[derive(Template)]
+#[template(path = "api_keys.html")]
+struct ApiKeysPage {
+    t: Texts,
+    s: Shell,
+    keys: Vec<ApiKey>,
+    next: Option<Link>,
+    new_key: Option<NewKey>,
+    errors: FormErrors,
+}
+
+impl ApiKeysPage {
+    fn revoke(&self, key: &ApiKey) -> Link {
+        self.s.act(PATH, &key.id, "revoke")
+    }
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    render(&visit, None, FormErrors::default()).await
+}
+
+async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> PageResult {
+    let t = visit.t;
+    let link = Link::new(API).with("limit", 100).maybe("cursor", visit.params.get("cursor"));
+    let List { data: keys, next_cursor } = visit.get(link).await?;
+    let template = ApiKeysPage {
+        t,
+        s: Shell::new(visit, PATH, t.say("tenants.keys")).await,
+        keys,
+        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+        new_key,
+        errors,
+    };
+    Ok(page::show(template.errors.status(), &template))
+}
+
+/// Creates a key, which is shown on this page and never again.
+pub async fn create(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let scopes: Vec<&str> = SCOPES.into_iter().filter(|scope| form.has(scope)).collect();
+    let body = json!({"name": form.text("name"), "scopes": scopes});
+    match visit.post(Link::new(API), body).await {
+        Ok(key) => render(&visit, Some(key), FormErrors::default()).await,
+        Err(problem) if problem.is_input() => render(&visit, None, problem.into()).await,
+        Err(problem) => Err(problem),
+    }
+}
+
+pub async fn revoke(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = Link::new(format!("{API}/{}", segment(visit.name("key"))));
+    visit.send::<Value>(Method::DELETE, link, None).await?;
+    Ok(visit.done(&visit.link(PATH), visit.t.say("tenants.key_revoked")))
+}
