@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use gancho_domain::{Clock, IdMaker};
-use gancho_store::Store;
+use gancho_store::{Actor, ActorKind, Store};
 use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     AccessError, AdminToken, ApiKeys, Operator, PortalTokens, Principal, TenantCache,
-    TenantPrincipal, key_text, portal,
+    TenantPrincipal, Users, key_text, portal,
 };
 
 pub struct Access {
@@ -18,6 +18,7 @@ pub struct Access {
     pub keys: ApiKeys,
     pub portal: PortalTokens,
     pub tenants: TenantCache,
+    pub users: Users,
 }
 
 impl Access {
@@ -33,7 +34,8 @@ impl Access {
         Self {
             admin,
             keys: ApiKeys::new(store.clone(), ids, clock.clone(), tasks),
-            portal: PortalTokens::new(ring, clock),
+            portal: PortalTokens::new(ring, clock.clone()),
+            users: Users::new(store.clone(), clock),
             tenants: TenantCache::new(store),
         }
     }
@@ -61,7 +63,7 @@ impl Access {
         if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
             return Err(AccessError::OtherTenant);
         }
-        Ok(Principal::Tenant(TenantPrincipal::authenticated(tenant, rights)))
+        Ok(Principal::Tenant(TenantPrincipal::authenticated(tenant, rights, actor(token))))
     }
 
     async fn act_for(
@@ -72,5 +74,13 @@ impl Access {
         let Some(name) = named else { return Ok(Principal::Operator(operator)) };
         let tenant = self.tenants.find(name).await?.ok_or(AccessError::UnknownTenant)?;
         Ok(Principal::Tenant(operator.act_for(tenant)))
+    }
+}
+
+/// The owner of a tenant's valid credential.
+fn actor(token: &str) -> Actor {
+    match key_text::parse(token) {
+        Some((id, _)) => Actor::new(ActorKind::ApiKey, id.to_string()),
+        None => Actor::new(ActorKind::Portal, ""),
     }
 }

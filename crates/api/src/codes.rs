@@ -55,6 +55,9 @@ codes! {
     OPERATOR_ONLY FORBIDDEN "operator_only" "Operator only"
         "A tenant's API key was used for an operation, a tenant or a partner that only the operator has access to."
         "Use the operator token, or leave out the parameter or header named in `detail`.";
+    MISSING_ROLE FORBIDDEN "missing_role" "Your role does not allow this"
+        "The user is logged in, but has a role that may not do this: `read_only` reads, `support` also retries, replays, tests, pauses and resumes, and `operator` does everything."
+        "Ask an operator to do it, or to give the user the role named in `detail`.";
     DENY_INVALID_ACCESS FORBIDDEN "deny_invalid_access" "Webhook verification failed"
         "The partner or key is unknown, the signature is wrong, or the timestamp is outside the tolerance. The sender is not told which; the operator can see it."
         "Check the partner's name, the key id, the secret and the clock. The operator finds the exact reason in the source's rejections.";

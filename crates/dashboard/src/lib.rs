@@ -38,5 +38,5 @@ pub mod texts;
 pub mod theme;
 pub mod visit;
 
-pub use backend::{Backend, LoginError};
+pub use backend::{Backend, Login, LoginError};
 pub use dashboard::{Setup, router};

@@ -1,5 +1,6 @@
 //! The pages, one file each, and their addresses.
 
+mod audit;
 mod captured;
 mod choose_tenant;
 mod dead_letters;
@@ -30,6 +31,7 @@ mod sources;
 mod suppressions;
 mod tenant;
 mod tenants;
+mod users;
 
 use std::sync::Arc;
 
@@ -98,6 +100,13 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
         .route("/ui/tenants/{tenant_name}/resume", form(tenant::resume))
+        .route("/ui/users", page(users::list).merge(form(users::create)))
+        .route("/ui/users/{user}", page(users::show))
+        .route("/ui/users/{user}/role", form(users::set_role))
+        .route("/ui/users/{user}/password", form(users::set_password))
+        .route("/ui/users/{user}/delete", form(users::delete))
+        .route("/ui/password", page(users::own_password).merge(form(users::set_own_password)))
+        .route("/ui/audit", page(audit::show))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))

@@ -9,7 +9,7 @@ use crate::{
     escape::Text,
     moment::Moment,
     params::{Link, segment},
-    sentence::Sentence,
+    sentence::{Html, Sentence},
     sessions::Flash,
     statistics::{Bin, Figures, Stats},
     texts::Rate,
@@ -122,11 +122,29 @@ impl Shell {
     }
 
     pub fn may_change(&self) -> bool {
-        self.visit.session.role.may_change()
+        self.visit.session.role.may_support()
     }
 
     pub fn may_reveal(&self) -> bool {
-        self.visit.session.role.may_reveal_secrets()
+        self.visit.session.role.may_operate()
+    }
+
+    /// Whether the reader may set things up: endpoints, tenants, keys, users.
+    pub fn may_configure(&self) -> bool {
+        self.visit.session.role.may_operate()
+    }
+
+    /// Who is logged in.
+    pub fn account(&self) -> Html {
+        match self.user() {
+            Some(name) => Html::text(name),
+            None => self.visit.t.say("shell.operator").into(),
+        }
+    }
+
+    /// The name of the user; `None` for the owner of the operator token.
+    pub fn user(&self) -> Option<&str> {
+        self.visit.session.operator.user()
     }
 
     pub fn version(&self) -> &'static str {
