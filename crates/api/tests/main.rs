@@ -4,12 +4,16 @@
 
 mod access {
     mod isolation;
+    mod roles;
     mod scopes;
     mod secrets;
     mod throttle;
 }
 mod api_keys {
     mod lifecycle;
+}
+mod audit {
+    mod record;
 }
 mod deliveries {
     mod read_and_retry;
@@ -80,6 +84,9 @@ mod stats {
     mod read;
 }
 mod tenants {
+    mod lifecycle;
+}
+mod users {
     mod lifecycle;
 }
 mod webhooks {

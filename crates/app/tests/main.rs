@@ -20,6 +20,7 @@ mod dashboard {
     mod login;
     mod overview;
     mod pages;
+    mod users;
 }
 mod deliveries {
     mod loops;
@@ -84,4 +85,7 @@ mod store {
 }
 mod tenants {
     mod environment;
+}
+mod users {
+    mod commands;
 }
