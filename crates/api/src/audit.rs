@@ -145,17 +145,17 @@ impl Act {
         let answer = outcome.as_ref().ok();
         let acted_on = answer.and_then(|answer| answer.acted_on()).map(|ActedOn(tenant)| tenant);
         let new = answer.and_then(created);
-        let resource = self.resource().or(new).unwrap_or_default();
+        let resource =
+            self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();
         let tenant = acted_on.or(self.tenant);
         self.store(&actor, tenant, resource, status, code)
     }
 
-    fn resource(&self) -> Option<String> {
-        let by_name = |wanted: bool| {
-            let mut all = self.path.iter().rev();
-            all.find(|(name, _)| (**name == *"tenant") == wanted).map(|(_, value)| value)
-        };
-        by_name(false).or_else(|| by_name(true)).map(|text| short(text))
+    /// The last object that the path names: the tenant, or another one.
+    fn in_path(&self, is_tenant: bool) -> Option<String> {
+        let mut all = self.path.iter().rev();
+        let found = all.find(|(name, _)| (**name == *"tenant") == is_tenant);
+        found.map(|(_, value)| short(value))
     }
 
     fn store(
@@ -193,7 +193,7 @@ impl Drop for Act {
     /// The caller disconnected before the act had an outcome: it may have been done.
     fn drop(&mut self) {
         if let Some(actor) = self.actor.take() {
-            let resource = self.resource().unwrap_or_default();
+            let resource = self.in_path(false).or_else(|| self.in_path(true)).unwrap_or_default();
             self.store(&actor, self.tenant, resource, CLIENT_CLOSED_REQUEST, DISCONNECTED);
         }
     }

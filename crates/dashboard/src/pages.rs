@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use axum::{Router, routing::get};
 
-use crate::dashboard::{Dashboard, form, page};
+use crate::dashboard::{Dashboard, form, page, setup_page};
 
 pub fn router() -> Router<Arc<Dashboard>> {
     Router::new()
@@ -52,23 +52,26 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/events/{event}", page(events::show))
         .route("/ui/event-types", page(event_types::show))
         .route("/ui/endpoints", page(endpoints::show))
-        .route("/ui/endpoints/new", page(endpoint_form::new).merge(form(endpoint_form::create)))
+        .route(
+            "/ui/endpoints/new",
+            setup_page(endpoint_form::new).merge(form(endpoint_form::create)),
+        )
         .route("/ui/endpoints/{endpoint}", page(endpoint::show))
         .route(
             "/ui/endpoints/{endpoint}/edit",
-            page(endpoint_form::edit).merge(form(endpoint_form::save)),
+            setup_page(endpoint_form::edit).merge(form(endpoint_form::save)),
         )
         .route(
             "/ui/endpoints/{endpoint}/rotate",
-            page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
+            setup_page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
         )
         .route(
             "/ui/endpoints/{endpoint}/reveal",
-            page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
+            setup_page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
         )
         .route(
             "/ui/endpoints/{endpoint}/delete",
-            page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
+            setup_page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
         )
         .route("/ui/endpoints/{endpoint}/test", form(endpoint::test))
         .route("/ui/endpoints/{endpoint}/pause", form(endpoint::pause))
@@ -93,9 +96,9 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/suppressions/remove", form(suppressions::remove))
         .route("/ui/search", page(search::show))
         .route("/ui/tenants", page(tenants::list))
-        .route("/ui/tenants/new", page(tenants::new).merge(form(tenants::create)))
+        .route("/ui/tenants/new", setup_page(tenants::new).merge(form(tenants::create)))
         .route("/ui/tenants/{tenant_name}", page(tenant::show))
-        .route("/ui/tenants/{tenant_name}/edit", page(tenant::edit).merge(form(tenant::save)))
+        .route("/ui/tenants/{tenant_name}/edit", setup_page(tenant::edit).merge(form(tenant::save)))
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))

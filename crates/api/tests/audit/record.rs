@@ -46,6 +46,7 @@ async fn acts_are_recorded(stage: &Stage) {
     assert!(create["request_id"].as_str().unwrap().starts_with("req_"));
     // The tenant of a path or of what was created is known too.
     assert!(made.iter().all(|act| act["tenant_id"] == hands.id), "{made:?}");
+    assert!(made[1]["resource"].as_str().unwrap().starts_with("key_"), "{made:?}");
     assert_eq!(made[2]["resource"], hands.id);
     assert_eq!(made[2]["actor"], json!({"kind": "operator", "name": null}));
 

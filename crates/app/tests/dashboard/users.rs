@@ -72,7 +72,11 @@ fn a_support_user_retries_and_sees_no_secret() {
         assert_eq!(refused.status, 403, "{path}: {}", refused.html);
         refused.has("Your role does not allow this").lacks("whsec_").lacks("gk_");
     }
-    for path in ["/ui/users", "/ui/users/sol@example.com", "/ui/audit"] {
+    let reveal = format!("{base}/reveal?tenant=acme");
+    let edit = format!("{base}/edit?tenant=acme");
+    for path in
+        ["/ui/users", "/ui/users/sol@example.com", "/ui/audit", "/ui/tenants/new", &reveal, &edit]
+    {
         let refused = support.get(path);
         assert_eq!(refused.status, 403, "{path}");
         refused.has("Your role does not allow this");

@@ -32,7 +32,6 @@ struct Act {
     operation: Text,
     summary: Text,
     resource: Option<String>,
-    status: u16,
     code: Option<Text>,
     request_id: Option<Text>,
     address: Option<Text>,
@@ -175,7 +174,6 @@ mod tests {
                 "operation": operation,
                 "summary": "",
                 "resource": resource,
-                "status": 200,
             }))
             .unwrap();
             assert_eq!(act.page().map(|page| page.to_string()).as_deref(), page, "{operation}");
