@@ -225,7 +225,7 @@ try {
     "/ui/endpoints?tenant=acme", `${endpoint}?tenant=acme`, "/ui/endpoints/new?tenant=acme", `${endpoint}/edit?tenant=acme`,
     "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/ledger", "/ui/emails?tenant=acme",
     "/ui/suppressions?tenant=acme", "/ui/captured", "/ui/tenants", "/ui/tenants/acme?tenant=acme", "/ui/queues",
-    "/ui/search?q=inv_1", "/ui/users", "/ui/users/sol@example.com", "/ui/audit", "/ui/password",
+    "/ui/search?q=inv_1", "/ui/users", "/ui/users/sol@example.com", "/ui/audit", "/ui/audit?since=2020-01-01T00:00:00Z&outcome=done", "/ui/password",
   ];
   const cookies = await desktop.storageState();
   const looks = [

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tokio::task::JoinHandle;
 
 use crate::{
-    answer::{Answer, AnswerBody},
+    answer::Answer,
     codes::Code,
     policy::{Policy, Recorded},
     problem::Problem,
@@ -255,7 +255,7 @@ fn created(answer: &Answer) -> Option<String> {
         name: Option<String>,
         address: Option<String>,
     }
-    let Either::Left(body) = answer.body() as &AnswerBody else { return None };
+    let Either::Left(body) = answer.body() else { return None };
     let body = body.clone().collect().now_or_never()?.ok()?.to_bytes();
     let Created { id, partner, name, address } = serde_json::from_slice(&body).ok()?;
     id.or(partner).or(name).or(address).map(|text| short(&text))
