@@ -143,7 +143,7 @@ impl Act {
             }
         };
         let answer = outcome.as_ref().ok();
-        let acted_on = answer.and_then(|answer| answer.acted_on()).map(|ActedOn(tenant)| tenant);
+        let acted_on = answer.and_then(Answer::acted_on).map(|ActedOn(tenant)| tenant);
         let new = answer.and_then(created);
         let resource =
             self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();
