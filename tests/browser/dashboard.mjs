@@ -162,6 +162,51 @@ try {
     await until("it arrives", () => receiver.requests.some(({ body }) => body.includes("inv_5")));
   });
 
+  await step("a support user retries, sees no secret, and is in the audit log", async () => {
+    await page.goto("/ui/users");
+    await page.fill("#name", "sol@example.com");
+    await page.selectOption("#role", "support");
+    await page.fill("#password", "correct horse battery");
+    await page.click("main button.primary");
+    await sees(page, "sol@example.com was created");
+
+    const context = await open({ viewport: { width: 1440, height: 1000 } });
+    const support = await context.newPage();
+    await support.goto("/ui/login");
+    await support.fill("#name", "sol@example.com");
+    await support.fill("#token", "correct horse battery");
+    await support.screenshot({ path: `${pictures}/login-light.png`, fullPage: true });
+    await support.click("button.primary");
+    await support.waitForURL(/\/ui\/$/);
+    await support.goto(`${endpoint}?tenant=acme`);
+    for (const hidden of ["edit", "rotate", "reveal", "delete", "disable"]) {
+      assert.equal(await support.locator(`main [href*='/${hidden}'], main [action*='/${hidden}']`).count(), 0, hidden);
+    }
+    assert.equal(await support.locator("nav [href*='/ui/users'], nav [href*='/ui/audit']").count(), 0);
+    await support.screenshot({ path: `${pictures}/endpoint-support-light.png`, fullPage: true });
+    expected = ["403"];
+    const refused = await support.goto(`${endpoint}/reveal?tenant=acme`);
+    assert.equal(refused.status(), 403);
+    assert.doesNotMatch(await support.content(), /whsec_/);
+    await sees(support, "Your role does not allow this");
+    await support.screenshot({ path: `${pictures}/role-refused-light.png`, fullPage: true });
+    expected = [];
+    await support.goto("/ui/deliveries?tenant=acme&status=delivered");
+    await support.click("text=invoice.refunded");
+    const retried = new URL(support.url()).pathname.split("/").pop();
+    await support.click("text=Retry now");
+    await support.waitForLoadState();
+    await context.close();
+
+    await page.goto("/ui/users");
+    await page.click("main >> text=sol@example.com");
+    await page.click("text=Acts in the audit log");
+    assert.match(page.url(), /actor=sol%40example.com/);
+    await sees(page, "Retry a delivery");
+    await page.click(`main >> text=${retried}`);
+    assert.match(page.url(), new RegExp(`/ui/deliveries/${retried}`));
+  });
+
   await step("keys find their way", async () => {
     await page.goto("/ui/deliveries?tenant=acme");
     await page.keyboard.press("/");
@@ -180,7 +225,7 @@ try {
     "/ui/endpoints?tenant=acme", `${endpoint}?tenant=acme`, "/ui/endpoints/new?tenant=acme", `${endpoint}/edit?tenant=acme`,
     "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/ledger", "/ui/emails?tenant=acme",
     "/ui/suppressions?tenant=acme", "/ui/captured", "/ui/tenants", "/ui/tenants/acme?tenant=acme", "/ui/queues",
-    "/ui/search?q=inv_1",
+    "/ui/search?q=inv_1", "/ui/users", "/ui/users/sol@example.com", "/ui/audit", "/ui/audit?since=2020-01-01T00:00:00Z&outcome=done", "/ui/password",
   ];
   const cookies = await desktop.storageState();
   const looks = [

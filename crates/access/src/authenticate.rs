@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     AccessError, AdminToken, ApiKeys, Operator, PortalRevocations, PortalTokens, Principal,
-    TenantCache, TenantPrincipal, key_text, portal,
+    TenantCache, TenantPrincipal, Users, key_text, portal,
 };
 
 pub struct Access {
@@ -19,6 +19,7 @@ pub struct Access {
     pub portal: PortalTokens,
     pub portal_revocations: PortalRevocations,
     pub tenants: TenantCache,
+    pub users: Users,
 }
 
 impl Access {
@@ -35,7 +36,8 @@ impl Access {
             admin,
             keys: ApiKeys::new(store.clone(), ids, clock.clone(), tasks),
             portal: PortalTokens::new(ring, clock.clone()),
-            portal_revocations: PortalRevocations::new(store.clone(), clock),
+            portal_revocations: PortalRevocations::new(store.clone(), clock.clone()),
+            users: Users::new(store.clone(), clock),
             tenants: TenantCache::new(store),
         }
     }
@@ -51,7 +53,7 @@ impl Access {
             let found = self.keys.verify(&self.tenants, token).await?;
             // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
             let found = found.filter(|(tenant, _)| !tenant.is_operators());
-            found.map(|(tenant, rights)| TenantPrincipal::authenticated(tenant, rights))
+            found.map(|(tenant, rights)| TenantPrincipal::with_key(tenant, rights, token))
         } else if portal::is_token(token) {
             match self.portal.read(token) {
                 Ok(claim) => self.portal_person(&claim).await?,

@@ -3,7 +3,7 @@
 use gancho_store::StoreError;
 use thiserror::Error;
 
-use crate::Right;
+use crate::{Right, Role};
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum AccessError {
@@ -28,6 +28,9 @@ pub enum AccessError {
     PersonRequired,
     #[error("the API key lacks the scope `{0}`; use a key that has it")]
     MissingRight(Right),
+    /// A user whose role is too low.
+    #[error("your role does not allow this; it takes the role `{0}`")]
+    MissingRole(Role),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

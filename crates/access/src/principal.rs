@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use gancho_domain::{Tenant, TenantId, TenantScope};
 
-use crate::{AccessError, Needs, Rights};
+use gancho_store::{Actor, ActorKind};
+
+use crate::{AccessError, Needs, Rights, Role, User, key_text};
 
 /// An authenticated caller.
 #[derive(Debug, Clone)]
@@ -13,9 +15,12 @@ pub enum Principal {
     Tenant(TenantPrincipal),
 }
 
-/// Proof that the caller is the operator. Only [`Access`](crate::Access) creates it.
+/// Proof that the caller is the operator, or a user with a role. Only this crate creates it.
 #[derive(Debug, Clone)]
-pub struct Operator(());
+pub struct Operator {
+    actor: Arc<Actor>,
+    role: Role,
+}
 
 /// A caller that acts for a tenant. Only this crate creates it.
 #[derive(Debug, Clone)]
@@ -26,13 +31,18 @@ pub struct TenantPrincipal {
     /// Whether a person is asking: the operator, or someone with a portal link. Otherwise it is a program with
     /// an API key.
     is_person: bool,
+    actor: Arc<Actor>,
     /// Set if the operator acts for the tenant.
     operator: Option<Operator>,
 }
 
 impl Principal {
-    /// Returns the caller if it has the access that an operation needs.
-    pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
+    /// Returns the caller if it has the access that an operation needs. `role` is the lowest role of users
+    /// that may run it; it does not concern the credentials of tenants.
+    pub fn check(self, needs: Needs, role: Role) -> Result<Self, AccessError> {
+        if self.role().is_some_and(|own| own < role) {
+            return Err(AccessError::MissingRole(role));
+        }
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
             (Self::Operator(_), Needs::Tenant(_) | Needs::Person(_)) => {
@@ -62,16 +72,66 @@ impl Principal {
     }
 }
 
+impl Principal {
+    /// Who it is, for the audit log.
+    pub fn actor(&self) -> &Arc<Actor> {
+        match self {
+            Self::Operator(operator) => &operator.actor,
+            Self::Tenant(principal) => &principal.actor,
+        }
+    }
+
+    /// The tenant that it acts for.
+    pub fn tenant(&self) -> Option<TenantId> {
+        match self {
+            Self::Operator(_) => None,
+            Self::Tenant(principal) => Some(principal.scope.tenant()),
+        }
+    }
+
+    /// The role of the operator or of a user; `None` for the credentials of tenants.
+    fn role(&self) -> Option<Role> {
+        match self {
+            Self::Operator(operator) => Some(operator.role),
+            Self::Tenant(principal) => principal.operator.as_ref().map(|operator| operator.role),
+        }
+    }
+}
+
 impl Operator {
-    pub(crate) const fn authenticated() -> Self {
-        Self(())
+    /// The owner of the operator token.
+    pub(crate) fn authenticated() -> Self {
+        Self { actor: Arc::new(Actor::new(ActorKind::Operator, "")), role: Role::Operator }
+    }
+
+    /// A user whose password was checked.
+    pub(crate) fn of_user(user: &User) -> Self {
+        Self { actor: Arc::new(Actor::new(ActorKind::User, &*user.name)), role: user.role }
+    }
+
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The name of the user; `None` for the owner of the operator token.
+    pub fn user(&self) -> Option<&str> {
+        (self.actor.kind == ActorKind::User).then_some(&*self.actor.name)
     }
 
     /// The operator may act for every tenant.
     pub fn act_for(&self, tenant: Arc<Tenant>) -> TenantPrincipal {
-        let scope = self.scope_of(tenant.id);
-        let (rights, operator) = (Rights::ALL, Some(self.clone()));
-        TenantPrincipal { scope, tenant, rights, is_person: true, operator }
+        TenantPrincipal {
+            scope: self.scope_of(tenant.id),
+            tenant,
+            rights: Rights::ALL,
+            is_person: true,
+            actor: self.actor.clone(),
+            operator: Some(self.clone()),
+        }
     }
 
     /// The operator may read the data of every tenant, receipts of sources included.
@@ -87,14 +147,20 @@ impl TenantPrincipal {
         clippy::disallowed_methods,
         reason = "the caller of this has checked a credential of the tenant's"
     )]
-    pub(crate) fn authenticated(tenant: Arc<Tenant>, rights: Rights) -> Self {
-        let scope = TenantScope::granted(tenant.id);
-        Self { scope, tenant, rights, is_person: false, operator: None }
+    fn authenticated(tenant: Arc<Tenant>, rights: Rights, actor: Actor) -> Self {
+        let (scope, is_person) = (TenantScope::granted(tenant.id), actor.kind == ActorKind::Portal);
+        Self { scope, tenant, rights, is_person, actor: Arc::new(actor), operator: None }
+    }
+
+    /// A program with this valid API key.
+    pub(crate) fn with_key(tenant: Arc<Tenant>, rights: Rights, key: &str) -> Self {
+        let id = key_text::parse(key).map(|(id, _)| id.to_string());
+        Self::authenticated(tenant, rights, Actor::new(ActorKind::ApiKey, id.unwrap_or_default()))
     }
 
     /// Someone with a portal link of the tenant.
     pub(crate) fn of_person(tenant: Arc<Tenant>, rights: Rights) -> Self {
-        Self { is_person: true, ..Self::authenticated(tenant, rights) }
+        Self::authenticated(tenant, rights, Actor::new(ActorKind::Portal, ""))
     }
 
     pub fn scope(&self) -> TenantScope {
@@ -107,5 +173,10 @@ impl TenantPrincipal {
 
     pub fn rights(&self) -> Rights {
         self.rights
+    }
+
+    /// Whether the operator or a user acts for the tenant, and not the tenant itself.
+    pub fn is_operator(&self) -> bool {
+        self.operator.is_some()
     }
 }

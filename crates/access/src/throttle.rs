@@ -1,9 +1,13 @@
 //! Slows down credential guessing. After a few invalid credentials from an address, further ones are checked
 //! one at a time, at growing intervals, and refused unchecked when the wait would be long. A credential that
 //! was valid from the same address before does not wait, so that guessing locks nobody out.
+//!
+//! Guesses are counted by address, and those of passwords also by account, which may be guessed from many
+//! addresses: a [`ThrottleKey`] is either.
 
 use std::{
     collections::HashMap,
+    fmt,
     net::{IpAddr, Ipv4Addr},
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -14,7 +18,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::SeenSet;
+use crate::{SeenSet, admin_token::sha256};
 
 /// Invalid credentials that cost nothing, because keys are mistyped.
 const FREE_FAILURES: u32 = 10;
@@ -37,6 +41,35 @@ pub struct ThrottleError {
     pub retry_after: Duration,
 }
 
+/// What guesses are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ThrottleKey {
+    Address(AddressBlock),
+    /// The hash of its name.
+    Account([u8; 32]),
+}
+
+impl ThrottleKey {
+    pub fn account(name: &str) -> Self {
+        Self::Account(sha256(name))
+    }
+}
+
+impl From<AddressBlock> for ThrottleKey {
+    fn from(address: AddressBlock) -> Self {
+        Self::Address(address)
+    }
+}
+
+impl fmt::Display for ThrottleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Account(_) => f.write_str("an account"),
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Throttle {
     records: Mutex<Records>,
@@ -47,7 +80,7 @@ pub struct Throttle {
 
 #[derive(Default)]
 struct Records {
-    by_address: HashMap<AddressBlock, Record>,
+    by_key: HashMap<ThrottleKey, Record>,
     /// Failures that were not logged yet, and since when.
     unreported: u64,
     unreported_since: Option<Instant>,
@@ -72,8 +105,12 @@ enum Turn {
 
 impl Throttle {
     /// Returns when the credential may be checked.
-    pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), ThrottleError> {
-        match self.turn(address, token) {
+    pub async fn admit(
+        &self,
+        key: impl Into<ThrottleKey>,
+        token: &str,
+    ) -> Result<(), ThrottleError> {
+        match self.turn(key.into(), token) {
             Turn::Now => Ok(()),
             Turn::At(at) => {
                 tokio::time::sleep_until(at).await;
@@ -83,16 +120,16 @@ impl Throttle {
         }
     }
 
-    fn turn(&self, address: AddressBlock, token: &str) -> Turn {
+    fn turn(&self, key: ThrottleKey, token: &str) -> Turn {
         if self.count.load(Ordering::Relaxed) == 0 {
             return Turn::Now;
         }
         let now = Instant::now();
         let mut records = self.records.lock();
-        records.report(now, address);
-        let Some(record) = records.of(address) else { return Turn::Now };
+        records.report(now, key);
+        let Some(record) = records.of(key) else { return Turn::Now };
         record.decay(now);
-        if record.failures < FREE_FAILURES || self.seen.contains(&(address, token)) {
+        if record.failures < FREE_FAILURES || self.seen.contains(&(key, token)) {
             return Turn::Now;
         }
         let at = record.next_check_at.max(now);
@@ -105,53 +142,54 @@ impl Throttle {
     }
 
     /// Records a valid credential.
-    pub fn succeed(&self, address: AddressBlock, token: &str) {
-        self.seen.insert(&(address, token));
+    pub fn succeed(&self, key: impl Into<ThrottleKey>, token: &str) {
+        let key: ThrottleKey = key.into();
+        self.seen.insert(&(key, token));
     }
 
     /// Records an invalid credential.
-    pub fn fail(&self, address: AddressBlock) {
-        let now = Instant::now();
+    pub fn fail(&self, key: impl Into<ThrottleKey>) {
+        let (key, now) = (key.into(), Instant::now());
         let mut records = self.records.lock();
-        records.fail(address, now);
+        records.fail(key, now);
         records.unreported += 1;
         records.unreported_since.get_or_insert(now);
-        records.report(now, address);
-        self.count.store(records.by_address.len(), Ordering::Relaxed);
+        records.report(now, key);
+        self.count.store(records.by_key.len(), Ordering::Relaxed);
     }
 }
 
 impl Records {
-    fn of(&mut self, address: AddressBlock) -> Option<&mut Record> {
-        let key = self.key(address);
-        self.by_address.get_mut(&key)
+    fn of(&mut self, key: ThrottleKey) -> Option<&mut Record> {
+        let key = self.key(key);
+        self.by_key.get_mut(&key)
     }
 
     /// When there are too many addresses, unknown ones share a record.
-    fn key(&self, address: AddressBlock) -> AddressBlock {
-        let has_room = self.by_address.len() < MAX_ADDRESSES;
-        if has_room || self.by_address.contains_key(&address) { address } else { all_others() }
+    fn key(&self, key: ThrottleKey) -> ThrottleKey {
+        let has_room = self.by_key.len() < MAX_ADDRESSES;
+        if has_room || self.by_key.contains_key(&key) { key } else { all_others() }
     }
 
-    fn fail(&mut self, address: AddressBlock, now: Instant) {
+    fn fail(&mut self, key: ThrottleKey, now: Instant) {
         let is_swept = self.swept_at.is_some_and(|at| now.duration_since(at) < HALF_LIFE / 4);
-        if self.by_address.len() >= MAX_ADDRESSES && !is_swept {
+        if self.by_key.len() >= MAX_ADDRESSES && !is_swept {
             self.swept_at = Some(now);
-            self.by_address.retain(|_, record| {
+            self.by_key.retain(|_, record| {
                 record.decay(now);
                 record.failures > 1
             });
         }
-        let key = self.key(address);
+        let key = self.key(key);
         let new = Record { failures: 0, last: now, next_check_at: now };
-        let record = self.by_address.entry(key).or_insert(new);
+        let record = self.by_key.entry(key).or_insert(new);
         record.decay(now);
         record.failures = record.failures.saturating_add(1);
         record.last = now;
     }
 
     /// Logs the failures once a minute, and at once when it looks like an attack.
-    fn report(&mut self, now: Instant, address: AddressBlock) {
+    fn report(&mut self, now: Instant, key: ThrottleKey) {
         let Some(since) = self.unreported_since else { return };
         let is_first = self.reported_at.is_none_or(|at| now.duration_since(at) >= WARN_INTERVAL);
         let is_due =
@@ -159,8 +197,8 @@ impl Records {
         if !is_first || !is_due {
             return;
         }
-        let (count, addresses) = (self.unreported, self.by_address.len());
-        tracing::warn!(count, addresses, last_from = %address, "authentication failures: invalid API keys or operator tokens");
+        let (count, addresses) = (self.unreported, self.by_key.len());
+        tracing::warn!(count, addresses, last_from = %key, "authentication failures: invalid API keys or operator tokens");
         (self.unreported, self.unreported_since, self.reported_at) = (0, None, Some(now));
     }
 }
@@ -180,19 +218,19 @@ impl Record {
     }
 }
 
-fn all_others() -> AddressBlock {
-    IpAddr::V4(Ipv4Addr::UNSPECIFIED).into()
+fn all_others() -> ThrottleKey {
+    AddressBlock::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn block(number: u32) -> AddressBlock {
-        IpAddr::V4(Ipv4Addr::from_bits(number)).into()
+    fn block(number: u32) -> ThrottleKey {
+        AddressBlock::from(IpAddr::V4(Ipv4Addr::from_bits(number))).into()
     }
 
-    async fn guess(throttle: &Throttle, from: AddressBlock, token: &str) -> bool {
+    async fn guess(throttle: &Throttle, from: ThrottleKey, token: &str) -> bool {
         let is_admitted = throttle.admit(from, token).await.is_ok();
         if is_admitted {
             throttle.fail(from);
@@ -212,7 +250,7 @@ mod tests {
             assert!(guess(&throttle, block(1), "wrong").await);
         }
         assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
-        assert_eq!(throttle.records.lock().by_address[&block(1)].failures, 110);
+        assert_eq!(throttle.records.lock().by_key[&block(1)].failures, 110);
         // Other addresses are not slowed down.
         let began = Instant::now();
         assert!(guess(&throttle, block(2), "wrong").await);
@@ -273,8 +311,8 @@ mod tests {
         for number in 0..40_000 {
             (0..3).for_each(|_| throttle.fail(block(number + 1)));
         }
-        assert!(throttle.records.lock().by_address.len() <= MAX_ADDRESSES + 1);
+        assert!(throttle.records.lock().by_key.len() <= MAX_ADDRESSES + 1);
         // Addresses without a record of their own are counted together.
-        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE_FAILURES);
+        assert!(throttle.records.lock().by_key[&all_others()].failures > FREE_FAILURES);
     }
 }

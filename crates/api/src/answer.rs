@@ -6,7 +6,9 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{Either, Full};
 use serde::Serialize;
 
-use crate::problem::Problem;
+use gancho_domain::TenantId;
+
+use crate::{audit::ActedOn, problem::Problem};
 
 /// A body in one piece needs no box; a stream has one.
 pub type AnswerBody = Either<Full<Bytes>, Body>;
@@ -62,6 +64,21 @@ impl Answer {
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers_mut().insert(name, value);
         self
+    }
+
+    /// Names the tenant that was acted on, for the audit log, where the request does not.
+    #[must_use]
+    pub fn about(mut self, tenant: TenantId) -> Self {
+        self.0.extensions_mut().insert(ActedOn(tenant));
+        self
+    }
+
+    pub(crate) fn acted_on(&self) -> Option<ActedOn> {
+        self.0.extensions().get().copied()
+    }
+
+    pub fn body(&self) -> &AnswerBody {
+        self.0.body()
     }
 
     pub fn status(&self) -> StatusCode {

@@ -1,7 +1,7 @@
 //! Authentication of HTTP requests: reads the credential and `X-Tenant` from the headers, asks
 //! [`gancho_access`], and turns its errors into problems.
 
-use gancho_access::{AccessError, KeyError, Needs, Principal, ThrottleError};
+use gancho_access::{AccessError, KeyError, Needs, Principal, Role, ThrottleError};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::Api};
@@ -9,15 +9,25 @@ use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
 
-/// Authenticates the caller, and checks that it has the access that the operation needs.
+/// Authenticates the caller, and checks that it has the access that is needed.
 pub async fn authorize(
     api: &Api,
     headers: &HeaderMap,
     caller: Option<&Caller>,
     needs: Needs,
 ) -> Result<Principal, Problem> {
+    let principal = identify(api, headers, caller).await?;
+    Ok(principal.check(needs, Role::ReadOnly)?)
+}
+
+/// Authenticates the caller. Guesses are throttled and counted.
+pub async fn identify(
+    api: &Api,
+    headers: &HeaderMap,
+    caller: Option<&Caller>,
+) -> Result<Principal, Problem> {
     let token = token(headers)?;
-    let principal = match caller {
+    match caller {
         Some(caller) => {
             api.throttle.admit(caller.address.block, token).await?;
             let principal = authenticate(api, token, headers).await.inspect_err(|problem| {
@@ -28,11 +38,10 @@ pub async fn authorize(
             })?;
             api.throttle.succeed(caller.address.block, token);
             caller.connection.mark_authenticated();
-            principal
+            Ok(principal)
         }
-        None => authenticate(api, token, headers).await?,
-    };
-    Ok(principal.check(needs)?)
+        None => authenticate(api, token, headers).await,
+    }
 }
 
 async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Principal, Problem> {
@@ -105,6 +114,7 @@ impl From<AccessError> for Problem {
             AccessError::OperatorOnly => &codes::OPERATOR_ONLY,
             AccessError::PersonRequired => &codes::NOT_FOR_API_KEYS,
             AccessError::MissingRight(_) => &codes::MISSING_SCOPE,
+            AccessError::MissingRole(_) => &codes::MISSING_ROLE,
             AccessError::Store(error) => return error.into(),
         };
         Self::new(code, error.to_string())

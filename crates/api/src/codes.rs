@@ -58,6 +58,9 @@ codes! {
     NOT_FOR_API_KEYS FORBIDDEN "not_for_api_keys" "Not for API keys"
         "API keys are created and revoked by people: in the portal, or by the operator. An API key cannot do it, so that a leaked one can be revoked for good."
         "Use the token of a portal link, or the operator token with `X-Tenant`.";
+    MISSING_ROLE FORBIDDEN "missing_role" "Your role does not allow this"
+        "The user is logged in, but has a role that may not do this: `read_only` reads, `support` also retries, replays, tests, pauses and resumes, and `operator` does everything."
+        "Ask an operator to do it, or to give the user the role named in `detail`.";
     DENY_INVALID_ACCESS FORBIDDEN "deny_invalid_access" "Webhook verification failed"
         "The partner or key is unknown, the signature is wrong, or the timestamp is outside the tolerance. The sender is not told which; the operator can see it."
         "Check the partner's name, the key id, the secret and the clock. The operator finds the exact reason in the source's rejections.";

@@ -6,14 +6,16 @@ use std::convert::Infallible;
 use axum::{Router, body::Body};
 use bytes::Bytes;
 use gancho_access::{
-    AccessError, NewPortalSession, OpenPortalError, PortalLinkError, Principal, ThrottleError,
+    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, Principal,
+    ThrottleError, ThrottleKey, User, UserError, password::PasswordError, users::plain_name,
 };
 use gancho_domain::AddressBlock;
+use gancho_vault::Secret;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use crate::{router::operations_router, state::Api};
+use crate::{audit, codes, router::operations_router, state::Api};
 
 /// The principal of a call from this process. Extensions of a request never come from the network.
 #[derive(Clone)]
@@ -73,10 +75,18 @@ impl InProcessApi {
         self.api.throttle.admit(from, token).await.map_err(LoginError::Throttled)?;
         let principal = self.api.access.authenticate(token, None).await;
         match &principal {
-            Ok(_) => self.api.throttle.succeed(from, token),
+            Ok(principal) => {
+                self.api.throttle.succeed(from, token);
+                // A tenant's key is valid, and opens nothing here.
+                if let Principal::Operator(operator) = principal {
+                    audit::record_login(&self.api, Some(operator.actor()), "", from, None).await;
+                }
+            }
             Err(AccessError::InvalidCredentials) => {
                 self.api.meter.login_failed();
                 self.api.throttle.fail(from);
+                let code = Some(&codes::INVALID_CREDENTIALS);
+                audit::record_login(&self.api, None, "", from, code).await;
             }
             Err(_) => {}
         }
@@ -101,6 +111,47 @@ impl InProcessApi {
         }
         session.map_err(PortalError::Open)
     }
+
+    /// Checks the password of a user. Guesses are throttled by address and by account.
+    pub async fn log_in_user(
+        &self,
+        from: AddressBlock,
+        name: &str,
+        password: Secret,
+    ) -> Result<(User, Operator), LoginError> {
+        let api = &self.api;
+        let credential = Secret::new(format!("{name}\n{}", *password));
+        api.throttle.admit(from, &credential).await.map_err(LoginError::Throttled)?;
+        // Who logged in from this address before is not slowed down by those who guess from others.
+        let (account, address) = (account_key(name), from.to_string());
+        let admitted = api.account_throttle.admit(account, &address).await;
+        admitted.map_err(LoginError::Throttled)?;
+        let found = api.access.users.log_in(name, password).await.map_err(|error| match error {
+            UserError::Store(error) => LoginError::Access(error.into()),
+            UserError::Password(PasswordError::Busy) => LoginError::Throttled(ThrottleError {
+                retry_after: std::time::Duration::from_secs(1),
+            }),
+            _ => LoginError::Access(AccessError::InvalidCredentials),
+        })?;
+        if let Some((user, operator)) = found {
+            api.throttle.succeed(from, &credential);
+            api.account_throttle.succeed(account, &address);
+            audit::record_login(api, Some(operator.actor()), &user.name, from, None).await;
+            return Ok((user, operator));
+        }
+        api.meter.login_failed();
+        api.throttle.fail(from);
+        api.account_throttle.fail(account);
+        let known = api.access.users.get(name).await.ok().flatten();
+        let known = known.map(|user| user.name).unwrap_or_default();
+        audit::record_login(api, None, &known, from, Some(&codes::INVALID_CREDENTIALS)).await;
+        Err(LoginError::Access(AccessError::InvalidCredentials))
+    }
+}
+
+/// Spellings of a name that mean the same account count as one.
+fn account_key(name: &str) -> ThrottleKey {
+    ThrottleKey::account(&plain_name(name).unwrap_or_default())
 }
 
 fn never_happens<T>(never: Infallible) -> T {

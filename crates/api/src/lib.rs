@@ -5,7 +5,7 @@
 //! operation, then [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is
 //! a file, in the folder of its noun. [`render`], [`page`] and [`cursor`] are shared by responses;
 //! [`openapi`] and [`docs`] generate the documentation. [`in_process`] serves callers in this process, such as
-//! the dashboard. [`service`] is the tower service of the API;
+//! the dashboard. [`policy`] says which roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the API;
 //! [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
 //! `caller` and `keep_alive`; beside them [`state`] (with [`key_ring`] and [`exports`]), [`meter`],
 //! [`probes`] and [`watch`].
@@ -15,6 +15,7 @@
 //! in [`problem`], and never reads a body before the caller is authenticated.
 
 pub mod answer;
+pub mod audit;
 pub mod auth;
 mod caller;
 pub mod client_address;
@@ -33,6 +34,7 @@ pub mod meter;
 pub mod openapi;
 pub mod operations;
 pub mod page;
+pub mod policy;
 pub mod probes;
 pub mod problem;
 pub mod render;

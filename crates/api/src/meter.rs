@@ -16,6 +16,7 @@ pub struct Meter {
     routes: Mutex<Vec<Arc<RouteMeter>>>,
     panics: AtomicU64,
     failed_logins: AtomicU64,
+    audit_skipped: AtomicU64,
     pub(crate) traffic: Arc<Traffic>,
 }
 
@@ -93,6 +94,15 @@ impl Meter {
 
     pub(crate) fn login_failed(&self) {
         self.failed_logins.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn audit_skipped(&self) {
+        self.audit_skipped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Acts that were not recorded in the audit log, because there were too many.
+    pub fn unrecorded_acts(&self) -> u64 {
+        self.audit_skipped.load(Ordering::Relaxed)
     }
 
     /// Invalid API keys, operator tokens and portal tokens.

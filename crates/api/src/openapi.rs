@@ -47,6 +47,8 @@ const TAGS: &[(&str, &str)] = &[
     ("Queues", "Backlog per lane; pausing and resuming lanes. Operator only."),
     ("Keys", "The keys that encrypt stored secrets. Operator only."),
     ("Tenants", "Tenants, their API keys and portal links. Operator only."),
+    ("Users", "People who log in to the dashboard, and their roles. Operator only."),
+    ("Audit log", "Who changed what, or tried to."),
 ];
 
 const ABOUT: &str = "Gancho delivers events to webhooks: signed, retried, and never lost once accepted.\n\n\
@@ -123,7 +125,7 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
     let mut builder = OperationBuilder::new()
         .tag(route.tag)
         .summary(Some(route.summary))
-        .operation_id(Some(operation_id(route)))
+        .operation_id(Some(route.operation_id()))
         .description(Some(description(route)))
         .request_body(request_body(route));
     for (name, noun) in route.path_fields() {
@@ -143,13 +145,6 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
         builder = builder.response(status.as_str(), refusal(status, &codes));
     }
     builder.build()
-}
-
-/// `POST /webhooks/{id}/test` is `post_webhooks_id_test`.
-fn operation_id(route: &Route) -> String {
-    let words = route.path.split(['/', '-', '{', '}']).filter(|word| !word.is_empty());
-    let words: Vec<_> = words.collect();
-    format!("{}_{}", route.method.as_str().to_ascii_lowercase(), words.join("_"))
 }
 
 fn description(route: &Route) -> String {

@@ -1,6 +1,7 @@
 //! The operations of the API: a folder for each noun, a file for each operation.
 
 pub mod api_keys;
+pub mod audit;
 pub mod captured_emails;
 pub mod dead_letters;
 pub mod deliveries;
@@ -18,4 +19,5 @@ pub mod stats;
 pub mod suppressions;
 pub mod tenants;
 pub mod usage;
+pub mod users;
 pub mod webhooks;

@@ -71,7 +71,12 @@ impl Problem {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
         let detail = match noun {
             Noun::Suppression => "this address is not suppressed for this tenant".to_owned(),
-            Noun::Tenant | Noun::Lane | Noun::Source | Noun::SourceKey | Noun::Receipt => {
+            Noun::Tenant
+            | Noun::Lane
+            | Noun::Source
+            | Noun::SourceKey
+            | Noun::Receipt
+            | Noun::User => {
                 format!("no {word} with this {what} exists")
             }
             _ => format!("no {word} with this {what} exists for this tenant"),

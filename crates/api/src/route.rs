@@ -118,6 +118,13 @@ impl Route {
         run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
 
+    /// The name of the operation: `POST /webhooks/{id}/test` is `post_webhooks_id_test`.
+    pub fn operation_id(&self) -> String {
+        let words = self.path.split(['/', '-', '{', '}']).filter(|word| !word.is_empty());
+        let words: Vec<_> = words.collect();
+        format!("{}_{}", self.method.as_str().to_ascii_lowercase(), words.join("_"))
+    }
+
     /// The path parameters, with the nouns that they name.
     pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {
         let names = self
@@ -196,6 +203,7 @@ fn noun(name: &str) -> Noun {
         "partner" => Noun::Source,
         "partner_key" => Noun::SourceKey,
         "receipt_id" => Noun::Receipt,
+        "user" => Noun::User,
         _ => Noun::Code,
     }
 }

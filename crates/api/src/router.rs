@@ -12,9 +12,9 @@ use crate::{
     answer::into_axum,
     docs,
     operations::{
-        api_keys, captured_emails, dead_letters, deliveries, egress_addresses, emails,
+        api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses, emails,
         encryption_keys, event_types, events, ledger, portal_links, queues, replays, sources,
-        stats, suppressions, tenants, usage, webhooks,
+        stats, suppressions, tenants, usage, users, webhooks,
     },
     probes,
     route::Route,
@@ -113,6 +113,13 @@ pub const ROUTES: &[&Route] = &[
     &ledger::checkpoint::ROUTE,
     &captured_emails::list::ROUTE,
     &captured_emails::get::ROUTE,
+    &users::create::ROUTE,
+    &users::list::ROUTE,
+    &users::get::ROUTE,
+    &users::change::ROUTE,
+    &users::delete::ROUTE,
+    &users::own_password::ROUTE,
+    &audit::list::ROUTE,
 ];
 
 /// The API and its documentation, merged with `extra`.

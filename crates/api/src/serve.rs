@@ -7,7 +7,8 @@ use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use gancho_domain::{Id, IdMaker, id::Kind};
+use gancho_access::Role;
+use gancho_domain::{AddressBlock, Id, IdMaker, id::Kind};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
     request::Parts,
@@ -16,6 +17,7 @@ use hyper::body::Body;
 
 use crate::{
     answer::{Answer, AnswerBody},
+    audit::Act,
     auth,
     caller::Caller,
     codes,
@@ -23,6 +25,7 @@ use crate::{
     input::{content, query},
     keep_alive::KeepAlive,
     meter::RouteMeter,
+    policy::{self, Policy},
     problem::Problem,
     route::{Call, Route, Takes},
     state::Api,
@@ -42,12 +45,14 @@ pub type PathParts = Vec<(Box<str>, Box<str>)>;
 /// A route with its counters.
 pub struct RouteHandle {
     route: &'static Route,
+    policy: Policy,
     meter: Arc<RouteMeter>,
 }
 
 impl RouteHandle {
     pub fn new(api: &Api, route: &'static Route) -> Self {
-        Self { route, meter: api.meter.route(&route.method, route.path) }
+        let policy = policy::of(route);
+        Self { route, policy, meter: api.meter.route(&route.method, route.path) }
     }
 }
 
@@ -64,17 +69,28 @@ where
 {
     let id = request_id(&api.ids, request.headers());
     let (mut parts, mut body) = request.into_parts();
-    let Some(RouteHandle { route, meter }) = choose(routes, &parts.method) else {
+    let Some(RouteHandle { route, policy, meter }) = choose(routes, &parts.method) else {
         let keep_alive = KeepAlive::of(&parts);
         return keep_alive.finish(finish(refuse_method(routes), &id), &mut body);
     };
     let keep_alive = KeepAlive::of(&parts);
     let caller = parts.extensions.remove::<Caller>();
-    let work = answer(api, route, caller.as_ref(), path, parts, &mut body);
+    let address = match &caller {
+        Some(caller) => Some(caller.address.block),
+        None => parts.extensions.get::<AddressBlock>().copied(),
+    };
+    let mut act = Act::begin(api, route, *policy, path.as_ref(), &id, address);
+    let asked = Asked { route, role: policy.role, caller: caller.as_ref(), act: act.as_mut() };
+    let work = answer(api, asked, path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         api.meter.panicked();
         Err(Problem::internal("handler panicked"))
     });
+    let storing = act.and_then(|act| act.end(&outcome));
+    if let Some(storing) = storing {
+        // A panic is logged by its own hook, and does not undo the act.
+        let _ = storing.await;
+    }
     let response = finish(outcome, &id);
     meter.answered(response.status());
     log_answer(route, response.status(), &id);
@@ -93,10 +109,18 @@ fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     }
 }
 
+/// The operation that a request is for, and who calls it.
+struct Asked<'a> {
+    route: &'static Route,
+    /// The lowest role of a user that may run it.
+    role: Role,
+    caller: Option<&'a Caller>,
+    act: Option<&'a mut Act>,
+}
+
 async fn answer<B>(
     api: &Api,
-    route: &'static Route,
-    caller: Option<&Caller>,
+    asked: Asked<'_>,
     path: Option<PathParts>,
     mut parts: Parts,
     body: &mut B,
@@ -111,10 +135,18 @@ where
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
     }
+    let Asked { route, role, caller, mut act } = asked;
     let principal = match parts.extensions.remove::<InProcessCaller>() {
-        Some(InProcessCaller(principal)) => principal.check(route.needs)?,
-        None => auth::authorize(api, &parts.headers, caller, route.needs).await?,
+        Some(InProcessCaller(principal)) => principal,
+        None => auth::identify(api, &parts.headers, caller).await?,
     };
+    if let Some(act) = &mut act {
+        act.by(&principal);
+    }
+    let principal = principal.check(route.needs, role)?;
+    if let Some(act) = &mut act {
+        act.by(&principal);
+    }
     let parameters = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
     (route.run)(Call {

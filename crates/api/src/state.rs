@@ -13,7 +13,8 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    cursor::CursorSeal, exports::Exports, key_ring::KeyRingService, meter::Meter, watch::Watch,
+    audit::AuditLimits, cursor::CursorSeal, exports::Exports, key_ring::KeyRingService,
+    meter::Meter, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -70,6 +71,8 @@ pub struct Settings {
     pub metrics_for: MetricsFor,
     /// The addresses that deliveries come from, shown to tenants.
     pub egress_addresses: Vec<String>,
+    /// How long entries of the audit log are stored.
+    pub audit_retention: Duration,
 }
 
 /// Who may read `/metrics` without the operator token.
@@ -92,6 +95,7 @@ impl Default for Settings {
             public_url: "http://127.0.0.1:3000".to_owned(),
             metrics_for: MetricsFor::Operator,
             egress_addresses: Vec::new(),
+            audit_retention: Duration::from_hours(24 * 365),
         }
     }
 }
@@ -104,6 +108,9 @@ pub struct State {
     setup: ApiSetup,
     pub access: Access,
     pub throttle: Throttle,
+    /// Guesses of passwords, by account.
+    pub account_throttle: Throttle,
+    pub audit: AuditLimits,
     pub cursors: CursorSeal,
     pub meter: Meter,
     pub exports: Exports,
@@ -148,6 +155,8 @@ impl Api {
             setup,
             access,
             throttle: Throttle::default(),
+            account_throttle: Throttle::default(),
+            audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
             exports: Exports::default(),

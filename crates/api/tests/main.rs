@@ -4,12 +4,16 @@
 
 mod access {
     mod isolation;
+    mod roles;
     mod scopes;
     mod secrets;
     mod throttle;
 }
 mod api_keys {
     mod lifecycle;
+}
+mod audit {
+    mod record;
 }
 mod deliveries {
     mod read_and_retry;
@@ -84,6 +88,9 @@ mod tenants {
 }
 mod usage {
     mod get;
+}
+mod users {
+    mod lifecycle;
 }
 mod webhooks {
     mod lifecycle;

@@ -47,6 +47,16 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/sources/{partner}/receipts/retry") => {
             json!({"all": true, "dry_run": true})
         }
+        (&Method::POST, "/users") => json!({
+            "name": "made-by-a-matrix",
+            "role": "support",
+            "password": "correct horse battery",
+        }),
+        (&Method::PATCH, "/users/{user}") => json!({}),
+        (&Method::POST, "/me/password") => json!({
+            "current_password": "correct horse battery",
+            "password": "another horse battery",
+        }),
         (&Method::POST, "/source-keys/import") => json!({"entries": {}}),
         _ => {
             assert!(route.takes.fields().is_empty(), "no body is known for {}", name(route));

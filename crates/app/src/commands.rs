@@ -1,6 +1,7 @@
 //! One file per command. They share [`client`] (calls a running gateway), [`input`] (files, secrets and
 //! confirmations), [`table`] (output) and [`progress`].
 
+pub mod audit;
 pub mod bench;
 mod client;
 pub mod config;
@@ -15,6 +16,7 @@ pub mod serve;
 pub mod sources;
 pub mod stats;
 mod table;
+pub mod users;
 
 use std::fmt;
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_access::{
-    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, PortalSession,
-    Principal,
+    AccessError, NewPortalSession, OpenPortalError, PortalLinkError, PortalSession, Principal,
 };
 use gancho_api::{Api, InProcessApi, in_process};
-use gancho_dashboard::{Backend, LoginError, PortalError, PortalSettings, Setup, brand::Brand};
+use gancho_dashboard::{
+    Backend, Login, LoginError, PortalError, PortalSettings, Setup, brand::Brand,
+};
 use gancho_domain::{AddressBlock, Tenant};
+use gancho_vault::Secret;
 use http::{Request, Response};
 
 use crate::settings::{Settings, portal::read_logo};
@@ -46,19 +48,12 @@ fn portal(settings: &Settings) -> PortalSettings {
 
 #[async_trait]
 impl Backend for ApiBackend {
-    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Operator, LoginError> {
+    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Login, LoginError> {
         match self.0.log_in(from, token).await {
-            Ok(Principal::Operator(operator)) => Ok(operator),
-            Err(in_process::LoginError::Throttled(error)) => {
-                Err(LoginError::Throttled(error.retry_after))
-            }
-            Err(in_process::LoginError::Access(AccessError::Store(_))) => {
-                Err(LoginError::Unavailable)
-            }
+            Ok(Principal::Operator(operator)) => Ok(Login { operator, stamp: None }),
             // A key of a tenant is a valid credential, but not for the dashboard.
-            Ok(Principal::Tenant(_)) | Err(in_process::LoginError::Access(_)) => {
-                Err(LoginError::InvalidToken)
-            }
+            Ok(Principal::Tenant(_)) => Err(LoginError::InvalidToken),
+            Err(error) => Err(login_error(&error)),
         }
     }
 
@@ -84,11 +79,35 @@ impl Backend for ApiBackend {
         self.0.api().access.portal_session(cookie).await
     }
 
+    async fn log_in_user(
+        &self,
+        from: AddressBlock,
+        name: &str,
+        password: &str,
+    ) -> Result<Login, LoginError> {
+        let password = Secret::new(password.to_owned());
+        let found = self.0.log_in_user(from, name, password).await;
+        let (user, operator) = found.map_err(|error| login_error(&error))?;
+        Ok(Login { operator, stamp: Some(user.stamp().to_owned()) })
+    }
+
+    async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError> {
+        Ok(self.0.api().access.users.is_current(name, stamp).await?)
+    }
+
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError> {
         Ok(self.0.api().access.tenants.find(name).await?)
     }
 
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
         self.0.call(principal, request).await
+    }
+}
+
+fn login_error(error: &in_process::LoginError) -> LoginError {
+    match error {
+        in_process::LoginError::Throttled(error) => LoginError::Throttled(error.retry_after),
+        in_process::LoginError::Access(AccessError::Store(_)) => LoginError::Unavailable,
+        in_process::LoginError::Access(_) => LoginError::InvalidToken,
     }
 }

@@ -55,6 +55,8 @@ enum Command {
     Stats(commands::stats::Stats),
     Ledger(commands::ledger::Ledger),
     Emails(commands::emails::Emails),
+    Users(commands::users::Users),
+    Audit(commands::audit::Audit),
     Pipe(commands::pipe::Pipe),
     Bench(commands::bench::Bench),
 }
@@ -85,6 +87,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Stats(stats) => stats.run().await,
             Command::Ledger(ledger) => ledger.run().await,
             Command::Emails(emails) => emails.run().await,
+            Command::Users(users) => users.run().await,
+            Command::Audit(audit) => audit.run().await,
             Command::Pipe(pipe) => pipe.run().await,
             Command::Bench(bench) => bench.run().await,
         }

@@ -47,6 +47,7 @@ impl Servers {
                     .iter()
                     .map(ToString::to_string)
                     .collect(),
+                audit_retention: settings.audit_retention,
                 ..gancho_api::Settings::default()
             },
         );

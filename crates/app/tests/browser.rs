@@ -68,7 +68,13 @@ impl Browser {
     }
 
     pub fn log_in(&mut self, token: &str) -> Page {
-        let page = self.send("POST", "/ui/login", &[SAME_ORIGIN], &form(&[("token", token)]));
+        self.log_in_as("", token)
+    }
+
+    /// As a user, or without a name with the operator token.
+    pub fn log_in_as(&mut self, name: &str, secret: &str) -> Page {
+        let fields = form(&[("name", name), ("token", secret)]);
+        let page = self.send("POST", "/ui/login", &[SAME_ORIGIN], &fields);
         if let Some(cookie) = page.header("set-cookie")
             && let Some(session) = cookie.strip_prefix("gancho_session=")
         {

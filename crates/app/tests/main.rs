@@ -22,6 +22,7 @@ mod dashboard {
     mod pages;
     mod portal;
     mod portal_entry;
+    mod users;
 }
 mod deliveries {
     mod loops;
@@ -86,4 +87,7 @@ mod store {
 }
 mod tenants {
     mod environment;
+}
+mod users {
+    mod commands;
 }

@@ -13,7 +13,18 @@ use http::{Request, Response};
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Checks the operator token. Guesses from an address are throttled.
-    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Operator, LoginError>;
+    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Login, LoginError>;
+
+    /// Checks the password of a user. Guesses are throttled by address and by account.
+    async fn log_in_user(
+        &self,
+        from: AddressBlock,
+        name: &str,
+        password: &str,
+    ) -> Result<Login, LoginError>;
+
+    /// Whether the account of a user has not changed since a login.
+    async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError>;
 
     /// Exchanges the token of a portal link for a session. Guesses are throttled as well.
     async fn open_portal(
@@ -30,6 +41,13 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Runs an operation of the API for an authenticated principal, whose rights it checks.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
+}
+
+/// Someone who logged in.
+pub struct Login {
+    pub operator: Operator,
+    /// Of the user's account, see [`Backend::is_current`]; `None` for the operator token.
+    pub stamp: Option<String>,
 }
 
 /// Why a login failed.

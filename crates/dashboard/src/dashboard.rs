@@ -10,7 +10,7 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 use gancho_domain::Clock;
-use http::{HeaderValue, header};
+use http::{HeaderValue, StatusCode, header};
 
 use crate::{
     assets,
@@ -85,6 +85,23 @@ where
         match run(visit.clone()).await {
             Ok(response) => response,
             Err(problem) => error::show(&visit, &problem),
+        }
+    })
+}
+
+/// A page with a form that sets something up, for those who may.
+pub fn setup_page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    page(move |visit: Visit| {
+        let run = run.clone();
+        async move {
+            if visit.visitor.may_configure() {
+                return run(visit).await;
+            }
+            Err(Problem::new(StatusCode::FORBIDDEN, "missing_role", ""))
         }
     })
 }

@@ -92,6 +92,10 @@ const ICONS: &[(&str, &str)] = &[
         "theme",
         r#"<circle cx="8" cy="8" r="5.5"/><path d="M8 2.5v11a5.5 5.5 0 0 0 0-11Z" fill="currentColor"/>"#,
     ),
+    (
+        "users",
+        r#"<circle cx="6" cy="5.5" r="2.7"/><path d="M1.5 13.5c0-2.8 2-4.5 4.5-4.5s4.5 1.7 4.5 4.5M10.5 3a2.7 2.7 0 0 1 0 5M12 9.4c1.6.5 2.5 2 2.5 4.1"/>"#,
+    ),
     ("warn", r#"<path d="M8 2 1.8 13h12.4L8 2Zm0 4.6v3M8 11.4v.1"/>"#),
     ("x", r#"<path d="m4 4 8 8m0-8-8 8"/>"#),
 ];

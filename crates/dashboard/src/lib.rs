@@ -46,6 +46,6 @@ pub mod theme;
 pub mod visit;
 pub mod visitor;
 
-pub use backend::{Backend, LoginError, PortalError};
+pub use backend::{Backend, Login, LoginError, PortalError};
 pub use dashboard::{Setup, router};
 pub use portal::PortalSettings;

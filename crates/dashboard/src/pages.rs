@@ -1,6 +1,7 @@
 //! The pages, one file each, and their addresses.
 
 mod api_keys;
+mod audit;
 mod captured;
 mod choose_tenant;
 mod dead_letters;
@@ -35,6 +36,7 @@ mod sources;
 mod suppressions;
 mod tenant;
 mod tenants;
+mod users;
 
 pub use self::{portal::router as portal_router, portal_error::show as show_portal_error};
 
@@ -44,7 +46,7 @@ use axum::{Router, routing::get};
 
 use crate::{
     base::Base,
-    dashboard::{Dashboard, form, page},
+    dashboard::{Dashboard, form, page, setup_page},
 };
 
 pub fn router() -> Router<Arc<Dashboard>> {
@@ -66,15 +68,22 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/suppressions/remove", form(suppressions::remove))
         .route("/ui/search", page(search::show))
         .route("/ui/tenants", page(tenants::list))
-        .route("/ui/tenants/new", page(tenants::new).merge(form(tenants::create)))
+        .route("/ui/tenants/new", setup_page(tenants::new).merge(form(tenants::create)))
         .route("/ui/tenants/{tenant_name}", page(tenant::show))
-        .route("/ui/tenants/{tenant_name}/edit", page(tenant::edit).merge(form(tenant::save)))
+        .route("/ui/tenants/{tenant_name}/edit", setup_page(tenant::edit).merge(form(tenant::save)))
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
         .route("/ui/tenants/{tenant_name}/portal", form(tenant::open_portal))
         .route("/ui/tenants/{tenant_name}/portal/revoke", form(tenant::revoke_portal))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
         .route("/ui/tenants/{tenant_name}/resume", form(tenant::resume))
+        .route("/ui/users", page(users::list).merge(form(users::create)))
+        .route("/ui/users/{user}", page(users::show))
+        .route("/ui/users/{user}/role", form(users::set_role))
+        .route("/ui/users/{user}/password", form(users::set_password))
+        .route("/ui/users/{user}/delete", form(users::delete))
+        .route("/ui/password", page(users::own_password).merge(form(users::set_own_password)))
+        .route("/ui/audit", page(audit::show))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))
@@ -91,23 +100,26 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
         .route(&at("/events/{event}"), page(events::show))
         .route(&at("/event-types"), page(event_types::show))
         .route(&at("/endpoints"), page(endpoints::show))
-        .route(&at("/endpoints/new"), page(endpoint_form::new).merge(form(endpoint_form::create)))
+        .route(
+            &at("/endpoints/new"),
+            setup_page(endpoint_form::new).merge(form(endpoint_form::create)),
+        )
         .route(&at("/endpoints/{endpoint}"), page(endpoint::show))
         .route(
             &at("/endpoints/{endpoint}/edit"),
-            page(endpoint_form::edit).merge(form(endpoint_form::save)),
+            setup_page(endpoint_form::edit).merge(form(endpoint_form::save)),
         )
         .route(
             &at("/endpoints/{endpoint}/rotate"),
-            page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
+            setup_page(endpoint_secret::rotate_form).merge(form(endpoint_secret::rotate)),
         )
         .route(
             &at("/endpoints/{endpoint}/reveal"),
-            page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
+            setup_page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
         )
         .route(
             &at("/endpoints/{endpoint}/delete"),
-            page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
+            setup_page(endpoint_delete::form).merge(form(endpoint_delete::submit)),
         )
         .route(&at("/endpoints/{endpoint}/test"), form(endpoint::test))
         .route(&at("/endpoints/{endpoint}/pause"), form(endpoint::pause))

@@ -5,8 +5,11 @@ use std::{collections::HashMap, time::Duration};
 use aws_lc_rs::{constant_time::verify_slices_are_equal, digest, rand};
 use data_encoding::BASE64URL_NOPAD;
 use gancho_access::Operator;
+pub use gancho_access::Role;
 use gancho_domain::Time;
 use parking_lot::Mutex;
+
+use crate::backend::Login;
 
 /// A session ends when it was not used for this time.
 pub const MAX_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -35,25 +38,8 @@ pub struct Session {
     pub csrf: String,
     pub role: Role,
     pub operator: Operator,
-}
-
-/// What a person may do. Accounts have a role; the operator token has [`Role::Operator`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Operator,
-    /// Retries, replays and pauses; sees no secret.
-    Support,
-    ReadOnly,
-}
-
-impl Role {
-    pub const fn may_change(self) -> bool {
-        !matches!(self, Self::ReadOnly)
-    }
-
-    pub const fn may_reveal_secrets(self) -> bool {
-        matches!(self, Self::Operator)
-    }
+    /// Of the user's account, which ends the session when it changes; `None` for the operator token.
+    pub stamp: Option<String>,
 }
 
 /// A message for the next page of a session.
@@ -91,9 +77,11 @@ pub struct RandomError;
 impl Sessions {
     /// Starts a session and returns its id for the cookie. It is always a new one, so that nobody can plant
     /// an id before the login.
-    pub fn begin(&self, operator: Operator, role: Role, now: Time) -> Result<String, RandomError> {
+    pub fn begin(&self, login: Login, now: Time) -> Result<String, RandomError> {
+        let Login { operator, stamp } = login;
         let id = random()?;
-        let session = Session { id: hash(&id), csrf: random()?, role, operator };
+        let role = operator.role();
+        let session = Session { id: hash(&id), csrf: random()?, role, operator, stamp };
         let mut all = self.0.lock();
         all.retain(|_, record| record.is_alive(now));
         if all.len() >= MAX_SESSIONS

@@ -9,7 +9,7 @@ use crate::{
     escape::Text,
     moment::Moment,
     params::{Link, segment},
-    sentence::Sentence,
+    sentence::{Html, Sentence},
     sessions::Flash,
     statistics::{Bin, Figures, Stats},
     texts::Rate,
@@ -131,7 +131,25 @@ impl Shell {
     }
 
     pub fn may_reveal(&self) -> bool {
-        self.visit.visitor.may_reveal_secrets()
+        self.visit.visitor.may_configure()
+    }
+
+    /// Whether the reader may set things up: endpoints and keys, and the operator tenants and users.
+    pub fn may_configure(&self) -> bool {
+        self.visit.visitor.may_configure()
+    }
+
+    /// Who is logged in.
+    pub fn account(&self) -> Html {
+        match self.user() {
+            Some(name) => Html::text(name),
+            None => self.visit.t.say("shell.operator").into(),
+        }
+    }
+
+    /// The name of the user; `None` for the owner of the operator token.
+    pub fn user(&self) -> Option<&str> {
+        self.visit.visitor.operator().and_then(gancho_access::Operator::user)
     }
 
     pub fn version(&self) -> &'static str {

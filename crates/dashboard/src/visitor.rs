@@ -28,17 +28,18 @@ impl Visitor {
         }
     }
 
+    /// Whether the visitor may retry, replay, test, pause and resume.
     pub fn may_change(&self) -> bool {
         match self {
-            Self::Operator(session) => session.role.may_change(),
+            Self::Operator(session) => session.role.may_support(),
             Self::Tenant(session) => session.may_manage(),
         }
     }
 
-    /// A tenant's people see the secrets of their own endpoints.
-    pub fn may_reveal_secrets(&self) -> bool {
+    /// Whether the visitor may set things up and see secrets. A tenant's people do so with what is theirs.
+    pub fn may_configure(&self) -> bool {
         match self {
-            Self::Operator(session) => session.role.may_reveal_secrets(),
+            Self::Operator(session) => session.role.may_operate(),
             Self::Tenant(session) => session.may_manage(),
         }
     }

@@ -8,7 +8,7 @@
 //! accepted and not to be sent, and [`give_up`] for dead letters made outside of settling.
 //! [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps
 //! what was leased without its node learning of it. Lists are found by a bounded [`look`] back.
-//! [`dead_letters`] and [`archiving`], [`deliveries`] with [`delivery_list`], [`events`] and
+//! [`dead_letters`] and [`archiving`], [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and
 //! [`redeliver`], [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`],
 //! [`email_reports`], [`statistics`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its
 //! [`pass`]es, and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
@@ -22,6 +22,7 @@
 mod accept;
 mod archiving;
 mod arm;
+mod audit;
 mod batch;
 mod claim;
 mod committer;

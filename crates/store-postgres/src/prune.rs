@@ -12,7 +12,7 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
-    PostgresStore,
+    PostgresStore, audit,
     pass::Pass,
     rows,
     session::{Transaction, execute, query},
@@ -184,6 +184,7 @@ impl PostgresStore {
             (FORGET_KEYS, now.micros()),
             (FORGET_RECORDS, now.micros()),
             (FORGET_REPORTS, now.micros()),
+            (audit::FORGET, now.micros()),
             (FORGET_USAGE, (now - USAGE_KEPT).secs()),
         ] {
             let gone = execute(&session, sql, &[&until, &max]).await.map_err(store_error)?;

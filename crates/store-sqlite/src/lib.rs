@@ -17,6 +17,7 @@
 
 mod accept;
 mod archiving;
+mod audit;
 mod body_prefixes;
 mod claim;
 mod dead_letters;

@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0010_fan_out_parts.sql"),
     include_str!("../migrations/0011_statistics.sql"),
     include_str!("../migrations/0012_ordered_fan_out.sql"),
+    include_str!("../migrations/0013_audit.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore, external_ids, idempotency, rows,
+    SqliteStore, audit, external_ids, idempotency, rows,
     states::{ENDED, Sql},
     statistics,
     time_buckets::{ANY_TARGET, BUCKET_BITS},
@@ -72,6 +72,7 @@ impl SqliteStore {
         let max_looks = max * LOOKS;
         let mut more = self.write(move |tx| idempotency::forget(tx, max_looks, now)).await?;
         more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
+        more |= self.write(move |tx| audit::prune(tx, max_looks, now)).await?;
         more |= self.write(move |tx| statistics::prune(tx, before, max, now)).await?;
         let (parcels, more_parcels) = self.prune_parcels(before, max).await?;
         more |= more_parcels;

@@ -19,6 +19,7 @@ use crate::Store;
 
 pub mod accept;
 pub mod archiving;
+pub mod audit;
 pub mod bell;
 pub mod build;
 pub mod bytes;
@@ -434,6 +435,13 @@ macro_rules! conformance_suite {
                 many_reports_at_once_are_each_told
                 a_report_goes_when_its_time_is_over
                 what_failed_is_one_list
+            }
+            audit {
+                entries_read_back_newest_first
+                each_condition_narrows_the_list
+                a_page_looks_at_a_bounded_number_of_entries
+                an_entry_is_appended_once
+                entries_go_when_their_time_is_over
             }
             withheld {
                 the_request_reads_back

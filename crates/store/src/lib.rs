@@ -9,7 +9,7 @@
 //! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`upkeep`]
 //! prunes, expires and counts; [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`] reads the record of what
 //! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
-//! bounces and complaints of e-mails; [`documents`] keeps the small documents that are set up
+//! bounces and complaints of e-mails; [`audit`] is the log of who changed what; [`documents`] keeps the small documents that are set up
 //! rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] encode values for
 //! storage; [`fair`] shares the readers among tenants. [`cache`] is a read-through cache for
 //! callers.
@@ -23,6 +23,7 @@
 
 pub mod accept;
 pub mod archiving;
+pub mod audit;
 pub mod cache;
 pub mod claim;
 #[cfg(feature = "conformance")]
@@ -58,6 +59,7 @@ pub use accept::{
     Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
 };
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
+pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
@@ -102,6 +104,7 @@ pub trait Store:
     + EmailReports
     + Endpoints
     + Archiving
+    + AuditLog
     + Ledger
     + Nodes
     + Orphans

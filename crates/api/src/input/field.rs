@@ -109,6 +109,7 @@ pub enum Noun {
     Email,
     /// Named by its address.
     Suppression,
+    User,
 }
 
 impl Noun {
@@ -121,6 +122,7 @@ impl Noun {
             | Self::Source
             | Self::SourceKey
             | Self::Suppression
+            | Self::User
             | Self::Code => None,
             Self::Receipt => Some("rcp"),
             Self::ApiKey => Some("key"),
@@ -138,6 +140,7 @@ impl Noun {
             Self::Tenant => "tenant",
             Self::ApiKey => "API key",
             Self::Webhook => "webhook",
+            Self::User => "user",
             Self::Event => "event",
             Self::Delivery => "delivery",
             Self::DeadLetter => "dead letter",

@@ -27,6 +27,7 @@ struct Scrape {
     answers: Vec<Answers>,
     handler_panics: u64,
     failed_logins: u64,
+    unrecorded_acts: u64,
     shed: u64,
     connections: u64,
     accept: gancho_engine::Buckets,
@@ -51,6 +52,7 @@ impl Watch {
             answers: meter.answers(),
             handler_panics: meter.panics(),
             failed_logins: meter.failed_logins(),
+            unrecorded_acts: meter.unrecorded_acts(),
             shed: meter.shed(),
             connections: meter.connections(),
             accept: self.accept.snapshot(),
@@ -199,8 +201,14 @@ impl Scrape {
         let failed = [(vec![], self.failed_logins)];
         to.counter(
             "gancho_auth_failures",
-            "Authentication failures: invalid API keys, operator tokens and portal tokens.",
+            "Authentication failures: invalid API keys, operator tokens, portal tokens and passwords.",
             failed,
+        )?;
+        let unrecorded = [(vec![], self.unrecorded_acts)];
+        to.counter(
+            "gancho_audit_unrecorded",
+            "Acts that the audit log does not contain, because one caller made too many.",
+            unrecorded,
         )?;
         let shed = [(vec![], self.shed)];
         to.counter("gancho_http_shed", "Connections refused because too many were open.", shed)?;

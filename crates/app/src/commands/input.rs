@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use gancho_domain::{Clock, SystemClock, span};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -75,6 +76,20 @@ pub fn secret(path: &Path) -> anyhow::Result<String> {
     let text = text(path)?;
     let secret = text.strip_suffix('\n').unwrap_or(&text);
     Ok(secret.strip_suffix('\r').unwrap_or(secret).to_owned())
+}
+
+/// Reads a line that a person types, without showing it.
+pub fn hidden_line() -> anyhow::Result<String> {
+    let stdin = std::io::stdin();
+    let visible = tcgetattr(&stdin)?;
+    let mut hidden = visible.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&stdin, OptionalActions::Flush, &hidden)?;
+    let mut line = String::new();
+    let read = stdin.lock().read_line(&mut line);
+    tcsetattr(&stdin, OptionalActions::Flush, &visible)?;
+    read.context("cannot read standard input")?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// Turns a time, or a duration from now, into a time for the API.

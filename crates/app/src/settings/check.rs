@@ -152,6 +152,7 @@ impl Rules<'_> {
         }
         for (key, value, min, max, range) in [
             ("retention", settings.retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
+            ("audit_retention", settings.audit_retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("dead_letter_ttl", settings.dead_letter_ttl, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("failing_for", settings.failing_for, HOUR / 60, YEAR, "between 1m and 366d"),
             (

@@ -238,6 +238,8 @@ settings! {
     "Retention" {
         /// How long delivered events are stored.
         retention: Duration = "30d",
+        /// How long entries of the audit log are stored.
+        audit_retention: Duration = "365d",
         /// How long dead letters are stored before they are archived. Until then they can be replayed.
         dead_letter_ttl: Duration = "7d",
         /// Maximum number of dead letters per tenant. The oldest ones beyond it are archived.

@@ -18,7 +18,7 @@ fn the_operator_token_opens_the_dashboard() {
         sent_away.location(),
         "/ui/login?next=%2Fui%2Fdeliveries%3Ftenant%3Dm2%26status%3Dfailed"
     );
-    browser.open("/ui/login").has("Operator token");
+    browser.open("/ui/login").has("Password or operator token");
 
     let page = browser.log_in(TOKEN);
     let cookie = page.header("set-cookie").unwrap().to_owned();
@@ -50,7 +50,7 @@ fn every_failure_has_the_same_message_and_guessing_is_slowed_down() {
     let mut browser = Browser::new(&gateway);
     let wrong = browser.log_in("not-the-token");
     assert_eq!(wrong.status, 403);
-    wrong.has("This token is not valid");
+    wrong.has("the token is not valid");
     assert!(wrong.header("set-cookie").is_none());
     // A tenant's key opens the API, not the dashboard.
     let tenants = browser.log_in(&key);
@@ -81,7 +81,7 @@ fn every_failure_has_the_same_message_and_guessing_is_slowed_down() {
             let page = guess.join().unwrap();
             if page.status == 429 {
                 assert!(page.header("retry-after").is_some());
-                page.has("This token is not valid");
+                page.has("the token is not valid");
             }
             statuses.push(page.status);
         }

@@ -71,6 +71,7 @@ pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
         ("no_page", _) => (t.say("error.no_page"), t.say("error.no_page_advice")),
         ("receiving_off" | "email_off", _) => (t.say("error.off"), t.say("error.off_advice")),
         ("storage_full", _) => (t.say("error.full"), t.say("error.full_advice")),
+        ("missing_role", _) => (t.say("error.role"), t.say("error.role_advice")),
         (_, 403) => (t.say("error.forbidden"), t.say("error.forbidden_advice")),
         (_, 404) => (t.say("error.not_found"), t.say("error.not_found_advice")),
         (_, 409) => (t.say("error.conflict"), t.say("error.conflict_advice")),

@@ -21,7 +21,7 @@ use crate::{
     params::{Link, Params},
     problem::Problem,
     sentence::Sentence,
-    sessions::{MAX_AGE, Role},
+    sessions::MAX_AGE,
     submission::{Submission, check_origin, read_form},
     texts::Texts,
     theme::Theme,
@@ -40,6 +40,9 @@ struct LoginPage {
     message: Option<Sentence>,
     action: Link,
     next: String,
+    /// The name that someone typed.
+    name: String,
+    is_changed: bool,
 }
 
 impl LoginPage {
@@ -57,7 +60,7 @@ pub async fn form(State(dashboard): State<Arc<Dashboard>>, request: Request) -> 
         return page::see_other(next(&params));
     }
     let chosen = params.get("lang").and_then(Language::of_tag);
-    let response = show(&dashboard, &parts, &params, chosen, StatusCode::OK, None);
+    let response = show(&dashboard, &parts, &params, chosen, StatusCode::OK, None, "");
     match chosen {
         Some(language) => with_cookie(
             response,
@@ -82,9 +85,19 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
     };
     let from = parts.extensions.get::<AddressBlock>().copied();
     let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
-    let refuse = |status, message| show(&dashboard, &parts, &params, None, status, Some(message));
-    let operator = match dashboard.backend.log_in(from, form.text("token")).await {
-        Ok(operator) => operator,
+    // Without a name it is the operator token.
+    let name = form.text("name");
+    let refuse =
+        |status, message| show(&dashboard, &parts, &params, None, status, Some(message), name);
+    let login = if name.is_empty() {
+        dashboard.backend.log_in(from, form.text("token")).await
+    } else {
+        // A password is not trimmed: spaces are part of it.
+        let password = form.get("token").unwrap_or_default();
+        dashboard.backend.log_in_user(from, name, password).await
+    };
+    let login = match login {
+        Ok(login) => login,
         Err(LoginError::InvalidToken) => {
             return refuse(StatusCode::FORBIDDEN, texts.say("login.failed"));
         }
@@ -100,7 +113,7 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
         }
     };
     tracing::info!(address = %from, "signed in to the dashboard");
-    let Ok(id) = dashboard.sessions.begin(operator, Role::Operator, dashboard.clock.now()) else {
+    let Ok(id) = dashboard.sessions.begin(login, dashboard.clock.now()) else {
         let problem = Problem::internal("no random numbers");
         return error::show_stranger(texts, Theme::of(&parts.headers), &problem);
     };
@@ -147,6 +160,7 @@ fn show(
     chosen: Option<Language>,
     status: StatusCode,
     message: Option<Sentence>,
+    name: &str,
 ) -> Response {
     let host = dashboard.public_url.split_once("://").map_or("", |(_, host)| host);
     let next = params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or_default();
@@ -157,6 +171,8 @@ fn show(
         message,
         action: Link::new("/ui/login").with("next", next),
         next: next.to_owned(),
+        name: name.to_owned(),
+        is_changed: params.has("changed"),
     };
     page::show(status, &template).into_response()
 }

@@ -66,11 +66,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     }
     let (until, rights) = (call.api.clock.now() + span, PortalTokens::rights());
     let token = call.api.access.portal.make(tenant.id, until, rights);
-    Answer::created(&PortalLink {
+    let answer = Answer::created(&PortalLink {
         url: format!("{}/portal/{token}", call.api.settings.public_url),
         token,
         tenant_id: tenant.id.to_string(),
         scopes: rights.names(),
         expires_at: Timestamp(until),
-    })
+    })?;
+    Ok(answer.about(tenant.id))
 }

@@ -45,5 +45,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let mut tenant = Tenant::new(call.api.ids.make(), &slug, call.api.clock.now());
     settings.apply(&call.api, &mut tenant)?;
     call.api.store.create_tenant(tenant.clone()).await?;
-    Answer::created(&TenantView::from(&tenant))
+    Ok(Answer::created(&TenantView::from(&tenant))?.about(tenant.id))
 }

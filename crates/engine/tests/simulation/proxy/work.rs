@@ -1,12 +1,14 @@
 //! Replays and reports on e-mails, which the simulation has none of.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use gancho_domain::{EmailId, ReplayId, TenantScope, Time};
 use gancho_store::{
-    AcceptOutcome, DeliveryRow, EmailReport, EmailReports, FailedEmails, LeasedReplay,
-    NewEmailReport, NewReplayJob, NewSuppression, OpenReplayOutcome, Page, PageRequest,
-    ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result,
-    Suppression, Suppressions,
+    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, DeliveryRow, EmailReport, EmailReports,
+    FailedEmails, LeasedReplay, NewEmailReport, NewReplayJob, NewSuppression, OpenReplayOutcome,
+    Page, PageRequest, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits,
+    ReplayTotal, Result, Suppression, Suppressions,
 };
 
 use super::Proxy;
@@ -101,6 +103,17 @@ impl EmailReports for Proxy {
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
         self.inner.failed_emails(scope, which, page).await
+    }
+}
+
+#[async_trait]
+impl AuditLog for Proxy {
+    async fn append_audit(&self, entries: Vec<AuditEntry>, retention: Duration) -> Result<()> {
+        self.inner.append_audit(entries, retention).await
+    }
+
+    async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
+        self.inner.audit(filter, page).await
     }
 }
 

@@ -1,0 +1,148 @@
+//! Password hashes by Argon2id. Hashing takes memory and time on purpose, so it runs off the async threads,
+//! a few at a time.
+
+use std::{sync::Arc, time::Duration};
+
+use argon2::{
+    Algorithm, Argon2, Params, Version,
+    password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString},
+};
+use aws_lc_rs::rand;
+use gancho_vault::Secret;
+use thiserror::Error;
+use tokio::sync::{OnceCell, Semaphore};
+
+/// The parameters that OWASP recommends: 19 MiB, two passes, one lane.
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+/// Hashes at a time: logins take no more than 38 MiB and two threads.
+const MAX_CONCURRENT: usize = 2;
+/// Maximum wait for a turn.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+pub const MIN_LENGTH: usize = 12;
+/// In bytes. Longer ones only cost time.
+pub const MAX_LENGTH: usize = 256;
+
+#[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
+pub enum PasswordError {
+    #[error("too many logins at a time; retry")]
+    Busy,
+    #[error("the password could not be hashed")]
+    Failed,
+}
+
+pub struct Hasher {
+    turns: Arc<Semaphore>,
+    /// Verified for users that do not exist, so that they cost the same.
+    decoy: OnceCell<String>,
+}
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self { turns: Arc::new(Semaphore::new(MAX_CONCURRENT)), decoy: OnceCell::new() }
+    }
+}
+
+impl Hasher {
+    /// Hashes a password with a new salt. The result names its parameters (PHC string format).
+    pub async fn hash(&self, password: Secret) -> Result<String, PasswordError> {
+        self.run(move || hash(&password)).await?
+    }
+
+    /// Whether it is the password. Without a hash it does the same work and says no.
+    pub async fn verify(
+        &self,
+        password: Secret,
+        hash: Option<String>,
+    ) -> Result<bool, PasswordError> {
+        let is_known = hash.is_some();
+        let hash = match hash {
+            Some(hash) => hash,
+            None => self.decoy().await?,
+        };
+        let is_right = self.run(move || verify(&password, &hash)).await?;
+        Ok(is_right && is_known)
+    }
+
+    /// Makes the first login as fast as the others, so that its time reveals nothing.
+    pub async fn warm_up(&self) -> Result<(), PasswordError> {
+        self.decoy().await.map(|_| ())
+    }
+
+    async fn decoy(&self) -> Result<String, PasswordError> {
+        let decoy = self.decoy.get_or_try_init(|| async {
+            let mut bytes = [0; 32];
+            rand::fill(&mut bytes).map_err(|_| PasswordError::Failed)?;
+            let password = Secret::new(data_encoding::HEXLOWER.encode(&bytes));
+            self.hash(password).await
+        });
+        decoy.await.cloned()
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let turn = tokio::time::timeout(MAX_WAIT, self.turns.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| PasswordError::Busy)?.map_err(|_| PasswordError::Busy)?;
+        let done = tokio::task::spawn_blocking(move || {
+            // Held until the end, even if the caller is gone.
+            let _turn = turn;
+            work()
+        });
+        done.await.map_err(|_| PasswordError::Failed)
+    }
+}
+
+fn argon2() -> Result<Argon2<'static>, PasswordError> {
+    let params = Params::new(MEMORY_KIB, PASSES, 1, None).map_err(|_| PasswordError::Failed)?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+fn hash(password: &Secret) -> Result<String, PasswordError> {
+    let mut salt = [0; 16];
+    rand::fill(&mut salt).map_err(|_| PasswordError::Failed)?;
+    let salt = SaltString::encode_b64(&salt).map_err(|_| PasswordError::Failed)?;
+    let hash = argon2()?.hash_password(password.as_bytes(), &salt);
+    hash.map(|hash| hash.to_string()).map_err(|_| PasswordError::Failed)
+}
+
+fn verify(password: &Secret, hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(hash) else { return false };
+    // The parameters are those of the hash.
+    Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.to_owned())
+    }
+
+    #[tokio::test]
+    async fn only_the_password_matches() {
+        let hasher = Hasher::default();
+        let hash = hasher.hash(secret("correct horse battery")).await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        let again = hasher.hash(secret("correct horse battery")).await.unwrap();
+        assert_ne!(hash, again, "each has its own salt");
+        let is_right = hasher.verify(secret("correct horse battery"), Some(hash.clone())).await;
+        assert_eq!(is_right, Ok(true));
+        for wrong in ["", "correct horse batter", "Correct horse battery"] {
+            assert_eq!(hasher.verify(secret(wrong), Some(hash.clone())).await, Ok(false));
+            assert_eq!(hasher.verify(secret(wrong), None).await, Ok(false));
+        }
+        assert_eq!(hasher.verify(secret(""), Some("not a hash".to_owned())).await, Ok(false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_crowd_is_refused_rather_than_let_in() {
+        let hasher = Hasher::default();
+        let held = hasher.turns.clone().acquire_many_owned(2).await.unwrap();
+        assert_eq!(hasher.hash(secret("correct horse battery")).await, Err(PasswordError::Busy));
+        drop(held);
+    }
+}

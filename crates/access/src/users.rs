@@ -1,0 +1,374 @@
+//! Users: people with an account. Each has a name, a password and a role. Names are unique: a user is a
+//! document under its name.
+
+use std::{sync::Arc, time::Duration};
+
+use aws_lc_rs::rand;
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use gancho_domain::{Clock, Time};
+use gancho_store::{
+    CachePolicy, Collection, Document, Expect, ReadCache, Result, Store, StoreError,
+};
+use gancho_vault::Secret;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    Operator, Role,
+    admin_token::sha256,
+    password::{Hasher, MAX_LENGTH, MIN_LENGTH, PasswordError},
+};
+
+const COLLECTION: Collection = Collection::operators("user");
+/// How long another node may still accept the sessions of a user who was changed.
+const CACHE_TTL: Duration = Duration::from_secs(5);
+const MAX_CACHED: usize = 1_000;
+/// Maximum number of users.
+pub const MAX_USERS: usize = 1_000;
+/// Attempts to write a change that conflicts with others.
+const MAX_TRIES: usize = 5;
+pub const MAX_NAME: usize = 128;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    pub name: String,
+    pub role: Role,
+    pub created_at: Time,
+    pub password_changed_at: Time,
+    /// Changes with the password and the role, and ends the sessions from before.
+    stamp: String,
+    hash: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredUser {
+    role: String,
+    hash: String,
+    stamp: String,
+    created_at: i64,
+    password_changed_at: i64,
+}
+
+pub struct NewUser {
+    pub name: String,
+    pub role: Role,
+    pub password: Secret,
+}
+
+#[derive(Default)]
+pub struct UserChange {
+    pub role: Option<Role>,
+    pub password: Option<Secret>,
+}
+
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum UserError {
+    #[error("no user has this name")]
+    NotFound,
+    #[error("a user with this name exists already")]
+    Taken,
+    #[error("there are {MAX_USERS} users already; delete one first")]
+    TooMany,
+    #[error(
+        "a name has 1 to {MAX_NAME} lower-case letters, digits and `. _ - + @`, and begins with a letter or digit"
+    )]
+    InvalidName,
+    #[error("{0}")]
+    WeakPassword(&'static str),
+    #[error("the current password is wrong")]
+    WrongPassword,
+    #[error("the user is being changed by others; retry")]
+    Busy,
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Creates, changes and authenticates users.
+pub struct Users {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    hasher: Hasher,
+    /// Only for [`Users::is_current`], which every page asks.
+    cache: ReadCache<[u8; 32], Option<User>>,
+}
+
+impl Users {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
+        Self { store, clock, hasher: Hasher::default(), cache: ReadCache::with(policy) }
+    }
+
+    /// Lists users after `after`, by name.
+    pub async fn list(&self, after: Option<&str>, max: usize) -> Result<Vec<User>> {
+        let documents = self.store.documents(COLLECTION, after, max).await?;
+        documents.iter().map(User::of_document).collect()
+    }
+
+    pub async fn get(&self, name: &str) -> Result<Option<User>> {
+        let Ok(name) = plain_name(name) else { return Ok(None) };
+        let document = self.store.document(COLLECTION, &name).await?;
+        document.as_ref().map(User::of_document).transpose()
+    }
+
+    pub async fn create(&self, new: NewUser) -> Result<User, UserError> {
+        let name = plain_name(&new.name)?;
+        check_password(&new.password, &name)?;
+        if self.store.documents(COLLECTION, None, MAX_USERS).await?.len() == MAX_USERS {
+            return Err(UserError::TooMany);
+        }
+        let now = self.clock.now();
+        let user = User {
+            name,
+            role: new.role,
+            created_at: now,
+            password_changed_at: now,
+            stamp: stamp()?,
+            hash: self.hasher.hash(new.password).await?,
+        };
+        match self.put(&user, Expect::Nothing).await? {
+            Some(_) => Ok(user),
+            None => Err(UserError::Taken),
+        }
+    }
+
+    /// Changes the role, the password or both. The sessions of the user end.
+    pub async fn change(&self, name: &str, change: UserChange) -> Result<User, UserError> {
+        let name = plain_name(name).map_err(|_| UserError::NotFound)?;
+        let hash = match change.password {
+            Some(password) => {
+                check_password(&password, &name)?;
+                Some(self.hasher.hash(password).await?)
+            }
+            None => None,
+        };
+        for _ in 0..MAX_TRIES {
+            let document = self.store.document(COLLECTION, &name).await?;
+            let document = document.ok_or(UserError::NotFound)?;
+            let mut user = User::of_document(&document)?;
+            if let Some(role) = change.role {
+                user.role = role;
+            }
+            if let Some(hash) = &hash {
+                user.hash.clone_from(hash);
+                user.password_changed_at = self.clock.now();
+            }
+            user.stamp = stamp()?;
+            if self.put(&user, Expect::Version(document.version)).await?.is_some() {
+                return Ok(user);
+            }
+        }
+        Err(UserError::Busy)
+    }
+
+    /// Changes a user's own password.
+    pub async fn change_own_password(
+        &self,
+        name: &str,
+        current: Secret,
+        new: Secret,
+    ) -> Result<User, UserError> {
+        let user = self.get(name).await?.ok_or(UserError::NotFound)?;
+        if !self.hasher.verify(current, Some(user.hash)).await? {
+            return Err(UserError::WrongPassword);
+        }
+        let change = UserChange { role: None, password: Some(new) };
+        self.change(name, change).await
+    }
+
+    /// Deletes a user. Its sessions end.
+    pub async fn delete(&self, name: &str) -> Result<(), UserError> {
+        let name = plain_name(name).map_err(|_| UserError::NotFound)?;
+        let was_there = self.store.delete_document(COLLECTION, &name).await?;
+        self.cache.forget(sha256(&name));
+        if was_there { Ok(()) } else { Err(UserError::NotFound) }
+    }
+
+    /// Checks a password. An unknown user costs the same work as a known one.
+    pub async fn log_in(
+        &self,
+        name: &str,
+        password: Secret,
+    ) -> Result<Option<(User, Operator)>, UserError> {
+        self.hasher.warm_up().await?;
+        let user = self.get(name).await?;
+        let hash = user.as_ref().map(|user| user.hash.clone());
+        let is_right = password.len() <= MAX_LENGTH && self.hasher.verify(password, hash).await?;
+        let user = user.filter(|_| is_right);
+        Ok(user.map(|user| {
+            let operator = Operator::of_user(&user);
+            (user, operator)
+        }))
+    }
+
+    /// Whether nothing has changed since the user got this stamp: false ends a session.
+    pub async fn is_current(&self, name: &str, stamp: &str) -> Result<bool> {
+        let read = |_| async {
+            let document = self.store.document(COLLECTION, name).await?;
+            Ok(Arc::new(document.as_ref().map(User::of_document).transpose()?))
+        };
+        let user = self.cache.get(sha256(name), read).await?;
+        Ok(user.as_ref().as_ref().is_some_and(|user| user.stamp == stamp))
+    }
+
+    async fn put(&self, user: &User, expect: Expect) -> Result<Option<u64>> {
+        let written =
+            self.store.put_document(COLLECTION, &user.name, user.to_bytes()?, expect).await;
+        self.cache.forget(sha256(&user.name));
+        written
+    }
+}
+
+impl User {
+    /// Changes with the password and the role.
+    pub fn stamp(&self) -> &str {
+        &self.stamp
+    }
+
+    fn to_bytes(&self) -> Result<Bytes> {
+        let stored = StoredUser {
+            role: self.role.name().to_owned(),
+            hash: self.hash.clone(),
+            stamp: self.stamp.clone(),
+            created_at: self.created_at.micros(),
+            password_changed_at: self.password_changed_at.micros(),
+        };
+        let bytes = serde_json::to_vec(&stored);
+        bytes.map(Bytes::from).map_err(|error| StoreError::Corrupt(error.to_string()))
+    }
+
+    fn of_document(document: &Document) -> Result<Self> {
+        let read = || -> Option<Self> {
+            let stored: StoredUser = serde_json::from_slice(&document.body).ok()?;
+            Some(Self {
+                name: document.key.clone(),
+                role: stored.role.parse().ok()?,
+                created_at: Time::from_micros(stored.created_at),
+                password_changed_at: Time::from_micros(stored.password_changed_at),
+                stamp: stored.stamp,
+                hash: stored.hash,
+            })
+        };
+        read().ok_or_else(|| StoreError::Corrupt(format!("user {}", document.key)))
+    }
+}
+
+/// The name in lower case, in which it is unique.
+pub fn plain_name(name: &str) -> Result<String, UserError> {
+    let name = name.trim().to_ascii_lowercase();
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_good = (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(|byte| is_word(byte) || b"._-+@".contains(&byte))
+        && name.bytes().next().is_some_and(is_word);
+    if is_good { Ok(name) } else { Err(UserError::InvalidName) }
+}
+
+fn check_password(password: &Secret, name: &str) -> Result<(), UserError> {
+    if password.chars().count() < MIN_LENGTH {
+        return Err(UserError::WeakPassword("a password has at least 12 characters"));
+    }
+    if password.len() > MAX_LENGTH {
+        return Err(UserError::WeakPassword("a password has at most 256 bytes"));
+    }
+    if password.to_ascii_lowercase().contains(name) && name.len() >= 4 {
+        return Err(UserError::WeakPassword("the password must not contain the name of the user"));
+    }
+    Ok(())
+}
+
+fn stamp() -> Result<String, UserError> {
+    let mut bytes = [0; 16];
+    rand::fill(&mut bytes).map_err(|_| PasswordError::Failed)?;
+    Ok(HEXLOWER.encode(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::ManualClock;
+    use gancho_store_sqlite::SqliteStore;
+
+    use super::*;
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.to_owned())
+    }
+
+    fn users() -> Users {
+        Users::new(SqliteStore::inline().unwrap(), Arc::new(ManualClock::at_secs(1_000)))
+    }
+
+    fn new(name: &str, role: Role) -> NewUser {
+        NewUser { name: name.to_owned(), role, password: secret("correct horse battery") }
+    }
+
+    #[tokio::test]
+    async fn a_user_logs_in_with_the_password_and_gets_the_role() {
+        let users = users();
+        let made = users.create(new("Ana@Example.com", Role::Support)).await.unwrap();
+        assert_eq!((&*made.name, made.role), ("ana@example.com", Role::Support));
+        let (user, operator) = users
+            .log_in("ANA@example.com ", secret("correct horse battery"))
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(user, made);
+        assert_eq!((operator.role(), operator.user()), (Role::Support, Some("ana@example.com")));
+        for (name, password) in [
+            ("ana@example.com", "wrong horse battery"),
+            ("ana@example.com", ""),
+            ("bo@example.com", "correct horse battery"),
+            ("", "correct horse battery"),
+        ] {
+            assert!(users.log_in(name, secret(password)).await.unwrap().is_none(), "{name}");
+        }
+        let long = secret(&"x".repeat(100_000));
+        assert!(users.log_in("ana@example.com", long).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn names_are_unique_and_checked() {
+        let users = users();
+        users.create(new("ana", Role::ReadOnly)).await.unwrap();
+        assert_eq!(users.create(new("ANA", Role::Operator)).await, Err(UserError::Taken));
+        for name in ["", " ", "a b", "ação", "-ana", "a/b", "a\u{202e}b", &"a".repeat(129)] {
+            let created = users.create(new(name, Role::Operator)).await;
+            assert_eq!(created, Err(UserError::InvalidName), "{name}");
+        }
+        assert_eq!(users.list(None, 10).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn weak_passwords_are_refused() {
+        let users = users();
+        for password in ["short", &"x".repeat(257), "anabanana-1234"] {
+            let new = NewUser { password: secret(password), ..new("anabanana", Role::Support) };
+            assert!(matches!(users.create(new).await, Err(UserError::WeakPassword(_))));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_ends_the_sessions_from_before() {
+        let users = users();
+        let made = users.create(new("ana", Role::Support)).await.unwrap();
+        assert_eq!(users.is_current("ana", made.stamp()).await, Ok(true));
+        let change = UserChange { role: Some(Role::ReadOnly), password: None };
+        let demoted = users.change("ana", change).await.unwrap();
+        assert_eq!(demoted.role, Role::ReadOnly);
+        assert_eq!(users.is_current("ana", made.stamp()).await, Ok(false));
+        assert_eq!(users.is_current("ana", demoted.stamp()).await, Ok(true));
+        let (old, next) = ("correct horse battery", "another horse battery");
+        let wrong = users.change_own_password("ana", secret("wrong"), secret(next)).await;
+        assert_eq!(wrong, Err(UserError::WrongPassword));
+        let own = users.change_own_password("ana", secret(old), secret(next)).await.unwrap();
+        assert_eq!(users.is_current("ana", demoted.stamp()).await, Ok(false));
+        assert!(users.log_in("ana", secret(old)).await.unwrap().is_none());
+        assert!(users.log_in("ana", secret(next)).await.unwrap().is_some());
+        users.delete("ana").await.unwrap();
+        assert_eq!(users.is_current("ana", own.stamp()).await, Ok(false));
+        assert_eq!(users.delete("ana").await, Err(UserError::NotFound));
+        let again = users.create(new("ana", Role::Support)).await.unwrap();
+        assert_ne!(again.stamp(), own.stamp());
+    }
+}

@@ -1,0 +1,287 @@
+//! Records administrative acts in the audit log: those that were done, and those that were refused.
+//!
+//! Invariant: the response to a recorded act is sent after its entry is stored. An entry that cannot be stored
+//! is logged, and does not undo the act.
+//!
+//! What strangers and tenants can cause is bounded: refused acts, and acts of a tenant's programs, are recorded up to
+//! a rate, and counted beyond it. Requests without a valid credential are only counted.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use gancho_access::{Actor, ActorKind, Principal};
+use gancho_domain::{AddressBlock, Gcra, Rate, TenantId, Time};
+use gancho_store::AuditEntry;
+use http::HeaderValue;
+use http_body_util::{BodyExt, Either};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::task::JoinHandle;
+
+use crate::{
+    answer::Answer,
+    codes::Code,
+    policy::{Policy, Recorded},
+    problem::Problem,
+    route::Route,
+    serve::PathParts,
+    state::Api,
+};
+
+/// The operation of a login to the dashboard.
+pub const LOG_IN: &str = "log_in";
+/// The code of an act whose caller disconnected before it had an outcome.
+const DISCONNECTED: &str = "disconnected";
+/// The status that proxies log for it.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+/// Refused acts of one actor, and failed logins of everyone.
+const REFUSALS: Rate = Rate { count: 60, per: Duration::from_mins(10) };
+/// Acts of one tenant's credentials.
+const TENANT_ACTS: Rate = Rate { count: 3_600, per: Duration::from_hours(1) };
+/// Actors share this many counters, by hash.
+const SLOTS: usize = 512;
+/// Longer names of resources are cut off.
+const MAX_RESOURCE: usize = 128;
+
+/// Decides what is recorded where there is too much.
+pub struct AuditLimits {
+    hasher: RandomState,
+    refusals: Mutex<Box<[Gcra]>>,
+    tenant_acts: Mutex<Box<[Gcra]>>,
+}
+
+impl Default for AuditLimits {
+    fn default() -> Self {
+        let slots = || Mutex::new(vec![Gcra::default(); SLOTS].into_boxed_slice());
+        Self { hasher: RandomState::new(), refusals: slots(), tenant_acts: slots() }
+    }
+}
+
+impl AuditLimits {
+    fn admits(&self, actor: &Actor, tenant: Option<TenantId>, is_done: bool, now: Time) -> bool {
+        let (slots, rate) = match (is_done, actor.kind) {
+            (false, _) => (&self.refusals, REFUSALS),
+            (true, ActorKind::ApiKey | ActorKind::Portal) => (&self.tenant_acts, TENANT_ACTS),
+            (true, _) => return true,
+        };
+        // All keys of a tenant share a counter.
+        let hash = match actor.kind {
+            ActorKind::ApiKey | ActorKind::Portal => self.hasher.hash_one(tenant),
+            _ => self.hasher.hash_one(actor),
+        };
+        let mut slots = slots.lock();
+        let slot = &mut slots[hash as usize % SLOTS];
+        let is_free = slot.free_at(rate, now) <= now;
+        if is_free {
+            slot.take(rate, now);
+        }
+        is_free
+    }
+}
+
+/// What an operation says about its act, where the request does not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ActedOn(pub TenantId);
+
+/// An act in progress.
+pub(crate) struct Act {
+    api: Api,
+    route: &'static Route,
+    recorded: Recorded,
+    request_id: HeaderValue,
+    address: Option<AddressBlock>,
+    path: PathParts,
+    /// Set once the caller is authenticated.
+    actor: Option<Arc<Actor>>,
+    tenant: Option<TenantId>,
+}
+
+impl Act {
+    /// `None` for an operation that is never recorded.
+    pub fn begin(
+        api: &Api,
+        route: &'static Route,
+        policy: Policy,
+        path: Option<&PathParts>,
+        request_id: &HeaderValue,
+        address: Option<AddressBlock>,
+    ) -> Option<Self> {
+        (policy.recorded != Recorded::Never).then(|| Self {
+            api: api.clone(),
+            route,
+            recorded: policy.recorded,
+            request_id: request_id.clone(),
+            address,
+            path: path.cloned().unwrap_or_default(),
+            actor: None,
+            tenant: None,
+        })
+    }
+
+    pub fn by(&mut self, principal: &Principal) {
+        let actor = principal.actor();
+        let is_operators = matches!(actor.kind, ActorKind::Operator | ActorKind::User);
+        if self.recorded == Recorded::Always || is_operators {
+            self.actor = Some(actor.clone());
+            self.tenant = principal.tenant();
+        }
+    }
+
+    /// Stores the entry: wait for it before responding. It is stored even if the caller disconnects meanwhile.
+    pub fn end(mut self, outcome: &Result<Answer, Problem>) -> Option<JoinHandle<()>> {
+        let actor = self.actor.take()?;
+        let (status, code) = match outcome {
+            Ok(answer) => (answer.status().as_u16(), ""),
+            Err(problem) => {
+                let Code { status, code, .. } = problem.code();
+                (status.as_u16(), *code)
+            }
+        };
+        let answer = outcome.as_ref().ok();
+        let acted_on = answer.and_then(Answer::acted_on).map(|ActedOn(tenant)| tenant);
+        let new = answer.and_then(created);
+        let resource =
+            self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();
+        let tenant = acted_on.or(self.tenant);
+        self.store(&actor, tenant, resource, status, code)
+    }
+
+    /// The last object that the path names: the tenant, or another one.
+    fn in_path(&self, is_tenant: bool) -> Option<String> {
+        let mut all = self.path.iter().rev();
+        let found = all.find(|(name, _)| (**name == *"tenant") == is_tenant);
+        found.map(|(_, value)| short(value))
+    }
+
+    fn store(
+        &self,
+        actor: &Actor,
+        tenant: Option<TenantId>,
+        resource: String,
+        status: u16,
+        code: &str,
+    ) -> Option<JoinHandle<()>> {
+        let api = &self.api;
+        let now = api.clock.now();
+        if !api.audit.admits(actor, tenant, code.is_empty(), now) {
+            api.meter.audit_skipped();
+            return None;
+        }
+        let entry = AuditEntry {
+            id: api.ids.make(),
+            actor: actor.clone(),
+            tenant,
+            operation: self.route.operation_id(),
+            resource,
+            status,
+            code: code.to_owned(),
+            request_id: self.request_id.to_str().unwrap_or_default().to_owned(),
+            address: self.address.map(|address| address.to_string()).unwrap_or_default(),
+        };
+        let of_path = self.path.iter().find(|(name, _)| **name == *"tenant");
+        let of_path = of_path.filter(|_| tenant.is_none()).map(|(_, value)| value.clone());
+        Some(spawn(api, entry, of_path))
+    }
+}
+
+impl Drop for Act {
+    /// The caller disconnected before the act had an outcome: it may have been done.
+    fn drop(&mut self) {
+        if let Some(actor) = self.actor.take() {
+            let resource = self.in_path(false).or_else(|| self.in_path(true)).unwrap_or_default();
+            self.store(&actor, self.tenant, resource, CLIENT_CLOSED_REQUEST, DISCONNECTED);
+        }
+    }
+}
+
+/// Records a login. `name` is the account that was named, if it exists: what else is typed there may be a
+/// password.
+pub(crate) async fn record_login(
+    api: &Api,
+    actor: Option<&Actor>,
+    name: &str,
+    address: AddressBlock,
+    code: Option<&Code>,
+) {
+    let anonymous = Actor::new(ActorKind::Anonymous, "");
+    let actor = actor.unwrap_or(&anonymous);
+    if !api.audit.admits(actor, None, code.is_none(), api.clock.now()) {
+        api.meter.audit_skipped();
+        return;
+    }
+    let entry = AuditEntry {
+        id: api.ids.make(),
+        actor: actor.clone(),
+        tenant: None,
+        operation: LOG_IN.to_owned(),
+        resource: name.to_owned(),
+        status: code.map_or(200, |code| code.status.as_u16()),
+        code: code.map_or("", |code| code.code).to_owned(),
+        request_id: String::new(),
+        address: address.to_string(),
+    };
+    let _ = spawn(api, entry, None).await;
+}
+
+/// Stores the entry, for the tenant of this name if it is given.
+fn spawn(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> JoinHandle<()> {
+    let tasks = api.tasks.clone();
+    let api = api.clone();
+    tasks.spawn(async move {
+        if let Some(name) = tenant {
+            let found = api.access.tenants.find(&name).await;
+            entry.tenant = found.ok().flatten().map(|tenant| tenant.id);
+        }
+        let retention = api.settings.audit_retention;
+        if let Err(error) = api.store.append_audit(vec![entry.clone()], retention).await {
+            let AuditEntry { actor, operation, resource, status, request_id, .. } = &entry;
+            let (kind, actor) = (actor.kind.name(), &actor.name);
+            tracing::error!(%error, kind, actor, operation, resource, status, request_id, "audit entry not stored");
+        }
+    })
+}
+
+/// The id or name of what was created.
+fn created(answer: &Answer) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Created {
+        id: Option<String>,
+        partner: Option<String>,
+        name: Option<String>,
+        address: Option<String>,
+    }
+    let Either::Left(body) = answer.body() else { return None };
+    let body = body.clone().collect().now_or_never()?.ok()?.to_bytes();
+    let Created { id, partner, name, address } = serde_json::from_slice(&body).ok()?;
+    id.or(partner).or(name).or(address).map(|text| short(&text))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MAX_RESOURCE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_and_tenants_are_bounded_and_operators_are_not() {
+        let limits = AuditLimits::default();
+        let count = |kind, tenant, is_done| {
+            let actor = Actor::new(kind, "someone");
+            let tenant = Some(TenantId::from_bits(tenant));
+            let admitted = |_: &u32| limits.admits(&actor, tenant, is_done, Time::from_secs(1_000));
+            (0..10_000_u32).filter(admitted).count()
+        };
+        assert_eq!(count(ActorKind::User, 1, true), 10_000);
+        assert_eq!(count(ActorKind::Operator, 1, true), 10_000);
+        assert_eq!(count(ActorKind::Anonymous, 1, false), 60);
+        assert_eq!(count(ActorKind::ApiKey, 1, true), 3_600);
+        assert_eq!(count(ActorKind::Portal, 1, true), 0, "all credentials of a tenant share it");
+    }
+}

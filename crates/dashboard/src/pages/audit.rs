@@ -1,0 +1,186 @@
+//! `/ui/audit`: who changed what?
+
+use askama::Template;
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    problem::FormErrors,
+    sentence::Sentence,
+    shell::Shell,
+    texts::Texts,
+    visit::Visit,
+};
+
+const PATH: &str = "/audit";
+/// The filters that the address keeps.
+const FILTERS: [&str; 7] =
+    ["actor_kind", "actor", "operation", "resource", "outcome", "since", "until"];
+
+#[derive(Deserialize)]
+struct Act {
+    at: Moment,
+    actor: Actor,
+    tenant_id: Option<String>,
+    operation: Text,
+    summary: Text,
+    resource: Option<String>,
+    code: Option<Text>,
+    request_id: Option<Text>,
+    address: Option<Text>,
+}
+
+#[derive(Deserialize)]
+struct Actor {
+    kind: String,
+    name: Option<Text>,
+}
+
+impl Act {
+    fn who(&self, t: &Texts) -> Sentence {
+        let word = match self.actor.kind.as_str() {
+            "user" => "audit.user",
+            "api_key" => "audit.api_key",
+            "portal" => "audit.portal",
+            "anonymous" => "audit.anonymous",
+            _ => "audit.operator",
+        };
+        t.say(word)
+    }
+
+    fn mark(&self) -> Mark {
+        if self.code.is_some() { Mark::Failed } else { Mark::Delivered }
+    }
+
+    fn outcome(&self, t: &Texts) -> Sentence {
+        if self.code.is_some() { t.say("audit.refused") } else { t.say("audit.done") }
+    }
+
+    fn shown(&self) -> Text {
+        self.resource.as_deref().unwrap_or_default().into()
+    }
+
+    /// The page of what was changed, if it has one.
+    fn page(&self) -> Option<Link> {
+        let id = self.resource.as_deref()?;
+        let operation = self.operation.as_str();
+        let is_about = |noun: &str| operation.split('_').any(|word| word == noun);
+        let below = |path: &str| Link::new(format!("/ui/{path}/{}", segment(id)));
+        let page = match id.split_once('_').map_or("", |(prefix, _)| prefix) {
+            "wh" => below("endpoints"),
+            "dlv" => below("deliveries"),
+            "evt" => below("events"),
+            "rpl" => below("replays"),
+            "ten" => below("tenants"),
+            "key" => {
+                let tenant = self.tenant_id.as_deref()?;
+                Link::new(format!("/ui/tenants/{}", segment(tenant)))
+            }
+            _ if is_about("users") || operation == "log_in" => below("users"),
+            _ if is_about("tenants") => below("tenants"),
+            _ if is_about("sources") => below("sources"),
+            _ if is_about("queues") => Link::new("/ui/queues"),
+            _ => return None,
+        };
+        Some(page.maybe("tenant", self.tenant_id.as_deref()))
+    }
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditPage {
+    t: Texts,
+    s: Shell,
+    rows: Vec<Act>,
+    /// What someone typed.
+    actor: String,
+    operation: String,
+    resource: String,
+    outcome: String,
+    since: String,
+    until: String,
+    is_filtered: bool,
+    next: Option<Link>,
+    errors: FormErrors,
+}
+
+impl AuditPage {
+    /// The log with one filter set to another value, from its first page.
+    fn with(&self, name: &str, value: impl std::fmt::Display) -> Link {
+        filtered(&self.s.visit, self.s.link(PATH)).with(name, value)
+    }
+}
+
+fn filtered(visit: &Visit, link: Link) -> Link {
+    FILTERS.iter().fold(link, |link, name| link.maybe(name, visit.params.get(name)))
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let link = filtered(&visit, Link::new("/v1/audit").with("limit", 50));
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    // What was typed into a filter may be wrong: the page says so.
+    let (found, errors) = match visit.get::<List<Act>>(link).await {
+        Ok(found) => (found, FormErrors::default()),
+        Err(problem) if problem.is_input() => (List::default(), problem.into()),
+        Err(problem) => return Err(problem),
+    };
+    let next = found.next_cursor;
+    let next = next.map(|cursor| filtered(&visit, visit.link(PATH)).with("cursor", cursor));
+    let typed = |name: &str| visit.params.text(name).to_owned();
+    let template = AuditPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("nav.audit")).await,
+        rows: found.data,
+        actor: typed("actor"),
+        operation: typed("operation"),
+        resource: typed("resource"),
+        outcome: typed("outcome"),
+        since: typed("since"),
+        until: typed("until"),
+        is_filtered: FILTERS.iter().any(|name| visit.params.get(name).is_some()),
+        next,
+        errors,
+    };
+    let status = if template.errors.problem.is_some() {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok(page::show(status, &template))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acts_lead_to_what_was_changed() {
+        for (operation, resource, page) in [
+            ("delete_webhooks_id", Some("wh_1"), Some("/ui/endpoints/wh_1?tenant=ten_1")),
+            ("post_tenants_tenant_api_keys", Some("key_1"), Some("/ui/tenants/ten_1?tenant=ten_1")),
+            ("patch_users_user", Some("ana@x"), Some("/ui/users/ana@x?tenant=ten_1")),
+            ("patch_sources_partner", Some("../a"), Some("/ui/sources/..%2Fa?tenant=ten_1")),
+            ("post_keys_rotate", None, None),
+            ("post_suppressions", Some("a@b"), None),
+        ] {
+            let act: Act = serde_json::from_value(serde_json::json!({
+                "at": "2026-11-15T10:00:00.000Z",
+                "actor": {"kind": "user", "name": "ana"},
+                "tenant_id": "ten_1",
+                "operation": operation,
+                "summary": "",
+                "resource": resource,
+            }))
+            .unwrap();
+            assert_eq!(act.page().map(|page| page.to_string()).as_deref(), page, "{operation}");
+        }
+    }
+}

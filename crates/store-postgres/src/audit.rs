@@ -1,0 +1,154 @@
+//! The audit log.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gancho_domain::Id;
+use gancho_store::{
+    Actor, AuditEntry, AuditFilter, AuditLog, ListOrder, Page, PageRequest, Result,
+    audit::{id_at, place_of},
+};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    rows::{self, text, uuid},
+    session::{execute, query},
+    tx_error::{corrupt, store_error},
+    where_clause::Conditions,
+};
+
+const COLUMNS: &str =
+    "id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id, address";
+
+const APPEND: &str = "
+insert into audit_log (id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id,
+    address, until)
+select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int2[],
+    $8::text[], $9::text[], $10::text[], $11::int8[])
+on conflict (id) do nothing";
+
+pub(crate) const FORGET: &str = "
+delete from audit_log a using (
+    select id from audit_log where until <= $1 order by until limit $2) late
+where a.id = late.id";
+
+#[async_trait]
+impl AuditLog for PostgresStore {
+    async fn append_audit(&self, entries: Vec<AuditEntry>, retention: Duration) -> Result<()> {
+        let session = self.session().await?;
+        let ids: Vec<Uuid> = entries.iter().map(|entry| uuid(entry.id)).collect();
+        let tenants: Vec<Option<Uuid>> = entries.iter().map(|it| it.tenant.map(uuid)).collect();
+        let kinds: Vec<_> = entries.iter().map(|entry| entry.actor.kind.name()).collect();
+        let actors: Vec<_> = entries.iter().map(|entry| text(&entry.actor.name)).collect();
+        let operations: Vec<_> = entries.iter().map(|entry| text(&entry.operation)).collect();
+        let resources: Vec<_> = entries.iter().map(|entry| text(&entry.resource)).collect();
+        let statuses: Vec<i16> = entries.iter().map(|it| it.status.cast_signed()).collect();
+        let codes: Vec<_> = entries.iter().map(|entry| text(&entry.code)).collect();
+        let requests: Vec<_> = entries.iter().map(|entry| text(&entry.request_id)).collect();
+        let addresses: Vec<_> = entries.iter().map(|entry| text(&entry.address)).collect();
+        let until: Vec<i64> = entries.iter().map(|it| (it.at() + retention).micros()).collect();
+        let appended = execute(
+            &session,
+            APPEND,
+            &[
+                &ids,
+                &tenants,
+                &kinds,
+                &actors,
+                &operations,
+                &resources,
+                &statuses,
+                &codes,
+                &requests,
+                &addresses,
+                &until,
+            ],
+        )
+        .await;
+        appended.map(|_| ()).map_err(store_error)
+    }
+
+    async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
+        let session = self.lists.next(filter.tenant).await?;
+        // Without other conditions each row that is looked at is one of the page.
+        let max_looks = if filter.is_range() { page.max + 1 } else { self.max_looks };
+        let (sql, conditions) = list(&filter, &page, max_looks);
+        let found = query(&session, &sql, &conditions.values()).await.map_err(store_error)?;
+        let (mut rows, mut next) = (Vec::new(), None);
+        for row in &found {
+            if rows::get::<i64>(row, 10)? == max_looks as i64 {
+                next = rows::get::<Option<Uuid>>(row, 11)?.map(Uuid::into_bytes);
+            }
+            if rows::get::<Option<Uuid>>(row, 0)?.is_some() {
+                rows.push(read(row)?);
+            }
+        }
+        let mut next = next.map(Id::from_bytes);
+        if rows.len() > page.max {
+            rows.truncate(page.max);
+            next = rows.last().map(|last: &AuditEntry| last.id);
+        }
+        Ok(Page { rows, next: next.map(place_of) })
+    }
+}
+
+/// Looks at a number of rows, and finds those of them that are wanted. Each row also has how many were looked
+/// at, and the last of them.
+fn list(filter: &AuditFilter, page: &PageRequest, max_looks: usize) -> (String, Conditions) {
+    let (beyond, order, back) = match page.order {
+        ListOrder::NewestFirst => ("id < ?", "desc", "asc"),
+        ListOrder::OldestFirst => ("id > ?", "asc", "desc"),
+    };
+    let (first, end) = filter.ids();
+    let mut conditions = Conditions::default();
+    conditions.add("id >= ?", uuid(first));
+    conditions.add("id < ?", uuid(end));
+    conditions.add_if(beyond, page.after.as_ref().map(|place| uuid(id_at(place))));
+    conditions.add_if("tenant_id = ?", filter.tenant.map(uuid));
+    let in_range = conditions.sql();
+    let mut conditions = conditions.without_conditions();
+    conditions.add_if("actor_kind = ?", filter.actor_kind.map(gancho_store::ActorKind::name));
+    conditions.add_if("actor = ?", filter.actor.as_deref().map(owned));
+    conditions.add_if("operation = ?", filter.operation.as_deref().map(owned));
+    conditions.add_if("resource = ?", filter.resource.as_deref().map(owned));
+    if let Some(is_done) = filter.is_done {
+        conditions.add_plain(if is_done { "code = ''" } else { "code <> ''" });
+    }
+    let wanted = conditions.sql();
+    let looks = conditions.value(max_looks as i64);
+    let max = conditions.value(page.max as i64 + 1);
+    let sql = format!(
+        "with looked as materialized (
+            select {COLUMNS} from audit_log where {in_range} order by id {order} limit {looks}),
+        wanted as (select * from looked where {wanted} order by id {order} limit {max})
+        select w.*, s.looks, s.last
+        from (select (select count(*) from looked) as looks,
+            (select id from looked order by id {back} limit 1) as last) s
+        left join wanted w on true order by w.id {order}"
+    );
+    (sql, conditions)
+}
+
+fn owned(value: &str) -> String {
+    text(value).into_owned()
+}
+
+fn read(row: &Row) -> Result<AuditEntry> {
+    let kind: &str = rows::get(row, 2)?;
+    Ok(AuditEntry {
+        id: rows::id(row, 0)?,
+        tenant: rows::get::<Option<Uuid>>(row, 1)?.map(|id| Id::from_bytes(id.into_bytes())),
+        actor: Actor::new(
+            kind.parse().map_err(|error: String| corrupt(error))?,
+            rows::get::<String>(row, 3)?,
+        ),
+        operation: rows::get(row, 4)?,
+        resource: rows::get(row, 5)?,
+        status: rows::get::<i16>(row, 6)?.cast_unsigned(),
+        code: rows::get(row, 7)?,
+        request_id: rows::get(row, 8)?,
+        address: rows::get(row, 9)?,
+    })
+}
