@@ -95,6 +95,7 @@ impl Servers {
 
     /// No more connections are taken, and requests that are being answered are finished.
     pub fn close(&self) {
+        self.api.tails.close();
         self.stop.cancel();
     }
 
