@@ -12,7 +12,6 @@ type Running = Arc<Mutex<HashMap<CallerKey, usize>>>;
 /// Counts what runs, by caller.
 pub struct CallerSlots {
     running: Running,
-    max_per_caller: usize,
     max: usize,
 }
 
@@ -30,13 +29,14 @@ pub struct CallerSlot {
 }
 
 impl CallerSlots {
-    pub fn new(max_per_caller: usize, max: usize) -> Self {
-        Self { running: Running::default(), max_per_caller, max }
+    pub fn new(max: usize) -> Self {
+        Self { running: Running::default(), max }
     }
 
-    pub fn take(&self, caller: Option<TenantId>) -> Result<CallerSlot, SlotError> {
+    /// `max` is the maximum for this caller.
+    pub fn take(&self, caller: Option<TenantId>, max: usize) -> Result<CallerSlot, SlotError> {
         let mut running = self.running.lock();
-        if running.get(&caller).is_some_and(|count| *count >= self.max_per_caller) {
+        if running.get(&caller).is_some_and(|count| *count >= max) {
             return Err(SlotError::OfCaller);
         }
         if running.values().sum::<usize>() >= self.max {
@@ -66,18 +66,18 @@ mod tests {
 
     #[test]
     fn each_caller_has_its_own_and_all_together_have_a_limit() {
-        let slots = CallerSlots::new(2, 5);
+        let slots = CallerSlots::new(5);
         let tenant = |number| Some(TenantId::from_bits(number));
         let mut taken = Vec::new();
         for number in 0..2 {
-            taken.push(slots.take(tenant(number)).ok().unwrap());
-            taken.push(slots.take(tenant(number)).ok().unwrap());
-            assert_eq!(slots.take(tenant(number)).err(), Some(SlotError::OfCaller));
+            taken.push(slots.take(tenant(number), 2).ok().unwrap());
+            taken.push(slots.take(tenant(number), 2).ok().unwrap());
+            assert_eq!(slots.take(tenant(number), 2).err(), Some(SlotError::OfCaller));
         }
-        taken.push(slots.take(None).ok().unwrap());
-        assert_eq!(slots.take(None).err(), Some(SlotError::OfAll));
+        taken.push(slots.take(None, 2).ok().unwrap());
+        assert_eq!(slots.take(None, 2).err(), Some(SlotError::OfAll));
         taken.pop();
-        taken.push(slots.take(tenant(7)).ok().unwrap());
+        taken.push(slots.take(tenant(7), 2).ok().unwrap());
         drop(taken);
         assert!(slots.running.lock().is_empty(), "nothing is kept of those that ended");
     }

@@ -20,14 +20,14 @@ pub struct Exports(CallerSlots);
 
 impl Default for Exports {
     fn default() -> Self {
-        Self(CallerSlots::new(MAX_PER_CALLER, MAX_EXPORTS))
+        Self(CallerSlots::new(MAX_EXPORTS))
     }
 }
 
 impl Exports {
     /// The export ends when the slot is dropped.
     pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
-        self.0.take(caller).map_err(|full| {
+        self.0.take(caller, MAX_PER_CALLER).map_err(|full| {
             let problem = match full {
                 SlotError::OfCaller => {
                     let detail = format!(

@@ -12,9 +12,11 @@ use crate::{
 };
 
 /// Maximum concurrent tails of all callers. Each costs a comparison for every delivery.
-pub const MAX_TAILS: usize = 64;
-/// Maximum concurrent tails of one tenant, or of the operator.
-pub const MAX_PER_CALLER: usize = 8;
+const MAX_TAILS: usize = 64;
+/// Maximum concurrent tails of one tenant.
+const MAX_PER_TENANT: usize = 8;
+/// Maximum concurrent tails of the operator, whose open dashboards have one each.
+const MAX_OF_OPERATOR: usize = 32;
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 pub struct Tails {
@@ -24,18 +26,18 @@ pub struct Tails {
 
 impl Default for Tails {
     fn default() -> Self {
-        let slots = CallerSlots::new(MAX_PER_CALLER, MAX_TAILS);
-        Self { slots, closing: CancellationToken::new() }
+        Self { slots: CallerSlots::new(MAX_TAILS), closing: CancellationToken::new() }
     }
 }
 
 impl Tails {
     /// The tail ends when the slot is dropped.
     pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
-        self.slots.take(caller).map_err(|full| {
+        let max = if caller.is_some() { MAX_PER_TENANT } else { MAX_OF_OPERATOR };
+        self.slots.take(caller, max).map_err(|full| {
             let detail = match full {
                 SlotError::OfCaller => {
-                    format!("{MAX_PER_CALLER} tails are already open; close one, then retry")
+                    format!("{max} tails are already open; close one, then retry")
                 }
                 SlotError::OfAll => {
                     format!("{MAX_TAILS} tails are open on this node; retry later")

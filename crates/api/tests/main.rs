@@ -13,6 +13,7 @@ mod api_keys {
 }
 mod deliveries {
     mod read_and_retry;
+    mod tail;
 }
 mod dlq {
     mod lifecycle;
@@ -79,6 +80,7 @@ mod stage;
 mod stats {
     mod read;
 }
+mod tail_reader;
 mod tenants {
     mod lifecycle;
 }

@@ -4,6 +4,7 @@
 pub mod bench;
 mod client;
 pub mod config;
+pub mod deliveries;
 pub mod dev;
 pub mod emails;
 mod input;

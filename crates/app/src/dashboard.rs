@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{AccessError, Operator, Principal};
 use gancho_api::{Api, InProcessApi, in_process};
@@ -45,5 +46,9 @@ impl Backend for ApiBackend {
 
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
         self.0.call(principal, request).await
+    }
+
+    async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
+        self.0.stream(principal, request).await
     }
 }

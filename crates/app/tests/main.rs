@@ -17,12 +17,14 @@ mod config {
 }
 mod dashboard {
     mod forms;
+    mod live;
     mod login;
     mod overview;
     mod pages;
 }
 mod deliveries {
     mod loops;
+    mod tail;
 }
 mod dev {
     mod start;

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{AccessError, Operator, Principal};
 use gancho_domain::{AddressBlock, Tenant};
@@ -20,6 +21,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Runs an operation of the API for an authenticated principal, whose rights it checks.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
+
+    /// The same for an answer that is read piece by piece, and may have no end.
+    async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body>;
 }
 
 /// Why a login failed.

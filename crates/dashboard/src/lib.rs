@@ -8,7 +8,7 @@
 //! and the token are checked). A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
 //! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
 //! reader's language; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
-//! the API. `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
+//! the API. `event_stream` reads the API's live tails. `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
 
@@ -19,6 +19,7 @@ pub mod charts;
 pub mod cookies;
 pub mod dashboard;
 pub mod escape;
+pub mod event_stream;
 pub mod icons;
 pub mod json;
 pub mod language;

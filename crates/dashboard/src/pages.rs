@@ -44,6 +44,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))
         .route("/ui/deliveries", page(deliveries::show))
+        .route("/ui/live/deliveries", page(deliveries::live::stream))
         .route("/ui/deliveries/{delivery}", page(delivery::show))
         .route("/ui/deliveries/{delivery}/retry", form(delivery::retry))
         .route("/ui/events", page(events::list))

@@ -120,6 +120,11 @@ impl Sessions {
         Some(record.session.clone())
     }
 
+    /// Whether a session goes on. Asking is not using it.
+    pub fn is_open(&self, session: &Session, now: Time) -> bool {
+        self.0.lock().get(&session.id).is_some_and(|record| record.is_alive(now))
+    }
+
     pub fn end(&self, session: &Session) {
         self.0.lock().remove(&session.id);
     }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, RawPathParams},
+};
 use bytes::Bytes;
 use gancho_access::{AccessError, Principal};
 use gancho_domain::Tenant;
@@ -122,6 +125,17 @@ impl Visit {
         }
         let problem = serde_json::from_slice(response.body());
         Err(problem.unwrap_or_else(|_| Problem::new(response.status(), "", "")))
+    }
+
+    /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.
+    pub async fn stream(&self, link: Link) -> ApiResult<Body> {
+        let request = Request::get(link.to_string()).body(Bytes::new());
+        let request = request.map_err(Problem::internal)?;
+        let response = self.dashboard.backend.stream(self.principal(), request).await;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        Err(Problem::new(response.status(), "", ""))
     }
 
     /// A variable part of the path.

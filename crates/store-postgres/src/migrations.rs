@@ -53,6 +53,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "statistics",
         sql: include_str!("../migrations/0013_statistics.sql"),
     },
+    Migration {
+        number: 14,
+        name: "all_tenants",
+        sql: include_str!("../migrations/0014_all_tenants.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

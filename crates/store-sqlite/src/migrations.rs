@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0009_work.sql"),
     include_str!("../migrations/0010_fan_out_parts.sql"),
     include_str!("../migrations/0011_statistics.sql"),
+    include_str!("../migrations/0012_all_tenants.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

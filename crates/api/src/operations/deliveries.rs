@@ -1,6 +1,7 @@
 //! Deliveries, with every attempt. Each operation has two paths: below a webhook, and for the whole tenant.
 //! The operator without a tenant sees the deliveries of all tenants.
 
+mod all_tenants;
 pub mod dispatch_lane;
 pub mod get;
 pub mod list;
