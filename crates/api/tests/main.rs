@@ -52,6 +52,7 @@ mod listener {
     mod unread_bodies;
 }
 mod lists {
+    mod all_tenants;
     mod cursors;
     mod page_size;
     mod scan_limit;

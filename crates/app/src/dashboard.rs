@@ -7,18 +7,19 @@ use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{AccessError, Operator, Principal};
 use gancho_api::{Api, InProcessApi, in_process};
-use gancho_dashboard::{Backend, LoginError, Setup};
+use gancho_dashboard::{Backend, LoginError, LoginLinks, Setup};
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
 
 struct ApiBackend(InProcessApi);
 
 /// The pages of the dashboard.
-pub fn router(api: &Api) -> axum::Router {
+pub fn router(api: &Api, login_links: Arc<LoginLinks>) -> axum::Router {
     gancho_dashboard::router(Setup {
         backend: Arc::new(ApiBackend(InProcessApi::new(api))),
         clock: api.clock.clone(),
         public_url: api.settings.public_url.clone(),
+        login_links,
     })
 }
 

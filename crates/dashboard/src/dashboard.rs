@@ -15,6 +15,7 @@ use http::{HeaderValue, header};
 use crate::{
     assets,
     backend::Backend,
+    login_links::LoginLinks,
     page::HEADERS,
     pages::{self, error},
     problem::Problem,
@@ -28,12 +29,14 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     /// The public URL of the gateway, without a trailing slash.
     pub public_url: String,
+    pub login_links: Arc<LoginLinks>,
 }
 
 pub struct Dashboard {
     pub backend: Arc<dyn Backend>,
     pub clock: Arc<dyn Clock>,
     pub sessions: Sessions,
+    pub login_links: Arc<LoginLinks>,
     pub public_url: String,
 }
 
@@ -48,9 +51,9 @@ pub type PageResult = Result<Response, Problem>;
 
 /// All pages, below `/ui`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url } = setup;
+    let Setup { backend, clock, public_url, login_links } = setup;
     let sessions = Sessions::default();
-    let dashboard = Arc::new(Dashboard { backend, clock, sessions, public_url });
+    let dashboard = Arc::new(Dashboard { backend, clock, sessions, login_links, public_url });
     let pages = pages::router()
         .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
         .layer(map_response_with_state(dashboard.clone(), with_headers));

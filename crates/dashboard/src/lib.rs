@@ -4,7 +4,7 @@
 //! pages read and change things through the operations of the API alone.
 //!
 //! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a
-//! [`visit`] (a session from [`sessions`], a tenant, a language) or a [`submission`] (a form, after `origin`
+//! [`visit`] (a session from [`sessions`], begun at the login or by one of [`login_links`], a tenant, a language) or a [`submission`] (a form, after `origin`
 //! and the token are checked). A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
 //! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
 //! reader's language; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
@@ -23,6 +23,7 @@ pub mod event_stream;
 pub mod icons;
 pub mod json;
 pub mod language;
+pub mod login_links;
 pub mod mark;
 pub mod moment;
 pub mod origin;
@@ -41,3 +42,4 @@ pub mod visit;
 
 pub use backend::{Backend, LoginError};
 pub use dashboard::{Setup, router};
+pub use login_links::LoginLinks;

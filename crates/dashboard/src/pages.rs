@@ -21,6 +21,7 @@ mod first_run;
 mod ledger;
 mod list;
 mod login;
+mod login_link;
 mod overview;
 mod queues;
 mod replays;
@@ -40,6 +41,7 @@ use crate::dashboard::{Dashboard, form, page};
 pub fn router() -> Router<Arc<Dashboard>> {
     Router::new()
         .route("/ui/login", get(login::form).post(login::submit))
+        .route("/ui/login/{token}", get(login_link::open))
         .route("/ui/logout", form(login::log_out))
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))

@@ -15,7 +15,7 @@ pub const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// With more sessions than this, the one that was not used for the longest time ends.
 const MAX_SESSIONS: usize = 1_000;
 
-type IdHash = [u8; 32];
+pub(crate) type IdHash = [u8; 32];
 
 #[derive(Default)]
 pub struct Sessions(Mutex<HashMap<IdHash, Record>>);
@@ -155,13 +155,13 @@ impl Session {
 }
 
 /// 256 random bits as text.
-fn random() -> Result<String, RandomError> {
+pub(crate) fn random() -> Result<String, RandomError> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).map_err(|_| RandomError)?;
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
-fn hash(id: &str) -> IdHash {
+pub(crate) fn hash(id: &str) -> IdHash {
     let mut hash = IdHash::default();
     hash.copy_from_slice(digest::digest(&digest::SHA256, id.as_bytes()).as_ref());
     hash

@@ -118,7 +118,7 @@ async fn follow(remote: &Remote, path: &str, as_json: bool) -> Result<End, Remot
     }
 }
 
-/// `14:32:47.120  delivered       #1  200  184 ms  invoice.paid  acme  wh_…  dlv_…`
+/// `14:32:47.120  delivered       #1  200    184 ms   invoice.paid  acme  wh_…  dlv_…`
 fn line(event: &Value) -> String {
     let at = text(&event["at"]);
     let time = at.split_once('T').map_or(at.as_str(), |(_, time)| time.trim_end_matches('Z'));
@@ -180,7 +180,7 @@ mod tests {
             "webhook_id": "wh_1", "id": "dlv_1",
         });
         let expected =
-            "14:32:47.120  delivered       #1  200    184 ms    invoice.paid  acme  wh_1  dlv_1";
+            "14:32:47.120  delivered       #1  200    184 ms   invoice.paid  acme  wh_1  dlv_1";
         assert_eq!(plain(&event), expected);
     }
 
