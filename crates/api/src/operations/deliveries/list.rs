@@ -124,6 +124,10 @@ async fn list(
         Principal::Operator(_) if lane == Lane::Dispatch => {
             dispatch_lane::page(call, partner, filter, request).await?
         }
+        Principal::Operator(_) if partner.is_some() => {
+            let message = "`partner` filters deliveries of receipts; add `lane=dispatch`";
+            return Err(Problem::field("", message));
+        }
         Principal::Operator(operator) => all_tenants::page(call, operator, filter, request).await?,
         Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
         Principal::Tenant(principal) => {
