@@ -11,9 +11,11 @@ use tokio::{net::TcpStream, time::timeout};
 
 use super::{MAX_SIZE, Remote, RemoteError, TO_CONNECT};
 
+/// A connection, which moves only while it is polled.
+type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
 pub struct RemoteEvents {
-    /// The connection moves only while it is polled.
-    connection: Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>,
+    connection: Option<Connection>,
     body: Incoming,
     reader: EventReader,
     waiting: VecDeque<ServerEvent>,
@@ -28,16 +30,15 @@ impl Remote {
             Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
         };
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
         let request = self.request(Method::GET, path, None)?;
-        let mut connection: Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>> =
-            Box::pin(connection);
+        let mut connection: Connection = Box::pin(connection);
         let mut is_open = true;
         let answer = async move { sender.send_request(request).await };
         tokio::pin!(answer);
         let response = loop {
             tokio::select! {
-                response = &mut answer => break response.map_err(broken)?,
+                response = &mut answer => break response.map_err(|error| broken(&error))?,
                 _ = &mut connection, if is_open => is_open = false,
             }
         };
@@ -70,7 +71,7 @@ impl RemoteEvents {
                         let piece = frame.into_data().unwrap_or_default();
                         self.waiting.extend(self.reader.read(&piece));
                     }
-                    Some(Err(error)) => return Err(broken(error)),
+                    Some(Err(error)) => return Err(broken(&error)),
                     None => return Ok(None),
                 },
                 () = moving(&mut self.connection) => self.connection = None,
@@ -95,13 +96,13 @@ impl RemoteEvents {
 }
 
 /// Returns when the connection has ended; never, if it had.
-async fn moving(connection: &mut Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>) {
+async fn moving(connection: &mut Option<Connection>) {
     match connection {
         Some(connection) => drop(connection.await),
         None => std::future::pending().await,
     }
 }
 
-fn broken(error: hyper::Error) -> RemoteError {
+fn broken(error: &hyper::Error) -> RemoteError {
     RemoteError::Broken(error.to_string())
 }

@@ -37,13 +37,11 @@ fn a_line_for_each_change() {
     let arguments = ["deliveries", "tail", "--tenant", "acme", "--status", "delivered"];
     let (_lines, mut lines) = start(at.command(&arguments));
     // Whether they have connected cannot be seen from outside.
-    let mut sent = 0;
     let first = std::thread::scope(|scope| {
         let reading = scope.spawn(|| (values.next().unwrap(), lines.next().unwrap()));
         until("both have shown something", || {
             at.served.publish(&keys[1], "other.thing", "{}");
             at.served.publish(&keys[0], "invoice.paid", "{}");
-            sent += 1;
             reading.is_finished()
         });
         reading.join().unwrap()
