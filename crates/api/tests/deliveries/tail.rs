@@ -111,9 +111,9 @@ async fn filters_leave_out_the_rest() {
     let seen = of_type.delivery().await;
     assert_eq!(brief(&seen), ("failed", "failed", 1));
     assert_eq!(seen["event_type"], "invoice.paid");
-    for odd in ["event_type=a..b", "webhook_id=evt_1", "status=new", "limit=3"] {
-        let path = format!("{TAIL}?{odd}");
-        assert_eq!(hands.client.get(&path).await.status, 422, "{odd}");
+    for invalid in ["event_type=a..b", "webhook_id=evt_1", "status=new", "limit=3"] {
+        let path = format!("{TAIL}?{invalid}");
+        assert_eq!(hands.client.get(&path).await.status, 422, "{invalid}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! is asked for, the list goes by event, and within it by delivery.
 
 mod reported;
+mod table;
 
 use std::collections::VecDeque;
 
@@ -12,8 +13,8 @@ use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
-use self::reported::ReportTrail;
-pub(crate) use self::reported::failed_emails;
+use self::{reported::ReportTrail, table::TableTrail};
+pub(crate) use self::{reported::failed_emails, table::page_of_all};
 use super::read;
 use crate::{
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
@@ -35,17 +36,6 @@ pub(crate) fn page_of(
     }
     let asked = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
     asked.page(asked.trails(scope), request, looks)
-}
-
-/// Of all tenants.
-pub(crate) fn page_of_all(
-    db: &Connection,
-    filter: &DeliveryFilter,
-    request: &PageRequest,
-    looks: &mut Looks,
-) -> Result<Page<DeliveryRow>, TxError> {
-    let asked = ListQuery { db, scope: None, filter, direction: Direction(request.order) };
-    asked.page(vec![DeliveryTrail::Table(TableTrail { asked })], request, looks)
 }
 
 /// Several events may have the same id: they are read one after the other.
@@ -110,11 +100,6 @@ enum DeliveryTrail<'a> {
 struct BucketTrail<'a> {
     asked: ListQuery<'a>,
     scope: TenantScope,
-}
-
-/// In the whole table, which is in order of time.
-struct TableTrail<'a> {
-    asked: ListQuery<'a>,
 }
 
 /// In the index of a target's that failed, or of a lane's.
@@ -301,26 +286,6 @@ impl Trail for BucketTrail<'_> {
         let (count, last) =
             self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
-    }
-}
-
-impl Trail for TableTrail<'_> {
-    fn follow(
-        &self,
-        below: i64,
-        step: usize,
-        looks: &mut Looks,
-        found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
-        let direction = self.asked.direction;
-        let from = format!(
-            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
-            direction.word()
-        );
-        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let (count, last) =
-            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
     }
 }
 

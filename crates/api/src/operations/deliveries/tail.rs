@@ -50,7 +50,7 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says that so many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 32 of the operator and 64 in total are open on a node; further requests get 429.",
+    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says how many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 32 of the operator and 64 in total are open on a node; further requests get 429.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
