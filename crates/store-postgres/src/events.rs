@@ -31,7 +31,7 @@ impl PostgresStore {
         filter: &EventFilter,
         request: &PageRequest,
     ) -> Result<Page<TenantRow<EventRow>>> {
-        let session = self.lists.next(scope.map(|scope| scope.tenant())).await?;
+        let session = self.lists.next(scope.map(TenantScope::tenant)).await?;
         let looks = Looks::new(self.max_looks, request.max);
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));

@@ -15,8 +15,8 @@ fn tenant(number: u128) -> TenantId {
     TenantId::from_bits(number)
 }
 
-fn of(number: u128) -> Option<TenantScope> {
-    Some(TenantScope::internal(tenant(number)))
+fn scope(number: u128) -> TenantScope {
+    TenantScope::internal(tenant(number))
 }
 
 fn change(of: u128, delivery: u128) -> DeliveryChange {
@@ -49,7 +49,7 @@ fn ids(batch: &TailBatch) -> Vec<u128> {
 fn nothing_is_built_or_queued_while_nobody_watches() {
     let tails = Arc::new(Tails::default());
     assert!(!tails.are_watching(tenant(1), Lane::Webhook));
-    let tail = tails.watch(TailFilter { scope: of(1), ..TailFilter::default() });
+    let tail = tails.watch(TailFilter { scope: Some(scope(1)), ..TailFilter::default() });
     assert!(tails.are_watching(tenant(1), Lane::Webhook));
     assert!(!tails.are_watching(tenant(2), Lane::Webhook), "nobody watches this tenant");
     tails.publish(change(1, 1));
@@ -62,8 +62,8 @@ fn nothing_is_built_or_queued_while_nobody_watches() {
 #[test]
 fn a_tenant_never_sees_what_happens_to_another() {
     let tails = Arc::new(Tails::default());
-    let one = tails.watch(TailFilter { scope: of(1), ..TailFilter::default() });
-    let two = tails.watch(TailFilter { scope: of(2), ..TailFilter::default() });
+    let one = tails.watch(TailFilter { scope: Some(scope(1)), ..TailFilter::default() });
+    let two = tails.watch(TailFilter { scope: Some(scope(2)), ..TailFilter::default() });
     let all = tails.watch(TailFilter::default());
     for (of, delivery) in [(1, 10), (2, 20), (1, 11)] {
         tails.publish(change(of, delivery));
@@ -76,8 +76,8 @@ fn a_tenant_never_sees_what_happens_to_another() {
 #[test]
 fn a_slow_watcher_loses_the_oldest_and_learns_how_many() {
     let tails = Arc::new(Tails::default());
-    let slow = tails.watch(TailFilter { scope: of(1), ..TailFilter::default() });
-    let other = tails.watch(TailFilter { scope: of(2), ..TailFilter::default() });
+    let slow = tails.watch(TailFilter { scope: Some(scope(1)), ..TailFilter::default() });
+    let other = tails.watch(TailFilter { scope: Some(scope(2)), ..TailFilter::default() });
     tails.publish(change(2, 1));
     for delivery in 0..MAX_QUEUED as u128 + 5 {
         tails.publish(change(1, delivery));
@@ -110,7 +110,7 @@ fn filters_hold_together() {
         (TailFilter { event_type: pattern("order.*"), ..none() }, false),
         (TailFilter { status: Some(Status::Delivered), ..none() }, true),
         (TailFilter { status: Some(Status::Failed), ..none() }, false),
-        (TailFilter { scope: of(1), status: Some(Status::Failed), ..none() }, false),
+        (TailFilter { scope: Some(scope(1)), status: Some(Status::Failed), ..none() }, false),
     ] {
         assert_eq!(sees(filter.clone()), is_seen, "{filter:?}");
     }

@@ -2,7 +2,8 @@
 //! it, in batches of ten a second at most.
 //!
 //! It begins with the first page of the list, so that nothing is missed between the page and its stream, or while the
-//! stream was lost. It ends with the session.
+//! stream was lost, and reads it again every few seconds: the tail shows what this node does, the list what all do. It
+//! ends with the session.
 
 mod feed;
 
@@ -16,7 +17,7 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, sleep_until};
 
 use self::feed::LiveFeed;
-use super::{List, ROWS, filter::Filter};
+use super::filter::Filter;
 use crate::{
     dashboard::PageResult,
     event_stream::{EventReader, ServerEvent},
@@ -26,16 +27,16 @@ use crate::{
 
 /// Time between two batches.
 const PACE: Duration = Duration::from_millis(100);
-/// How often the session is checked. Something is sent each time, so that the browser notices a lost connection.
-const CHECK: Duration = Duration::from_secs(10);
+/// How often the session is checked and the list is read. Something is sent each time, so that the browser notices a
+/// lost connection.
+const CHECK: Duration = Duration::from_secs(5);
 
 pub async fn stream(visit: Visit) -> PageResult {
     let filter = Filter::read(&visit);
     // The tail is opened first: what happens while the list is read is in both.
     let body = visit.stream(filter.to_tail()).await?;
-    let list: List<_> = visit.get(filter.to_api().with("limit", ROWS)).await?;
     let mut feed = LiveFeed::new(visit, filter).await;
-    feed.begin(list.data);
+    feed.read_list().await?;
     let now = Instant::now();
     let rows = LiveRows {
         feed,
@@ -86,10 +87,13 @@ impl LiveRows {
                 }
                 Wake::Flush => {
                     self.flush_at = Instant::now() + PACE;
-                    let batch = self.feed.batch().await;
-                    return Some(format!("event: rows\ndata: {batch}\n\n").into());
+                    if let Some(batch) = self.feed.batch().await {
+                        return Some(format!("event: rows\ndata: {batch}\n\n").into());
+                    }
                 }
                 Wake::Check if self.feed.has_session() => {
+                    // A list that cannot be read now can be read the next time.
+                    let _ = self.feed.read_list().await;
                     self.check_at = Instant::now() + CHECK;
                     return Some(Bytes::from_static(b": keep-alive\n\n"));
                 }

@@ -1,7 +1,8 @@
 //! What waits to be sent to an open page: the last state of each delivery that changed, and how many were left out.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
+    hash::{DefaultHasher, Hash, Hasher},
     time::Duration,
 };
 
@@ -9,12 +10,12 @@ use askama::Template;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::super::{DeliveryRow, PATH, endpoint_names, filter::Filter};
+use super::super::{DeliveryRow, List, PATH, ROWS, endpoint_names, filter::Filter};
 use crate::{
     escape::Text,
     params::{Link, segment},
     texts::Texts,
-    visit::Visit,
+    visit::{ApiResult, Visit},
 };
 
 /// Maximum new rows in a batch. In a flood the rest is counted, not shown: nobody can read it.
@@ -31,7 +32,8 @@ pub struct LiveFeed {
     names_read_at: Instant,
     /// By id, which is by age.
     changed: BTreeMap<String, DeliveryRow>,
-    shown: BTreeSet<String>,
+    /// The rows that the page shows, by id, each with the hash of what was sent.
+    shown: BTreeMap<String, u64>,
     left_out: u64,
 }
 
@@ -74,27 +76,30 @@ impl LiveFeed {
             names,
             names_read_at: Instant::now(),
             changed: BTreeMap::new(),
-            shown: BTreeSet::new(),
+            shown: BTreeMap::new(),
             left_out: 0,
         }
     }
 
-    /// The rows that the page shows, or would show if it were loaded now.
-    pub fn begin(&mut self, rows: Vec<DeliveryRow>) {
-        for row in rows {
-            self.shown.insert(row.id.clone());
+    /// Reads the rows that the page would show if it were loaded now.
+    pub async fn read_list(&mut self) -> ApiResult<()> {
+        let link = self.filter.to_api().with("limit", ROWS);
+        let list: List<DeliveryRow> = self.visit.get(link).await?;
+        for row in list.data {
+            self.shown.entry(row.id.clone()).or_default();
             self.changed.insert(row.id.clone(), row);
         }
+        Ok(())
     }
 
     pub fn add(&mut self, data: &str) {
         let Ok(row) = serde_json::from_str::<DeliveryRow>(data) else { return };
         let fits = self.filter.fits(&row);
-        let is_known = self.shown.contains(&row.id) || self.changed.contains_key(&row.id);
+        let is_known = self.shown.contains_key(&row.id) || self.changed.contains_key(&row.id);
         if !is_known && !fits {
             return;
         }
-        let new = self.changed.keys().filter(|id| !self.shown.contains(*id)).count();
+        let new = self.changed.keys().filter(|id| !self.shown.contains_key(*id)).count();
         if !is_known && new >= MAX_NEW {
             self.left_out += 1;
             return;
@@ -115,22 +120,26 @@ impl LiveFeed {
         dashboard.sessions.is_open(&self.visit.session, dashboard.clock.now())
     }
 
-    /// Takes what waits, as JSON, oldest first.
-    pub async fn batch(&mut self) -> String {
+    /// Takes what waits, as JSON, oldest first. `None` if the page shows all of it already.
+    pub async fn batch(&mut self) -> Option<String> {
         let changed = std::mem::take(&mut self.changed);
         self.learn_names(changed.values()).await;
         let t = Texts { now: self.visit.dashboard.clock.now(), ..self.visit.t };
         let mut rows = Vec::with_capacity(changed.len());
         for (id, row) in changed {
-            let fits = self.filter.fits(&row);
-            rows.push(BatchRow { html: self.render(t, &row), fits, id: id.clone() });
-            self.shown.insert(id);
+            let (fits, html) = (self.filter.fits(&row), self.render(t, &row));
+            let mut hasher = DefaultHasher::new();
+            html.hash(&mut hasher);
+            if self.shown.insert(id.clone(), hasher.finish()) != Some(hasher.finish()) {
+                rows.push(BatchRow { id, fits, html });
+            }
         }
         while self.shown.len() > MAX_SHOWN {
             self.shown.pop_first();
         }
         let batch = Batch { rows, left_out: std::mem::take(&mut self.left_out) };
-        serde_json::to_string(&batch).unwrap_or_default()
+        let is_empty = batch.rows.is_empty() && batch.left_out == 0;
+        serde_json::to_string(&batch).ok().filter(|_| !is_empty)
     }
 
     async fn learn_names(&mut self, rows: impl Iterator<Item = &DeliveryRow>) {
