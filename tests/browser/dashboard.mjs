@@ -120,6 +120,39 @@ try {
     await seesSoon(page, "Delivered at attempt 2");
   });
 
+  await step("deliveries come live, and change where they are", async () => {
+    const row = (type) => page.locator("tbody tr", { hasText: type });
+    const draft = { url: receiver.url, events: ["live.dead"], name: "Ledger copy", retry: { schedule: ["1s"] } };
+    await gateway.call("POST", "/v1/webhooks", key, draft);
+    await page.goto("/ui/deliveries");
+    await page.mouse.move(0, 0);
+    await page.locator("[data-live][data-state=live]").waitFor();
+    await publish("live.good", { id: "inv_live" });
+    await row("live.good").first().getByText("Delivered").waitFor();
+    assert.match(await row("live.good").first().innerText(), /acme/, "all tenants are shown by name");
+    receiver.status = 503;
+    await publish("live.dead", {});
+    await row("live.dead").filter({ hasText: "Ledger copy" }).getByText("Retrying").waitFor();
+    await page.screenshot({ path: `${pictures}/live-light.png` });
+    await row("live.dead").filter({ hasText: "Ledger copy" }).getByText("Dead letter").waitFor();
+    receiver.status = 200;
+    const before = await page.locator("tbody tr").count();
+    await row("live.good").first().hover();
+    await publish("live.held", {});
+    await page.getByText("Show 1 new delivery").waitFor();
+    assert.equal(await page.locator("tbody tr").count(), before, "nothing moves under the pointer");
+    await page.screenshot({ path: `${pictures}/live-held.png` });
+    await page.getByText("Show 1 new delivery").click();
+    await row("live.held").waitFor();
+    await page.keyboard.press("l");
+    assert.equal(await page.locator("[data-live-switch]").getAttribute("aria-pressed"), "false");
+    await publish("live.off", {});
+    await until("it arrives", () => receiver.requests.some(({ body }) => body.includes("live.off")));
+    assert.equal(await row("live.off").count(), 0);
+    await page.keyboard.press("l");
+    await row("live.off").or(page.locator("[data-held]:not([hidden])")).first().waitFor();
+  });
+
   await step("what was given up is counted and replayed", async () => {
     receiver.status = 410;
     await publish("invoice.refunded", { id: "inv_3" });
@@ -220,7 +253,7 @@ try {
   const delivery = await gateway.call("GET", "/v1/deliveries?limit=1", key);
   const event = await gateway.call("GET", "/v1/events?limit=1", key);
   const pages = [
-    "/ui/", "/ui/?tenant=acme", "/ui/deliveries?tenant=acme", `/ui/deliveries/${delivery.data[0].id}?tenant=acme`,
+    "/ui/", "/ui/?tenant=acme", "/ui/deliveries", "/ui/events", "/ui/endpoints", "/ui/deliveries?tenant=acme", `/ui/deliveries/${delivery.data[0].id}?tenant=acme`,
     "/ui/events?tenant=acme", `/ui/events/${event.data[0].id}?tenant=acme`, "/ui/event-types?tenant=acme",
     "/ui/endpoints?tenant=acme", `${endpoint}?tenant=acme`, "/ui/endpoints/new?tenant=acme", `${endpoint}/edit?tenant=acme`,
     "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/ledger", "/ui/emails?tenant=acme",

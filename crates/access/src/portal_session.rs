@@ -23,8 +23,8 @@ const TAG_BYTES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct PortalSession {
     principal: TenantPrincipal,
+    claim: PortalClaim,
     id: [u8; NONCE_BYTES],
-    until: Time,
     /// The token that each form of this session carries.
     csrf: String,
 }
@@ -50,7 +50,7 @@ impl PortalSession {
     }
 
     pub fn until(&self) -> Time {
-        self.until
+        self.claim.until
     }
 
     pub fn may_manage(&self) -> bool {
@@ -118,7 +118,13 @@ impl Access {
         let Some(read) = self.portal.read_session(cookie) else { return Ok(None) };
         let SessionClaim { claim, id, csrf } = read;
         let person = self.portal_person(&claim).await?;
-        Ok(person.map(|principal| PortalSession { principal, id, until: claim.until, csrf }))
+        Ok(person.map(|principal| PortalSession { principal, claim, id, csrf }))
+    }
+
+    /// Whether a session that was open still is. While the store is unavailable, it is.
+    pub async fn is_portal_session_open(&self, session: &PortalSession) -> bool {
+        self.portal.clock.now() < session.until()
+            && !matches!(self.portal_person(&session.claim).await, Ok(None))
     }
 
     /// Who has an authentic link or session, unless it was revoked.

@@ -49,6 +49,31 @@ async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Pri
     Ok(api.access.authenticate(token, named).await?)
 }
 
+/// The credential of a request whose response takes long, to check it again meanwhile.
+pub struct Credential {
+    token: String,
+    named: Option<String>,
+    needs: Needs,
+}
+
+impl Credential {
+    /// `None` for a caller in this process, who sends none.
+    pub fn of(headers: &HeaderMap, needs: Needs) -> Option<Self> {
+        let token = token(headers).ok()?.to_owned();
+        let named = named_tenant(headers).ok().flatten().map(ToOwned::to_owned);
+        Some(Self { token, named, needs })
+    }
+
+    /// Whether it still gives the access that the operation needs. While the store is unavailable, it does.
+    pub async fn is_valid(&self, api: &Api) -> bool {
+        match api.access.authenticate(&self.token, self.named.as_deref()).await {
+            Ok(principal) => principal.check(self.needs, Role::ReadOnly).is_ok(),
+            Err(AccessError::Store(_)) => true,
+            Err(_) => false,
+        }
+    }
+}
+
 /// The one credential of the request.
 fn token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = || {

@@ -52,13 +52,7 @@ impl InProcessApi {
 
     /// Runs an operation for the principal, whose rights are checked as for any other caller.
     pub async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
-        let mut request = request.map(Body::from);
-        request.extensions_mut().insert(InProcessCaller(principal));
-        let response = match self.router.clone().oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => never_happens(never),
-        };
-        let (parts, body) = response.into_parts();
+        let (parts, body) = self.stream(principal, request).await.into_parts();
         match body.collect().await {
             Ok(body) => Response::from_parts(parts, body.to_bytes()),
             Err(error) => {
@@ -67,6 +61,16 @@ impl InProcessApi {
                 *broken.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
                 broken
             }
+        }
+    }
+
+    /// The same for a response that is read piece by piece. The caller checks whether the principal may go on.
+    pub async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
+        let mut request = request.map(Body::from);
+        request.extensions_mut().insert(InProcessCaller(principal));
+        match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => never_happens(never),
         }
     }
 

@@ -47,6 +47,7 @@ pub const ROUTES: &[&Route] = &[
     &event_types::delete::ROUTE,
     &deliveries::list::ROUTE,
     &deliveries::list::OF_WEBHOOK,
+    &deliveries::tail::ROUTE,
     &deliveries::get::ROUTE,
     &deliveries::get::OF_WEBHOOK,
     &deliveries::retry::ROUTE,
@@ -135,7 +136,8 @@ pub fn node_router(api: &Api) -> Router {
     with_probes(api, api_router(api, paths))
 }
 
-const NODE_ROUTES: [&Route; 3] = [
+const NODE_ROUTES: [&Route; 4] = [
+    &deliveries::tail::ROUTE,
     &sources::rejections::OF_SOURCE,
     &sources::rejections::OF_UNKNOWN_PARTNERS,
     &sources::reload::ROUTE,

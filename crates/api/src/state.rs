@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::AuditLimits, cursor::CursorSeal, exports::Exports, key_ring::KeyRingService,
-    meter::Meter, watch::Watch,
+    meter::Meter, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -114,6 +114,7 @@ pub struct State {
     pub cursors: CursorSeal,
     pub meter: Meter,
     pub exports: Exports,
+    pub tails: Tails,
     /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
     pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
@@ -160,6 +161,7 @@ impl Api {
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
             exports: Exports::default(),
+            tails: Tails::default(),
             batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))

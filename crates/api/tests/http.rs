@@ -68,6 +68,9 @@ impl Reply {
 
     /// What differs from call to call left out.
     pub fn without_request_id(&self) -> Value {
+        if self.body.is_empty() {
+            return Value::Null;
+        }
         let mut body = self.json();
         body.as_object_mut().map(|members| members.remove("request_id"));
         body
@@ -144,13 +147,37 @@ pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 
 pub async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
     let mut answer = Vec::new();
-    // A connection that is reset after an answer has still answered.
-    let _ = timeout(AMPLE, stream.read_to_end(&mut answer)).await.expect("it answers in time");
+    let reading = async {
+        // A connection that is reset after an answer has still answered.
+        while stream.read_buf(&mut answer).await.is_ok_and(|count| count > 0) {
+            if is_endless(&answer) {
+                break;
+            }
+        }
+    };
+    timeout(AMPLE, reading).await.expect("it answers in time");
     answer
 }
 
-/// One answer out of what came.
+/// Whether an answer that has no end has begun.
+fn is_endless(answer: &[u8]) -> bool {
+    read_head(answer).is_some_and(|reply| reply.header("content-type") == Some(EVENT_STREAM))
+}
+
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// One answer out of what came. Of one that has no end, its head.
 pub fn read(bytes: &[u8]) -> Option<Reply> {
+    let mut reply = read_head(bytes)?;
+    if reply.header("content-type") == Some(EVENT_STREAM) {
+        reply.body.clear();
+    } else if reply.header("transfer-encoding") == Some("chunked") {
+        reply.body = unchunked(&reply.body)?;
+    }
+    Some(reply)
+}
+
+fn read_head(bytes: &[u8]) -> Option<Reply> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?;
     let mut lines = head.split("\r\n");
@@ -159,11 +186,7 @@ pub fn read(bytes: &[u8]) -> Option<Reply> {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let mut reply = Reply { status, headers, body: bytes[end + 4..].to_vec() };
-    if reply.header("transfer-encoding") == Some("chunked") {
-        reply.body = unchunked(&reply.body)?;
-    }
-    Some(reply)
+    Some(Reply { status, headers, body: bytes[end + 4..].to_vec() })
 }
 
 fn unchunked(mut bytes: &[u8]) -> Option<Vec<u8>> {

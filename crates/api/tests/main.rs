@@ -17,6 +17,7 @@ mod audit {
 }
 mod deliveries {
     mod read_and_retry;
+    mod tail;
 }
 mod dlq {
     mod lifecycle;
@@ -55,6 +56,7 @@ mod listener {
     mod unread_bodies;
 }
 mod lists {
+    mod all_tenants;
     mod cursors;
     mod page_size;
     mod scan_limit;
@@ -83,6 +85,7 @@ mod stage;
 mod stats {
     mod read;
 }
+mod tail_reader;
 mod tenants {
     mod lifecycle;
 }

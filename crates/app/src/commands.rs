@@ -5,6 +5,7 @@ pub mod audit;
 pub mod bench;
 mod client;
 pub mod config;
+pub mod deliveries;
 pub mod dev;
 pub mod emails;
 mod input;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{
     AccessError, NewPortalSession, OpenPortalError, PortalLinkError, PortalSession, Principal,
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
-    Backend, Login, LoginError, PortalError, PortalSettings, Setup, brand::Brand,
+    Backend, Login, LoginError, LoginLinks, PortalError, PortalSettings, Setup, brand::Brand,
 };
 use gancho_domain::{AddressBlock, Tenant};
 use gancho_vault::Secret;
@@ -20,12 +21,13 @@ use crate::settings::{Settings, portal::read_logo};
 struct ApiBackend(InProcessApi);
 
 /// The pages of the dashboard.
-pub fn router(api: &Api, settings: &Settings) -> axum::Router {
+pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> axum::Router {
     gancho_dashboard::router(Setup {
         backend: Arc::new(ApiBackend(InProcessApi::new(api))),
         clock: api.clock.clone(),
         public_url: api.settings.public_url.clone(),
         portal: portal(settings),
+        login_links,
     })
 }
 
@@ -75,6 +77,10 @@ impl Backend for ApiBackend {
         }
     }
 
+    async fn is_portal_session_open(&self, session: &PortalSession) -> bool {
+        self.0.api().access.is_portal_session_open(session).await
+    }
+
     async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError> {
         self.0.api().access.portal_session(cookie).await
     }
@@ -101,6 +107,10 @@ impl Backend for ApiBackend {
 
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
         self.0.call(principal, request).await
+    }
+
+    async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
+        self.0.stream(principal, request).await
     }
 }
 

@@ -1,6 +1,8 @@
 //! Talking to a gateway that runs, as the operator. It reaches the addresses of the settings and no
 //! other: customers' URLs are for the client of `outbound`.
 
+mod events;
+
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -62,6 +64,12 @@ impl RemoteError {
             Self::Refused { code, .. } => Some(code),
             _ => None,
         }
+    }
+
+    /// The server has no room for the request now.
+    pub fn is_busy(&self) -> bool {
+        let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+        matches!(self, Self::Refused { status, .. } if busy.contains(status))
     }
 
     fn refused(status: StatusCode, body: &Value) -> Self {

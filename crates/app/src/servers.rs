@@ -1,9 +1,10 @@
 //! The API and what receives from partners, each on its listener, and how they are closed.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use gancho_access::AdminToken;
+use gancho_access::{AdminToken, Principal};
 use gancho_api::{Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
+use gancho_dashboard::LoginLinks;
 use gancho_engine::StopSummary;
 use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -11,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     dashboard,
     gateway::{Gateway, has_role},
-    settings::{Role, Settings},
+    settings::{Role, Secret, Settings},
 };
 
 pub struct Servers {
@@ -21,6 +22,7 @@ pub struct Servers {
     stop: CancellationToken,
     tasks: TaskTracker,
     api: Api,
+    login_links: Arc<LoginLinks>,
 }
 
 impl Servers {
@@ -58,9 +60,10 @@ impl Servers {
             ..limits(settings)
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let login_links = Arc::new(LoginLinks::default());
         // A node that only delivers or receives can still be watched.
         let router = if has_role(settings, Role::Api) {
-            gancho_api::router(&api, dashboard::router(&api, settings))
+            gancho_api::router(&api, dashboard::router(&api, settings, login_links.clone()))
         } else {
             gancho_api::node_router(&api)
         };
@@ -70,7 +73,7 @@ impl Servers {
                 tracing::error!(%error, "API listener failed");
             }
         });
-        Ok(Self { address, ingest: None, stop, tasks, api })
+        Ok(Self { address, ingest: None, stop, tasks, api, login_links })
     }
 
     /// Lets partners post to that listener as well.
@@ -94,8 +97,17 @@ impl Servers {
         Ok(())
     }
 
+    /// The address of a new link that signs in to the dashboard once, for the holder of the operator token.
+    pub async fn login_link(&self, token: &Secret) -> Option<String> {
+        let principal = self.api.access.authenticate(token.reveal(), None).await.ok()?;
+        let Principal::Operator(operator) = principal else { return None };
+        let path = self.login_links.create(operator, self.api.clock.now()).ok()?;
+        Some(format!("{}{path}", self.api.settings.public_url))
+    }
+
     /// No more connections are taken, and requests that are being answered are finished.
     pub fn close(&self) {
+        self.api.tails.close();
         self.stop.cancel();
     }
 

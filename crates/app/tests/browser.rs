@@ -156,6 +156,32 @@ impl Browser {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Page {
+        let mut stream = self.sent_to(host, method, path, headers, body);
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, html) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Page { status, head: head.to_owned(), html: html.to_owned() }
+    }
+
+    /// An answer that is read while it comes.
+    pub fn stream(&self, path: &str) -> PageStream {
+        let stream = self.sent_to(&self.address.to_string(), "GET", path, &[], "");
+        let mut answer = PageStream { stream, text: String::new() };
+        answer.wait_for("\r\n\r\n");
+        assert!(answer.text.starts_with("HTTP/1.1 200"), "{}", answer.text);
+        answer
+    }
+
+    fn sent_to(
+        &self,
+        host: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut request = format!(
@@ -177,12 +203,37 @@ impl Browser {
             request.extend(["content-length: ", &length, "\r\n"]);
         }
         stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, html) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Page { status, head: head.to_owned(), html: html.to_owned() }
+        stream
+    }
+}
+
+/// An answer that has not ended.
+pub struct PageStream {
+    stream: TcpStream,
+    /// All that has come.
+    pub text: String,
+}
+
+impl PageStream {
+    pub fn head(&self) -> &str {
+        self.text.split("\r\n\r\n").next().unwrap()
+    }
+
+    pub fn wait_for(&mut self, text: &str) {
+        while !self.text.contains(text) {
+            assert!(self.fill(), "`{text}` did not come:\n{}", self.text);
+        }
+    }
+
+    pub fn wait_for_end(&mut self) {
+        while self.fill() {}
+    }
+
+    fn fill(&mut self) -> bool {
+        let mut bytes = [0; 8192];
+        let count = self.stream.read(&mut bytes).expect("something comes in time");
+        self.text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        count > 0
     }
 }
 

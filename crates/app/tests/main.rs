@@ -17,6 +17,7 @@ mod config {
 }
 mod dashboard {
     mod forms;
+    mod live;
     mod login;
     mod overview;
     mod pages;
@@ -26,6 +27,7 @@ mod dashboard {
 }
 mod deliveries {
     mod loops;
+    mod tail;
 }
 mod dev {
     mod start;

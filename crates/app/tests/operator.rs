@@ -48,11 +48,17 @@ impl Operator {
         self.run_with(arguments, &[], "")
     }
 
-    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+    /// The same, not started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(arguments, self.folder.path());
         command.env("GANCHO_API_LISTEN", self.served.address.to_string());
         command.env("GANCHO_INGEST_LISTEN", self.ingest.to_string());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+        let mut command = self.command(arguments);
         command.envs(variables.iter().copied());
         finished(command, input)
     }

@@ -27,7 +27,7 @@
   const span = (ms) => { const s = Math.max(0, Math.round(ms / 1000)), h = s / 3600 | 0, m = s / 60 % 60 | 0; return h ? `${h} h ${m} min` : m ? `${m} min ${s % 60} s` : `${s % 60} s`; };
   const offset = Date.parse(body.dataset.now) - Date.now();
   const tick = () => $$("[data-countdown]").forEach((el) => el.textContent = span(Date.parse(el.dateTime) - Date.now() - offset));
-  if ($("[data-countdown]")) setInterval(tick, 1000);
+  setInterval(tick, 1000);
 
   // In a frame of the portal: the pages that embed it may fit the frame to its height.
   const above = location.ancestorOrigins?.[0];

@@ -22,7 +22,7 @@ struct Asset {
     content: &'static [u8],
 }
 
-static ASSETS: [Asset; 5] = [
+static ASSETS: [Asset; 6] = [
     Asset {
         name: "style.css",
         media_type: "text/css; charset=utf-8",
@@ -32,6 +32,11 @@ static ASSETS: [Asset; 5] = [
         name: "app.js",
         media_type: "text/javascript; charset=utf-8",
         content: include_bytes!("../assets/app.js"),
+    },
+    Asset {
+        name: "live.js",
+        media_type: "text/javascript; charset=utf-8",
+        content: include_bytes!("../assets/live.js"),
     },
     Asset {
         name: "icon.svg",

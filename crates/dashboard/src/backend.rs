@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{AccessError, NewPortalSession, Operator, PortalSession, Principal};
 use gancho_domain::{AddressBlock, Tenant};
@@ -36,11 +37,17 @@ pub trait Backend: Send + Sync + 'static {
     /// The session of the portal that a cookie has, if it has not ended.
     async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError>;
 
+    /// Whether a session of the portal that was open still is.
+    async fn is_portal_session_open(&self, session: &PortalSession) -> bool;
+
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;
 
     /// Runs an operation of the API for an authenticated principal, whose rights it checks.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
+
+    /// The same for an answer that is read piece by piece, and may have no end.
+    async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body>;
 }
 
 /// Someone who logged in.

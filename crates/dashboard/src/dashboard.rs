@@ -15,6 +15,7 @@ use http::{HeaderValue, StatusCode, header};
 use crate::{
     assets,
     backend::Backend,
+    login_links::LoginLinks,
     page::HEADERS,
     pages::{self, error},
     portal::{self, Portal, PortalSettings},
@@ -30,6 +31,7 @@ pub struct Setup {
     /// The public URL of the gateway, without a trailing slash.
     pub public_url: String,
     pub portal: PortalSettings,
+    pub login_links: Arc<LoginLinks>,
 }
 
 pub struct Dashboard {
@@ -37,6 +39,7 @@ pub struct Dashboard {
     pub clock: Arc<dyn Clock>,
     pub sessions: Sessions,
     pub portal: Portal,
+    pub login_links: Arc<LoginLinks>,
     pub public_url: String,
 }
 
@@ -51,10 +54,10 @@ pub type PageResult = Result<Response, Problem>;
 
 /// All pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url, portal } = setup;
-    let sessions = Sessions::default();
+    let Setup { backend, clock, public_url, portal, login_links } = setup;
+    let (sessions, portal) = (Sessions::default(), Portal::new(portal));
     let dashboard =
-        Arc::new(Dashboard { backend, clock, sessions, portal: Portal::new(portal), public_url });
+        Arc::new(Dashboard { backend, clock, sessions, portal, login_links, public_url });
     let pages = pages::router()
         .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
         .layer(map_response_with_state(dashboard.clone(), with_headers));

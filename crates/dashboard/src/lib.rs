@@ -4,12 +4,14 @@
 //! pages read and change things through the operations of the API alone.
 //!
 //! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a
-//! [`visit`] (a session from [`sessions`], a tenant, a language) or a [`submission`] (a form, after `origin`
-//! and the token are checked). The same pages are in the [`portal`], for a tenant's people: [`base`] says where a
-//! page is, [`visitor`] who asks, and [`brand`] how the portal looks, with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the
-//! frame around it. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
-//! reader's language; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of
-//! the API. `params`, `cookies`, `theme`, `flashes`, `icons`, `assets` and `mark` are the small parts.
+//! [`visit`] (a session from [`sessions`], begun at the login or by one of [`login_links`], a tenant, a language) or a
+//! [`submission`] (a form, after `origin` and the token are checked). The same pages are in the [`portal`], for a
+//! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
+//! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the frame around it.
+//! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
+//! [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
+//! has the errors of the API. `event_stream` reads the API's live tails. `params`, `cookies`, `theme`, `flashes`,
+//! `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
 
@@ -23,10 +25,12 @@ pub mod color;
 pub mod cookies;
 pub mod dashboard;
 pub mod escape;
+pub mod event_stream;
 pub mod flashes;
 pub mod icons;
 pub mod json;
 pub mod language;
+pub mod login_links;
 pub mod mark;
 pub mod moment;
 pub mod origin;
@@ -48,4 +52,5 @@ pub mod visitor;
 
 pub use backend::{Backend, Login, LoginError, PortalError};
 pub use dashboard::{Setup, router};
+pub use login_links::LoginLinks;
 pub use portal::PortalSettings;

@@ -15,6 +15,16 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// Those that a delivery may have.
+    pub const OF_DELIVERIES: [Self; 6] = [
+        Self::Delivered,
+        Self::InFlight,
+        Self::Retrying,
+        Self::Pending,
+        Self::Failed,
+        Self::Paused,
+    ];
+
     /// The class in the style sheet, which gives the color.
     pub const fn class(self) -> &'static str {
         match self {

@@ -23,6 +23,7 @@ mod first_run;
 mod ledger;
 mod list;
 mod login;
+mod login_link;
 mod overview;
 mod plan;
 mod portal;
@@ -52,6 +53,7 @@ use crate::{
 pub fn router() -> Router<Arc<Dashboard>> {
     of_tenants(Base::Dashboard)
         .route("/ui/login", get(login::form).post(login::submit))
+        .route("/ui/login/{token}", get(login_link::open))
         .route("/ui/logout", form(login::log_out))
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))
@@ -94,6 +96,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
     let at = |page: &str| base.address(page);
     Router::new()
         .route(&at("/deliveries"), page(deliveries::show))
+        .route(&at("/live/deliveries"), page(deliveries::live::stream))
         .route(&at("/deliveries/{delivery}"), page(delivery::show))
         .route(&at("/deliveries/{delivery}/retry"), form(delivery::retry))
         .route(&at("/events"), page(events::list))

@@ -18,7 +18,7 @@ pub const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// With more sessions than this, the one that was not used for the longest time ends.
 const MAX_SESSIONS: usize = 1_000;
 
-type IdHash = [u8; 32];
+pub(crate) type IdHash = [u8; 32];
 
 #[derive(Default)]
 pub struct Sessions(Mutex<HashMap<IdHash, Record>>);
@@ -108,6 +108,11 @@ impl Sessions {
         Some(record.session.clone())
     }
 
+    /// Whether a session goes on. Asking is not using it.
+    pub fn is_open(&self, session: &Session, now: Time) -> bool {
+        self.0.lock().get(&session.id).is_some_and(|record| record.is_alive(now))
+    }
+
     pub fn end(&self, session: &Session) {
         self.0.lock().remove(&session.id);
     }
@@ -138,13 +143,13 @@ impl Session {
 }
 
 /// 256 random bits as text.
-fn random() -> Result<String, RandomError> {
+pub(crate) fn random() -> Result<String, RandomError> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).map_err(|_| RandomError)?;
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
-fn hash(id: &str) -> IdHash {
+pub(crate) fn hash(id: &str) -> IdHash {
     let mut hash = IdHash::default();
     hash.copy_from_slice(digest::digest(&digest::SHA256, id.as_bytes()).as_ref());
     hash

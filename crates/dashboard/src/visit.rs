@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, RawPathParams},
+};
 use bytes::Bytes;
 use gancho_access::{AccessError, PortalSession, Principal};
 use gancho_domain::{AddressBlock, Tenant};
@@ -144,6 +147,17 @@ impl Visit {
         Err(problem.unwrap_or_else(|_| Problem::new(response.status(), "", "")))
     }
 
+    /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.
+    pub async fn stream(&self, link: Link) -> ApiResult<Body> {
+        let request = Request::get(link.to_string()).body(Bytes::new());
+        let request = request.map_err(Problem::internal)?;
+        let response = self.dashboard.backend.stream(self.principal(), request).await;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        Err(Problem::new(response.status(), "", ""))
+    }
+
     /// A variable part of the path.
     pub fn name(&self, name: &str) -> &str {
         self.names.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
@@ -178,6 +192,18 @@ impl Visit {
             Visitor::Tenant(session) => {
                 self.dashboard.portal.flashes.leave(session.id(), flash, self.t.now);
             }
+        }
+    }
+
+    /// Whether the session still lasts, for what goes on after the page is sent.
+    pub async fn has_session(&self) -> bool {
+        let dashboard = &self.dashboard;
+        match &self.visitor {
+            Visitor::Operator(session) => {
+                dashboard.sessions.is_open(session, dashboard.clock.now())
+                    && current(dashboard, session.clone()).await.is_some()
+            }
+            Visitor::Tenant(session) => dashboard.backend.is_portal_session_open(session).await,
         }
     }
 

@@ -12,7 +12,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use gancho_domain::{Lane, RetryPlan};
+use gancho_domain::{Lane, RetryPlan, Time};
 use gancho_store::{
     AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result, StoreError,
 };
@@ -24,6 +24,7 @@ use crate::{
     recovery::{Backoff, Recovery},
     room::{Seats, Size},
     scheduler::QueueEntry,
+    tail,
     write_shares::MAX_ROWS_STORING,
 };
 
@@ -170,7 +171,7 @@ impl Engine {
         parcels: &[NewParcel],
         accepted: &[AcceptOutcome],
     ) {
-        self.statistics.count_accepted(self.clock.now(), parcels.iter().zip(accepted));
+        self.count_accepted(self.clock.now(), parcels.iter().zip(accepted));
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
                 continue;
@@ -184,6 +185,21 @@ impl Engine {
             lane.counters.offered.add(jobs.len());
             self.enqueue(lane, node, jobs, seats);
             self.dispatch(lane);
+        }
+    }
+
+    /// Counts what was placed, and shows it to those who watch.
+    pub(crate) fn count_accepted<'a>(
+        &self,
+        now: Time,
+        accepted: impl IntoIterator<Item = (&'a NewParcel, &'a AcceptOutcome)> + Clone,
+    ) {
+        self.statistics.count_accepted(now, accepted.clone());
+        for (new, outcome) in accepted {
+            let parcel = &new.parcel;
+            if self.tails.are_watching(parcel.tenant, parcel.kind.lane()) {
+                tail::accepted(now, new, outcome).for_each(|change| self.tails.publish(change));
+            }
         }
     }
 

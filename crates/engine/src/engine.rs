@@ -20,6 +20,7 @@ use crate::{
     scheduler::Share,
     statistics::{self, StatisticsRecorder},
     stats::{Counter, Stats},
+    tail::{Tail, TailFilter, Tails},
     timings::Timing,
     write_shares::WriteShares,
 };
@@ -66,6 +67,7 @@ pub struct Engine {
     /// The number under which this engine writes statistics, whatever becomes of its membership.
     pub(crate) first_node: NodeId,
     pub(crate) statistics: StatisticsRecorder,
+    pub(crate) tails: Arc<Tails>,
     pub(crate) clock_guard: ClockGuard,
     /// Canceled when the engine takes no more work.
     pub(crate) stopping: CancellationToken,
@@ -98,6 +100,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             first_node: node,
             statistics: StatisticsRecorder::default(),
+            tails: Arc::default(),
             clock_guard,
             room,
             write_shares: WriteShares::default(),
@@ -173,6 +176,11 @@ impl Engine {
     /// the engine stops.
     pub fn is_alive(&self) -> bool {
         !self.stopping.is_cancelled() && self.membership.current().is_some()
+    }
+
+    /// Watches what this node does to deliveries, from now on.
+    pub fn tail(&self, filter: TailFilter) -> Tail {
+        self.tails.watch(filter)
     }
 
     /// How a lane is shared between its tenants.

@@ -9,7 +9,7 @@
 //! left out if need be); `release` puts back what will not be carried here. `membership` and
 //! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
 //! work back, `expire`, `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop`
-//! ends it, `stats`, `status` and `timings` report on it, and `statistics` counts for plots. `bell` passes on the store's wake-ups,
+//! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
@@ -54,6 +54,7 @@ pub mod stats;
 pub mod status;
 pub mod stop;
 mod suspect;
+pub mod tail;
 mod tenant_shares;
 pub mod timings;
 mod write_shares;
@@ -69,5 +70,6 @@ pub use scheduler::Pool;
 pub use stats::Stats;
 pub use status::TargetStatus;
 pub use stop::StopSummary;
+pub use tail::{DeliveryChange, Tail, TailBatch, TailFilter};
 pub use tenant_shares::{TenantShare, TenantShares};
 pub use timings::{Buckets, Histogram, Timing};

@@ -12,6 +12,7 @@ use crate::{
     lane::{LaneState, Ticket},
     recovery::{Backoff, Recovery},
     reduce::reductions,
+    tail,
 };
 
 pub(crate) async fn settle(
@@ -68,12 +69,17 @@ async fn write(
     }
 }
 
-/// Nothing is counted that the store has not confirmed, and nothing twice.
+/// Nothing is counted or shown that the store has not confirmed, and nothing twice.
 fn count(engine: &Engine, job: &Job, settlement: &Settlement, follow: &[AcceptOutcome]) {
     let now = engine.clock.now();
     engine.statistics.count_result(now, job, settlement);
+    if engine.tails.are_watching(job.tenant, job.lane)
+        && let Some(change) = tail::settled(now, job, settlement)
+    {
+        engine.tails.publish(change);
+    }
     if !follow.is_empty() {
-        engine.statistics.count_accepted(now, settlement.follow.iter().zip(follow));
+        engine.count_accepted(now, settlement.follow.iter().zip(follow));
     }
 }
 

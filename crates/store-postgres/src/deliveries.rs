@@ -98,7 +98,8 @@ impl Deliveries for PostgresStore {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
-        self.page_of_events(scope, &filter, &page).await
+        let Page { rows, next } = self.page_of_events(Some(scope), &filter, &page).await?;
+        Ok(Page { rows: rows.into_iter().map(|owned| owned.row).collect(), next })
     }
 
     async fn event_outlines(

@@ -263,6 +263,11 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
     let mut conditions = Conditions::default();
     // The first value of every statement here.
     let _tenant = conditions.value(uuid(scope.tenant()));
+    add_filter(&mut conditions, filter);
+    conditions
+}
+
+pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter) {
     conditions.add_if("d.target_id = ?", filter.endpoint.map(uuid));
     conditions.add_if("d.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("d.created_at >= ?", filter.since.map(Time::micros));
@@ -273,7 +278,6 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
     conditions.add_if("p.event_type = ?", filter.event_type.clone());
     let name = filter.external_id.as_ref();
     conditions.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
-    conditions
 }
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";

@@ -106,6 +106,19 @@ impl Endpoints for PostgresStore {
 }
 
 impl PostgresStore {
+    pub(crate) async fn newest_of_all_endpoints(
+        &self,
+        before: Option<EndpointId>,
+        max: usize,
+    ) -> Result<Vec<Endpoint>> {
+        let session = self.lists.next(None).await?;
+        let (before, max) = (before.map_or(Uuid::max(), uuid), max as i64);
+        let sql =
+            format!("select {COLUMNS} from endpoints where id < $1 order by id desc limit $2");
+        let found = query(&session, &sql, &[&before, &max]).await;
+        found.map_err(store_error)?.iter().map(endpoint).collect()
+    }
+
     /// Whether it was there, and whether it was paused.
     async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;

@@ -1,11 +1,11 @@
-//! A tenant's events, newest first or oldest first. Ids begin with their time, so they come by the key of their table;
+//! A tenant's events, newest first or oldest first, or those of all tenants. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
 use std::collections::HashMap;
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantScope, Time};
-use gancho_store::{EventFilter, EventOutline, EventRow, Page, PageRequest, Result};
+use gancho_store::{EventFilter, EventOutline, EventRow, Page, PageRequest, Result, TenantRow};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -27,11 +27,11 @@ const EVENT: &str = "p.id, p.event_type, p.subject, p.external_id, p.number, p.i
 impl PostgresStore {
     pub(crate) async fn page_of_events(
         &self,
-        scope: TenantScope,
+        scope: Option<TenantScope>,
         filter: &EventFilter,
         request: &PageRequest,
-    ) -> Result<Page<EventRow>> {
-        let session = self.lists.next(Some(scope.tenant())).await?;
+    ) -> Result<Page<TenantRow<EventRow>>> {
+        let session = self.lists.next(scope.map(TenantScope::tenant)).await?;
         let looks = Looks::new(self.max_looks, request.max);
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
@@ -75,23 +75,25 @@ impl PostgresStore {
 
 struct Events<'a> {
     session: &'a ClientWrapper,
-    scope: TenantScope,
+    /// `None`: of all tenants.
+    scope: Option<TenantScope>,
     filter: &'a EventFilter,
     ids: Ids,
 }
 
 impl Trail for Events<'_> {
-    type Row = EventRow;
+    type Row = TenantRow<EventRow>;
     type Place = Uuid;
 
-    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<EventRow, Uuid>> {
+    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<TenantRow<EventRow>, Uuid>> {
         let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, looks);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
             let id: Uuid = rows::get(row, 0)?;
             if rows::get(row, 8)? {
-                step.found.push((event(row)?, id));
+                let row = TenantRow { tenant: rows::id(row, 10)?, row: event(row)? };
+                step.found.push((row, id));
             }
             if rows::get(row, 9)? {
                 step.reached = Some(id);
@@ -103,7 +105,7 @@ impl Trail for Events<'_> {
 
 /// One step, as SQL and its values: what fits, and the last that was scanned where there may be more.
 pub(crate) fn looked(
-    scope: TenantScope,
+    scope: Option<TenantScope>,
     filter: &EventFilter,
     ids: Ids,
     after: Uuid,
@@ -116,7 +118,7 @@ pub(crate) fn looked(
     conditions.add_if("p.created_at < ?", filter.until.map(Time::micros));
     let fits = conditions.sql();
     let mut within = conditions.without_conditions();
-    within.add("p.tenant_id = ?", uuid(scope.tenant()));
+    within.add_if("p.tenant_id = ?", scope.map(|scope| uuid(scope.tenant())));
     let (after, edge) = (within.value(after), within.value(ids.edge()));
     within.add_plain(&ids.within("p.id", &after, &edge));
     let name = filter.external_id.as_ref();
@@ -126,10 +128,10 @@ pub(crate) fn looked(
     }
     let looks = within.value(looks);
     let sql = format!(
-        "select {EVENT}, p.fits, p.place = {looks} from (
+        "select {EVENT}, p.fits, p.place = {looks}, p.tenant_id from (
            select p.*, row_number() over (order by p.id {word}) as place from (
              select p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test, p.deliveries,
-               p.created_at, {fits} as fits
+               p.created_at, p.tenant_id, {fits} as fits
              from parcels p where {} order by p.id {word} limit {looks}) p) p
          where p.fits or p.place = {looks} order by p.place",
         within.sql(),

@@ -20,6 +20,7 @@
 //! no transaction between two calls. No other crate holds SQL for PostgreSQL.
 
 mod accept;
+mod all_tenants;
 mod archiving;
 mod arm;
 mod audit;

@@ -7,7 +7,8 @@ use gancho_store::{DeliveryFilter, EventFilter, ListOrder};
 use gancho_testkit::postgres::fresh_database;
 
 use crate::{
-    Options, PostgresStore, delivery_list, events, rows, session::query, where_clause::Conditions,
+    Options, PostgresStore, all_tenants, delivery_list, events, rows, session::query,
+    where_clause::Conditions,
 };
 
 const TENANT: TenantId = Id::from_bits(1);
@@ -88,10 +89,40 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (EventFilter { is_unmatched: true, ..all.clone() }, 50),
     ] {
         for ids in [newest, oldest] {
-            let looked = events::looked(scope, &filter, ids, ids.start(), 50);
+            let looked = events::looked(Some(scope), &filter, ids, ids.start(), 50);
             let (read, found) = rows_read(&session, looked).await;
             assert!(found >= shown, "{filter:?}: {found} found");
             assert!(read < 160, "{filter:?}: {read} rows read");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_all_tenants_costs_no_more() {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let session = store.session().await.unwrap();
+    session.batch_execute(MANY).await.unwrap();
+    let newest = rows::ids_at(ListOrder::NewestFirst, None, None);
+    let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
+    let nope = Some("nobody.knows".to_owned());
+    for (filter, shown) in [
+        (all.clone(), 50),
+        (DeliveryFilter { status: Some(Status::Delivered), ..all.clone() }, 40),
+        (DeliveryFilter { event_type: nope.clone(), ..all.clone() }, 0),
+    ] {
+        let looked = all_tenants::looked(&filter, newest, newest.start(), 50);
+        let (read, found) = rows_read(&session, looked).await;
+        assert!(found >= shown, "{filter:?}: {found} found");
+        assert!(read < 160, "{filter:?}: {read} rows read");
+    }
+    for (filter, shown) in [
+        (EventFilter::default(), 50),
+        (EventFilter { event_type: nope, ..EventFilter::default() }, 0),
+    ] {
+        let looked = events::looked(None, &filter, newest, newest.start(), 50);
+        let (read, found) = rows_read(&session, looked).await;
+        assert!(found >= shown, "{filter:?}: {found} found");
+        assert!(read < 160, "{filter:?}: {read} rows read");
     }
 }

@@ -54,6 +54,11 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0013_statistics.sql"),
     },
     Migration { number: 14, name: "audit", sql: include_str!("../migrations/0014_audit.sql") },
+    Migration {
+        number: 15,
+        name: "all_tenants",
+        sql: include_str!("../migrations/0015_all_tenants.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

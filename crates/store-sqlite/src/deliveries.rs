@@ -25,7 +25,7 @@ use crate::{
 
 pub(crate) use self::{
     arm::arm_in_turn,
-    list::{failed_emails, page_of},
+    list::{failed_emails, page_of, page_of_all},
 };
 
 #[async_trait]
@@ -101,8 +101,10 @@ impl Deliveries for SqliteStore {
     ) -> Result<Page<EventRow>> {
         let mut looks = Looks::new(self.max_looks);
         let tenant = Some(scope.tenant());
-        self.read_list(tenant, move |db| events::page_of(db, scope, &filter, &page, &mut looks))
-            .await
+        self.read_list(tenant, move |db| {
+            events::page_of(db, Some(scope), &filter, &page, &mut looks)
+        })
+        .await
     }
 
     async fn event_outlines(

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
 use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secrets_codec};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     SqliteStore, rows,
@@ -156,6 +156,24 @@ fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
         .db
         .prepare_cached("SELECT count(*) FROM endpoints WHERE tenant_id = ?1")?
         .query_row([scope.tenant().bytes()], |row| row.get(0))?)
+}
+
+/// Of all tenants, newest first.
+pub(crate) fn newest_of_all(
+    db: &Connection,
+    before: EndpointId,
+    max: usize,
+) -> Result<Vec<Endpoint>, TxError> {
+    let mut list = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM endpoints INDEXED BY endpoints_by_id WHERE id < ?1
+         ORDER BY id DESC LIMIT ?2"
+    ))?;
+    let mut found = list.query(params![before.bytes(), max as i64])?;
+    let mut endpoints = Vec::new();
+    while let Some(row) = found.next()? {
+        endpoints.push(endpoint(row)?);
+    }
+    Ok(endpoints)
 }
 
 /// Runs a statement with an endpoint's values; returns how many rows it wrote.

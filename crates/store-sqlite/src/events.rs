@@ -19,12 +19,14 @@ use crate::{
 
 pub(crate) fn page_of(
     db: &Connection,
-    scope: TenantScope,
+    scope: Option<TenantScope>,
     filter: &EventFilter,
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<EventRow>, TxError> {
-    let indexes = if filter.external_id.is_some() {
+    let indexes = if scope.is_none() {
+        vec![EventIndex::Table]
+    } else if filter.external_id.is_some() {
         vec![EventIndex::Named]
     } else if filter.is_unmatched {
         vec![EventIndex::Unmatched]
@@ -56,7 +58,8 @@ fn read_place(place: &[u8; 32]) -> i64 {
 
 struct Events<'a> {
     db: &'a Connection,
-    scope: TenantScope,
+    /// `None`: of all tenants.
+    scope: Option<TenantScope>,
     filter: &'a EventFilter,
     index: EventIndex,
     direction: Direction,
@@ -74,6 +77,8 @@ enum EventIndex {
     Unmatched,
     /// By the publisher's own id.
     Named,
+    /// The whole table, which is in order of time: those of all tenants.
+    Table,
 }
 
 /// What fits is asked of each row and not of the statement, so that what does not fit is counted.
@@ -98,7 +103,7 @@ const UNMATCHED_FITS: i64 = 2;
 /// or is not.
 const FITS: i64 = 3;
 
-const IN_BUCKET: &str = look!("WHERE p.seq < ?8 AND p.seq >= ?9");
+const IN_TABLE: &str = look!("WHERE p.seq < ?8 AND p.seq >= ?9");
 
 const UNMATCHED: &str = look!(
     "INDEXED BY parcels_unmatched
@@ -126,6 +131,7 @@ impl Trail for Events<'_> {
             EventIndex::TimeBuckets => return self.follow_buckets(below, step, looks, found),
             EventIndex::Unmatched => UNMATCHED,
             EventIndex::Named => NAMED,
+            EventIndex::Table => IN_TABLE,
         };
         let rows = self.direction.rows_below(below, self.first, self.end);
         let (count, last) = self.look(sql, rows, step, looks, found)?;
@@ -146,12 +152,13 @@ impl Events<'_> {
         let within =
             time_buckets::BucketFilter { target: None, lane: Some(self.filter.kind.lane()) };
         let rows = direction.rows_below(below, self.first, self.end);
-        let Some(bucket) = time_buckets::next(self.db, self.scope, within, rows, direction)? else {
+        let Some(scope) = self.scope else { return Ok(Reach::End) };
+        let Some(bucket) = time_buckets::next(self.db, scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let (count, last) = self.look(IN_BUCKET, rows, step, looks, found)?;
+        let (count, last) = self.look(IN_TABLE, rows, step, looks, found)?;
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
@@ -166,7 +173,8 @@ impl Events<'_> {
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let values: [&dyn ToSql; 10] = [
-            &self.scope.tenant().bytes(),
+            // Null, which no tenant differs from, if the list is of all tenants.
+            &self.scope.map(|scope| scope.tenant().bytes()),
             &filter.kind.number(),
             &filter.event_type,
             &filter.external_id,

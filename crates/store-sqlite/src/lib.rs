@@ -16,6 +16,7 @@
 //! This crate never decides anything about a delivery: it writes what the engine decided.
 
 mod accept;
+mod all_tenants;
 mod archiving;
 mod audit;
 mod body_prefixes;

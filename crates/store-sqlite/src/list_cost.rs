@@ -160,7 +160,7 @@ fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
         for filter in event_filters() {
             let (_, cost) = steps(&mut db, |db| {
                 let mut looks = Looks::new(FEW_LOOKS);
-                events::page_of(db, scope, &filter, &request, &mut looks).unwrap()
+                events::page_of(db, Some(scope), &filter, &request, &mut looks).unwrap()
             });
             assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
         }
@@ -183,10 +183,38 @@ fn the_first_page_is_full_and_costs_what_it_shows() {
         let (page, cost) = steps(&mut db, |db| {
             let mut looks = Looks::new(MAX_LOOKS);
             let request = PageRequest::first(10);
-            events::page_of(db, scope, &EventFilter::default(), &request, &mut looks).unwrap()
+            events::page_of(db, Some(scope), &EventFilter::default(), &request, &mut looks).unwrap()
         });
         assert_eq!(page.rows.len(), 10);
         assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
+    }
+}
+
+#[test]
+fn a_page_of_all_tenants_costs_a_bounded_look() {
+    let request = PageRequest::first(50);
+    for (events, targets) in [(400, 3), (12, 2_500)] {
+        let mut db = store(events, targets);
+        let (page, cost) = steps(&mut db, |db| {
+            let (all, mut looks) = (DeliveryFilter::default(), Looks::new(MAX_LOOKS));
+            deliveries::page_of_all(db, &all, &request, &mut looks).unwrap()
+        });
+        assert_eq!(page.rows.len(), 50);
+        assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
+        for filter in delivery_filters() {
+            let (_, cost) = steps(&mut db, |db| {
+                let mut looks = Looks::new(FEW_LOOKS);
+                deliveries::page_of_all(db, &filter, &request, &mut looks).unwrap()
+            });
+            assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
+        }
+        for filter in event_filters() {
+            let (_, cost) = steps(&mut db, |db| {
+                let mut looks = Looks::new(FEW_LOOKS);
+                events::page_of(db, None, &filter, &request, &mut looks).unwrap()
+            });
+            assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
+        }
     }
 }
 

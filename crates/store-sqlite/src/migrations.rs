@@ -21,6 +21,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0011_statistics.sql"),
     include_str!("../migrations/0012_ordered_fan_out.sql"),
     include_str!("../migrations/0013_audit.sql"),
+    include_str!("../migrations/0014_all_tenants.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -3,7 +3,7 @@
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`redeliver`] and
+//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`all_tenants`], [`redeliver`] and
 //! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting, [`statistics_upkeep`] to
 //! statistics).
 //! [`build`] holds the helpers of the cases.
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::Store;
 
 pub mod accept;
+pub mod all_tenants;
 pub mod archiving;
 pub mod audit;
 pub mod bell;
@@ -330,6 +331,12 @@ macro_rules! conformance_suite {
                 what_comes_meanwhile_does_not_disturb_a_list
                 oldest_first_is_newest_first_backwards
                 what_is_not_there_is_looked_for_from_the_oldest_on
+            }
+            all_tenants {
+                deliveries_of_all_come_newest_first
+                what_no_tenant_has_is_looked_for_page_by_page
+                events_of_all_come_newest_first
+                endpoints_of_all_come_newest_first
             }
             redeliver {
                 it_goes_to_a_new_target

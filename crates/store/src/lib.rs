@@ -5,7 +5,7 @@
 //! what; [`accept`] stores a parcel and its deliveries, [`idempotency`] deduplicates it; [`claim`] leases
 //! due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`] writes
 //! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
-//! an archive and removes them; [`deliveries`] reads all of it back; [`nodes`] is the membership;
+//! an archive and removes them; [`deliveries`] reads all of it back, and [`all_tenants`] for the operator; [`nodes`] is the membership;
 //! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`upkeep`]
 //! prunes, expires and counts; [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`] reads the record of what
 //! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
@@ -22,6 +22,7 @@
 //! that every store must pass.
 
 pub mod accept;
+pub mod all_tenants;
 pub mod archiving;
 pub mod audit;
 pub mod cache;
@@ -58,6 +59,7 @@ use std::sync::Arc;
 pub use accept::{
     Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
 };
+pub use all_tenants::{AllTenants, TenantRow};
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
@@ -98,6 +100,7 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 /// Everything a store does.
 pub trait Store:
     Accept
+    + AllTenants
     + Claiming
     + DeadLetters
     + Deliveries

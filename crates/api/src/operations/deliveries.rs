@@ -1,10 +1,12 @@
 //! Deliveries, with every attempt. Each operation has two paths: below a webhook, and for the whole tenant.
-//! The operator without a tenant sees the lane `dispatch`, and every delivery by its id.
+//! The operator without a tenant sees the deliveries of all tenants.
 
+mod all_tenants;
 pub mod dispatch_lane;
 pub mod get;
 pub mod list;
 pub mod retry;
+pub mod tail;
 pub mod view;
 pub mod waiting_for;
 

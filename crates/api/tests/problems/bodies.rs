@@ -66,7 +66,7 @@ async fn about_the_caller(stage: &Stage) -> Vec<Reply> {
         reader.post("/v1/events", &event).await,
         hands.client.get("/v1/tenants").await,
         hands.client.post("/v1/api-keys", &json!({})).await,
-        operator.get("/v1/events").await,
+        operator.post("/v1/events", &event).await,
         operator.with("x-tenant", "nobody").get("/v1/events").await,
         stage.partner().post("/webhooks/nobody", &json!({})).await,
         operator.post("/v1/tenants", &json!({"slug": "acme"})).await,

@@ -96,7 +96,8 @@ async fn pages_of_webhooks(stage: &Stage, acme: &Hands, own: [&str; 2], theirs: 
     let of_all = stage.operator().get("/v1/stats/webhooks").await.is(200).json();
     assert_eq!(ids(&of_all), [failing], "without {theirs}, which works");
     assert_eq!(of_all["data"][0]["tenant_id"], acme.id);
-    stage.operator().get("/v1/stats/webhooks?order=newest").await.refused(400, "tenant_required");
+    let newest = stage.operator().get("/v1/stats/webhooks?order=newest").await.is(200).json();
+    assert!(newest["data"].as_array().unwrap().len() >= 2, "those of all tenants: {newest}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -136,6 +136,15 @@ fn what_is_typed_and_what_is_printed_works() {
         let status = http::call(api, "GET", path, &[], "").status;
         assert!(status < 400, "{path}: {status}");
     }
+    // The link signs in, and does so once.
+    let link = text.split("/ui/login/").nth(1).unwrap().split_whitespace().next().unwrap();
+    let link = format!("/ui/login/{link}");
+    let first = http::call(api, "GET", &link, &[], "");
+    assert_eq!(first.status, 303, "{}", first.head);
+    assert!(first.head.contains("set-cookie: gancho_session="), "{}", first.head);
+    let again = http::call(api, "GET", &link, &[], "");
+    assert_eq!(again.status, 303);
+    assert!(!again.head.contains("gancho_session") && again.head.contains("location: /ui/login"));
     dev.types("d\ns\no\ni\nx\n");
     until("it shows figures and help", || {
         dev.says("dead letters") && dev.count("press Enter") == 2

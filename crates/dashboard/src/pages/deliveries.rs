@@ -1,6 +1,7 @@
 //! `/ui/deliveries`: where is this delivery, and what is happening right now?
 
 mod filter;
+pub mod live;
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use self::filter::{Chip, Filter};
-use super::{choose_tenant, delivery_row::DeliveryRow, list::List};
+use super::{delivery_row::DeliveryRow, list::List};
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
@@ -45,6 +46,8 @@ struct DeliveriesPage {
     next: Option<Link>,
     first: Option<Link>,
     peek: Option<Peek>,
+    /// Where rows come from while the page is open.
+    live: Option<Link>,
 }
 
 /// One delivery, opened beside the list.
@@ -89,9 +92,6 @@ impl DeliveriesPage {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, t.say("nav.deliveries")).await;
-    }
     let filter = Filter::read(&visit);
     if let Some(link) = filter.canonical(&visit) {
         return Ok(page::see_other(&link.to_string()));
@@ -110,6 +110,7 @@ pub async fn show(visit: Visit) -> PageResult {
         next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
         first: cursor.map(|_| page_link),
         peek: peek(&visit).await,
+        live: live::address(&visit, &filter),
         filter,
     };
     Ok(page::show(StatusCode::OK, &template))
@@ -136,7 +137,7 @@ fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
     ]
 }
 
-/// Names of a tenant's endpoints by id. An endpoint without a name is called by its URL.
+/// Names of endpoints by id, of the tenant or of all. An endpoint without a name is called by its URL.
 pub async fn endpoint_names(visit: &Visit) -> HashMap<String, Text> {
     let link = Link::new("/v1/webhooks").with("limit", 500);
     let endpoints: List<EndpointName> = visit.get(link).await.unwrap_or_default();

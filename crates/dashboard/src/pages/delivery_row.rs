@@ -16,6 +16,8 @@ const MAX_TILES: u32 = 16;
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeliveryRow {
     pub id: String,
+    /// In a list of all tenants.
+    pub tenant: Option<Text>,
     pub lane: Text,
     pub webhook_id: Option<String>,
     pub event_id: Option<String>,

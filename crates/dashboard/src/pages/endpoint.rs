@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    choose_tenant, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoint_stats::Week,
+    delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoint_stats::Week,
     endpoints::PATH, list::List,
 };
 use crate::{
@@ -76,11 +76,12 @@ impl TestAttempt {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, visit.t.say("nav.endpoints")).await;
-    }
     let id = visit.segment("endpoint");
     let endpoint: EndpointFacts = visit.get(Link::new(format!("/v1/webhooks/{id}"))).await?;
+    if visit.tenant.is_none() {
+        let link = Link::new(format!("{PATH}/{id}")).with("tenant", &endpoint.tenant_id);
+        return Ok(page::see_other(&link.to_string()));
+    }
     let link = Link::new(format!("/v1/webhooks/{id}/deliveries")).with("limit", 10);
     let deliveries: List<DeliveryRow> = visit.get(link).await?;
     let t = visit.t;

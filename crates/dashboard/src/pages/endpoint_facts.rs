@@ -20,6 +20,8 @@ use crate::{
 pub struct EndpointFacts {
     pub id: String,
     pub tenant_id: String,
+    /// In a list of all tenants.
+    pub tenant: Option<Text>,
     /// As it was given; see [`EndpointFacts::title`].
     pub name: String,
     pub url: String,

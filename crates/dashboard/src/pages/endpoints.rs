@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use http::StatusCode;
 
-use super::{choose_tenant, endpoint_facts::EndpointFacts, endpoint_stats::StatsPage, list::List};
+use super::{endpoint_facts::EndpointFacts, endpoint_stats::StatsPage, list::List};
 use crate::{
     dashboard::PageResult,
     mark::Mark,
@@ -35,6 +35,17 @@ struct EndpointsPage {
     is_narrow: bool,
 }
 
+impl EndpointsPage {
+    /// The page of an endpoint is one of its tenant's.
+    fn href(&self, endpoint: &EndpointFacts) -> Link {
+        let link = self.s.of(PATH, &endpoint.id);
+        match &endpoint.tenant {
+            Some(tenant) => link.with("tenant", tenant.as_str()),
+            None => link,
+        }
+    }
+}
+
 struct Tab {
     label: Sentence,
     count: usize,
@@ -51,9 +62,6 @@ const STATES: [(&str, Option<Mark>); 4] = [
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, t.say("nav.endpoints")).await;
-    }
     let link = Link::new("/v1/webhooks").with("limit", ROWS);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let List { data: mut endpoints, next_cursor } = visit.get::<List<EndpointFacts>>(link).await?;

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{choose_tenant, deliveries::endpoint_names, delivery_row::DeliveryRow, list::List};
+use super::{deliveries::endpoint_names, delivery_row::DeliveryRow, list::List};
 use crate::{
     dashboard::PageResult, escape::Text, json, moment::Moment, page, params::Link, sentence::Html,
     shell::Shell, texts::Texts, visit::Visit,
@@ -18,6 +18,8 @@ const PATH: &str = "/events";
 #[derive(Deserialize)]
 struct EventRow {
     id: String,
+    /// In a list of all tenants.
+    tenant: Option<Text>,
     r#type: Text,
     subject: Option<Text>,
     external_id: Option<Text>,
@@ -79,9 +81,6 @@ impl EventPage {
 
 pub async fn list(visit: Visit) -> PageResult {
     let t = visit.t;
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, t.say("nav.events")).await;
-    }
     let is_unmatched = visit.params.get("unmatched") == Some("true");
     let event_type = visit.params.text("type").to_owned();
     let filter = |link: Link| {
@@ -106,9 +105,6 @@ pub async fn list(visit: Visit) -> PageResult {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, t.say("nav.events")).await;
-    }
     let link = Link::new(format!("/v1/events/{}", visit.segment("event")));
     let event: Event = visit.get(link).await?;
     let template = EventPage {

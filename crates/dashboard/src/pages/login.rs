@@ -177,7 +177,7 @@ fn show(
     page::show(status, &template).into_response()
 }
 
-fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+pub fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

@@ -85,7 +85,8 @@ async fn page_of(visit: &Visit, id: &str) -> Result<Option<Link>, crate::problem
         _ => return Ok(None),
     };
     let (api, pages) = (format!("{api}/{}", segment(id)), format!("{pages}/{}", segment(id)));
-    if visit.get::<Value>(Link::new(api.as_str())).await.is_ok() && prefix != "dlv" {
+    let is_there = visit.get::<Value>(Link::new(api.as_str())).await.is_ok();
+    if is_there && matches!(prefix, "rpl" | "ten") {
         return Ok(Some(visit.link(pages)));
     }
     // A page about a tenant's things is limited to that tenant.
@@ -95,5 +96,5 @@ async fn page_of(visit: &Visit, id: &str) -> Result<Option<Link>, crate::problem
             return Ok(Some(acting.link(pages)));
         }
     }
-    Ok((prefix == "dlv").then(|| visit.link(pages)))
+    Ok((is_there || prefix == "dlv").then(|| visit.link(pages)))
 }

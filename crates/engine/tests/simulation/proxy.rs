@@ -14,13 +14,13 @@ use gancho_domain::{
     DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, AcceptOutcome, ArchiveSelection, ArchivedLetter, Archiving, Claim, ClaimResult,
-    Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
+    Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
+    ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
     DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
     EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
     NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
     Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle,
-    SettleOutcome, Settlement, Space, Store, TenantEndpoint, Tenants, Upkeep, Usage,
+    SettleOutcome, Settlement, Space, Store, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -166,6 +166,37 @@ impl Upkeep for Proxy {
 }
 
 // The engine does not call what follows.
+
+#[async_trait]
+impl AllTenants for Proxy {
+    async fn all_deliveries(
+        &self,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<DeliveryRow>>> {
+        self.inner.all_deliveries(filter, page).await
+    }
+
+    async fn all_events(
+        &self,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<EventRow>>> {
+        self.inner.all_events(filter, page).await
+    }
+
+    async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
+        self.inner.all_endpoints(before, max).await
+    }
+
+    async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
+        self.inner.event_owner(id).await
+    }
+
+    async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
+        self.inner.endpoint_owner(id).await
+    }
+}
 
 #[async_trait]
 impl Deliveries for Proxy {

@@ -1,10 +1,11 @@
-//! A page of a tenant's deliveries, newest first or oldest first.
+//! A page of a tenant's deliveries, newest first or oldest first, or of all tenants'.
 //!
 //! A lane's and a target's deliveries lie in their time buckets (see `time_buckets.rs`), among those of others; what
 //! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
 //! is asked for, the list goes by event, and within it by delivery.
 
 mod reported;
+mod table;
 
 use std::collections::VecDeque;
 
@@ -12,8 +13,8 @@ use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
-use self::reported::ReportTrail;
-pub(crate) use self::reported::failed_emails;
+use self::{reported::ReportTrail, table::TableTrail};
+pub(crate) use self::{reported::failed_emails, table::page_of_all};
 use super::read;
 use crate::{
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
@@ -33,8 +34,8 @@ pub(crate) fn page_of(
     if filter.external_id.is_some() && filter.event.is_none() {
         return named(db, scope, filter, request, looks);
     }
-    let asked = ListQuery { db, scope, filter, direction: Direction(request.order) };
-    asked.page(asked.trails(), request, looks)
+    let asked = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
+    asked.page(asked.trails(scope), request, looks)
 }
 
 /// Several events may have the same id: they are read one after the other.
@@ -46,7 +47,7 @@ fn named(
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let direction = Direction(request.order);
-    let asked = ListQuery { db, scope, filter, direction };
+    let asked = ListQuery { db, scope: Some(scope), filter, direction };
     // The page before ended within this event, with this delivery.
     let mut after = request.after.as_ref().map(place_of_named);
     // An event may have been sent again long after it was made: no event is too old.
@@ -81,12 +82,14 @@ fn named(
 #[derive(Clone, Copy)]
 struct ListQuery<'a> {
     db: &'a Connection,
-    scope: TenantScope,
+    /// `None`: of all tenants.
+    scope: Option<TenantScope>,
     filter: &'a DeliveryFilter,
     direction: Direction,
 }
 
 enum DeliveryTrail<'a> {
+    Table(TableTrail<'a>),
     Buckets(BucketTrail<'a>),
     Failed(FailureTrail<'a>),
     Event(EventTrail<'a>),
@@ -96,6 +99,7 @@ enum DeliveryTrail<'a> {
 /// In the buckets of a target or of a lane, or in all of the tenant's.
 struct BucketTrail<'a> {
     asked: ListQuery<'a>,
+    scope: TenantScope,
 }
 
 /// In the index of a target's that failed, or of a lane's.
@@ -111,13 +115,13 @@ struct EventTrail<'a> {
 }
 
 impl<'a> ListQuery<'a> {
-    fn trails(self) -> Vec<DeliveryTrail<'a>> {
+    fn trails(self, scope: TenantScope) -> Vec<DeliveryTrail<'a>> {
         let Self { filter, .. } = self;
         if let Some(event) = filter.event {
             return vec![DeliveryTrail::Event(EventTrail { asked: self, event: seq(event) })];
         }
         if filter.status != Some(Status::Failed) {
-            return vec![DeliveryTrail::Buckets(BucketTrail { asked: self })];
+            return vec![DeliveryTrail::Buckets(BucketTrail { asked: self, scope })];
         }
         let failed = |of| DeliveryTrail::Failed(FailureTrail { asked: self, of });
         match (filter.endpoint, filter.lane) {
@@ -145,6 +149,11 @@ impl<'a> ListQuery<'a> {
         Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
+    /// Null, which no tenant differs from, if the list is of all tenants.
+    fn tenant(&self) -> Option<[u8; 16]> {
+        self.scope.map(|scope| scope.tenant().bytes())
+    }
+
     /// The lowest row number that can be in the requested time,
     fn lowest(&self) -> i64 {
         self.filter.since.map_or(0, rows::first_seq_at)
@@ -164,8 +173,7 @@ impl<'a> ListQuery<'a> {
              WHERE n.tenant_id = ?1 AND n.external_id = ?2 AND n.parcel >= ?3 AND n.parcel < ?4
              ORDER BY n.parcel {word} LIMIT 500"
         ))?;
-        let tenant = self.scope.tenant().bytes();
-        let values = params![tenant, self.filter.external_id, from, to];
+        let values = params![self.tenant(), self.filter.external_id, from, to];
         let found = find.query_map(values, |row| row.get(0))?;
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
@@ -183,7 +191,7 @@ impl<'a> ListQuery<'a> {
         let parcels = filter.event_type.is_some() || filter.external_id.is_some();
         let sql = format!("SELECT d.seq, {} FROM {from}", fit(filter.status, parcels));
         let mut look = self.db.prepare_cached(&sql)?;
-        let (tenant, target) = (self.scope.tenant().bytes(), filter.endpoint.map(Id::bytes));
+        let (tenant, target) = (self.tenant(), filter.endpoint.map(Id::bytes));
         let event = filter.event.map(Id::bytes);
         let mut values: Vec<&dyn ToSql> = vec![&tenant, &target];
         let (lane, since, until) = (
@@ -245,6 +253,7 @@ impl Trail for DeliveryTrail<'_> {
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         match self {
+            Self::Table(trail) => trail.follow(below, step, looks, found),
             Self::Buckets(trail) => trail.follow(below, step, looks, found),
             Self::Failed(trail) => trail.follow(below, step, looks, found),
             Self::Event(trail) => trail.follow(below, step, looks, found),
@@ -262,10 +271,10 @@ impl Trail for BucketTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let ListQuery { db, scope, filter, direction } = self.asked;
+        let ListQuery { db, filter, direction, .. } = self.asked;
         let within = time_buckets::BucketFilter { target: filter.endpoint, lane: filter.lane };
         let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let Some(bucket) = time_buckets::next(db, scope, within, rows, direction)? else {
+        let Some(bucket) = time_buckets::next(db, self.scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);

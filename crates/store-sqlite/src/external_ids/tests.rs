@@ -44,9 +44,14 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
 fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
     let filter = EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
     let scope = TenantScope::internal(tenant);
-    let page =
-        events::page_of(db, scope, &filter, &PageRequest::first(1_000), &mut Looks::new(100_000))
-            .unwrap();
+    let page = events::page_of(
+        db,
+        Some(scope),
+        &filter,
+        &PageRequest::first(1_000),
+        &mut Looks::new(100_000),
+    )
+    .unwrap();
     page.rows.into_iter().map(|event| seq(event.id)).collect()
 }
 

@@ -4,7 +4,7 @@ use gancho_access::{Principal, Right};
 use gancho_domain::{EndpointId, Lane, Status, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow};
 
-use super::{TAG, dispatch_lane, view::Delivery, waiting_for::WaitContext};
+use super::{TAG, all_tenants, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     answer::Answer,
     codes,
@@ -61,7 +61,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Lists webhook deliveries unless `lane` says otherwise. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.",
+    about: "Lists webhook deliveries unless `lane` says otherwise. The operator without `X-Tenant` sees those of all tenants, each with its `tenant`, and cannot filter by `external_id`. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.",
     run: |call| {
         Box::pin(async move {
             let query: DeliveriesQuery = call.parse_query()?;
@@ -124,9 +124,14 @@ async fn list(
         Principal::Operator(_) if lane == Lane::Dispatch => {
             dispatch_lane::page(call, partner, filter, request).await?
         }
+        Principal::Operator(_) if partner.is_some() => {
+            let message = "`partner` filters deliveries of receipts; add `lane=dispatch`";
+            return Err(Problem::field("", message));
+        }
+        Principal::Operator(operator) => all_tenants::page(call, operator, filter, request).await?,
         Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
-        _ => {
-            let scope = call.tenant()?.scope();
+        Principal::Tenant(principal) => {
+            let scope = principal.scope();
             let found = call.api.store.deliveries(scope, filter, request).await?;
             let context = WaitContext::read(&call.api).await?;
             let render = |row: DeliveryRow| {

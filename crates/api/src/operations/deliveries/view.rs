@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{
-    Attempt, Lane, ReceiptLabel,
+    Attempt, Lane, ReceiptLabel, Tenant,
     id::{OfEmail, OfReceipt},
 };
 use gancho_inbound::Source;
@@ -18,6 +18,11 @@ use crate::render::{Json, Timestamp};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
     pub id: String,
+    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// `webhook`, `dispatch` or `email`.
     pub lane: &'static str,
     /// The webhook that it is delivered to. Lane `webhook` only.
@@ -96,6 +101,8 @@ impl From<DeliveryRow> for Delivery {
         let partner = || ReceiptLabel::read(&row.event_type).partner.to_owned();
         Self {
             id: row.id.to_string(),
+            tenant: None,
+            tenant_id: None,
             lane: row.lane.name(),
             webhook_id: of_lane(Lane::Webhook, &|| row.target.to_string()),
             event_id: of_lane(Lane::Webhook, &|| row.event.to_string()),
@@ -122,6 +129,12 @@ impl From<DeliveryRow> for Delivery {
 impl Delivery {
     pub fn waiting(self, waiting_for: Option<WaitingFor>) -> Self {
         Self { waiting_for, ..self }
+    }
+
+    /// For a list of all tenants.
+    pub fn of_tenant(self, tenant: &Tenant) -> Self {
+        let (slug, id) = (tenant.slug.clone(), tenant.id.to_string());
+        Self { tenant: Some(slug), tenant_id: Some(id), ..self }
     }
 
     /// In the lane `dispatch`, whose targets the source has.

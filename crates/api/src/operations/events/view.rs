@@ -13,6 +13,9 @@ use crate::{
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventSummary {
     pub id: String,
+    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     pub r#type: String,
     pub subject: Option<String>,
     pub external_id: Option<String>,
@@ -44,6 +47,7 @@ impl From<EventRow> for EventSummary {
     fn from(row: EventRow) -> Self {
         Self {
             id: row.id.to_string(),
+            tenant: None,
             r#type: row.event_type.into(),
             subject: row.subject.map(Into::into),
             external_id: row.external_id.map(Into::into),

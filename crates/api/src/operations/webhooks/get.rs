@@ -1,6 +1,7 @@
 //! `GET /v1/webhooks/{id}`.
 
-use gancho_access::Right;
+use gancho_access::{Principal, Right};
+use gancho_domain::EndpointId;
 
 use super::{
     TAG,
@@ -15,18 +16,26 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}",
-    needs: Needs::Tenant(Right::Read),
+    needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<Webhook>("The webhook, without its secret."),
     tag: TAG,
     summary: "Get a webhook",
+    about: "The operator can read the webhooks of every tenant.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let principal = call.tenant()?;
-    let found = call.api.store.endpoint(principal.scope(), call.id("id")?).await?;
-    let endpoint = found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    let not_found = || Problem::not_found(Noun::Webhook);
+    let id: EndpointId = call.id("id")?;
+    let scope = match &call.principal {
+        Principal::Tenant(principal) => principal.scope(),
+        Principal::Operator(operator) => {
+            let owner = call.api.store.endpoint_owner(id).await?;
+            operator.scope_of(owner.ok_or_else(not_found)?)
+        }
+    };
+    let endpoint = call.api.store.endpoint(scope, id).await?.ok_or_else(not_found)?;
     let paused = PausedWebhooks::read(&call.api).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

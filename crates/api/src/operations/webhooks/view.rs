@@ -19,6 +19,9 @@ use crate::{
 pub struct Webhook {
     pub id: String,
     pub tenant_id: String,
+    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     pub name: String,
     pub url: String,
     pub events: Vec<String>,
@@ -107,6 +110,7 @@ impl Webhook {
         Ok(Self {
             id: endpoint.id.to_string(),
             tenant_id: endpoint.tenant.to_string(),
+            tenant: None,
             name: endpoint.name.clone(),
             url: endpoint.url.clone(),
             events: endpoint.events.iter().map(ToString::to_string).collect(),

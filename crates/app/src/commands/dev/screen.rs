@@ -28,11 +28,11 @@ pub fn opening(stage: &Stage, asked_port: u16) {
         format!("port {asked_port} is in use; using {}", api.port())
     };
     row("API", &base, &note);
-    row(
-        "dashboard",
-        &format!("{base}/ui/"),
-        "sign in with the token in admin.token, in the data directory",
-    );
+    let note = "sign in with the token in admin.token, in the data directory";
+    row("dashboard", &format!("{base}/ui/"), note);
+    if let Some(link) = &stage.login_link {
+        row("", link, "signs in by itself: once, within 10 minutes");
+    }
     row(
         "receiver",
         &format!("http://{}", stage.receiver.address),

@@ -37,6 +37,8 @@ pub struct Stage {
     /// Where the sample partner posts.
     pub ingest: SocketAddr,
     pub api_key: Secret,
+    /// Signs in to the dashboard, once.
+    pub login_link: Option<String>,
     pub data_dir: String,
 }
 
@@ -72,10 +74,20 @@ pub async fn set(
     let (endpoint, secret) = aim(&gateway, &tenant, &url).await?;
     welcome(&gateway, &url, secret.reveal()).await?;
     let (receiver, arrivals) = Receiver::start(receiver_listener, secret.reveal(), tasks)?;
+    let login_link = servers.login_link(&token.text).await;
     let operator = Remote::at(servers.address, token.text);
     let api_key = api_key(&operator, &servers, data_dir).await?;
-    let stage =
-        Stage { gateway, servers, receiver, tenant, endpoint, ingest, api_key, data_dir: shown };
+    let stage = Stage {
+        gateway,
+        servers,
+        receiver,
+        tenant,
+        endpoint,
+        ingest,
+        api_key,
+        login_link,
+        data_dir: shown,
+    };
     Ok((stage, arrivals))
 }
 

@@ -8,12 +8,12 @@ use super::PATH;
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub status: Option<String>,
-    event_type: Option<String>,
-    endpoint: Option<String>,
-    event: Option<String>,
-    external: Option<String>,
-    since: Option<String>,
-    until: Option<String>,
+    pub(super) event_type: Option<String>,
+    pub(super) endpoint: Option<String>,
+    pub(super) event: Option<String>,
+    pub(super) external: Option<String>,
+    pub(super) since: Option<String>,
+    pub(super) until: Option<String>,
     /// Words that could not be understood.
     pub unknown: Vec<Text>,
     /// Whether a part of it was typed, and the address is not yet the canonical one.
@@ -87,7 +87,12 @@ impl Filter {
     }
 
     pub fn link(&self, visit: &Visit) -> Link {
-        let link = visit.link(PATH);
+        self.link_to(visit, PATH)
+    }
+
+    /// The address of another page with this filter.
+    pub fn link_to(&self, visit: &Visit, path: &str) -> Link {
+        let link = visit.link(path);
         self.fields().into_iter().fold(link, |link, (name, value)| link.maybe(name, value))
     }
 
@@ -131,6 +136,11 @@ impl Filter {
             Some(Chip { label, value: value?.into(), without })
         });
         fields.collect()
+    }
+
+    /// Whether it ends before now, so that nothing new can come.
+    pub fn has_end(&self) -> bool {
+        self.until.is_some()
     }
 
     /// Whether anything is left out.

@@ -22,7 +22,7 @@ pub(crate) fn failed_emails(
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, TxError> {
-    let asked = ListQuery { db, scope, filter, direction: Direction(request.order) };
+    let asked = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
     let failed = DeliveryTrail::Failed(FailureTrail { asked, of: Ok(target) });
     let reported = DeliveryTrail::Reported(ReportTrail { asked });
     asked.page(vec![failed, reported], request, looks)

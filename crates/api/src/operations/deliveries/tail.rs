@@ -1,0 +1,86 @@
+//! `GET /v1/deliveries/tail`: what happens to deliveries, as it happens, as server-sent events.
+
+mod event;
+mod stream;
+
+use axum::body::Body;
+use gancho_access::{Principal, Right};
+use gancho_domain::{Lane, Pattern, Status, TenantScope};
+use gancho_engine::TailFilter;
+use http::{HeaderName, HeaderValue};
+
+use self::{event::DeliveryEvent, stream::TailStream};
+use super::{TAG, waiting_for::WaitContext};
+use crate::{
+    answer::Answer,
+    auth::Credential,
+    codes,
+    input::{Request, field::Noun, request},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+const MEDIA_TYPE: &str = "text/event-stream";
+/// Proxies must pass events on as they come.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+request! {
+    struct TailQuery {
+        /// Only deliveries to this webhook.
+        optional webhook_id: String as id(Noun::Webhook),
+        /// Only deliveries of events of this type, or of all types with a prefix, e.g. `invoice.*`.
+        optional event_type: String as text(1, 128),
+        /// Only changes after which a delivery has this status.
+        optional status: Status as status(),
+        /// Only deliveries in this lane. Default: `webhook`. `dispatch` is for the operator, without `X-Tenant`.
+        optional lane: Lane as lane(),
+    }
+}
+
+pub const ROUTE: Route = Route {
+    path: "/deliveries/tail",
+    needs: Needs::Anyone(Right::Read),
+    query: TailQuery::FIELDS,
+    refuses: &[&codes::RATE_LIMITED],
+    gives: Gives {
+        media_type: MEDIA_TYPE,
+        ..Gives::ok::<DeliveryEvent>(
+            "A stream of server-sent events that does not end by itself. The schema is that of the `data` of a `delivery` event.",
+        )
+    },
+    tag: TAG,
+    summary: "Watch deliveries live",
+    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says how many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 32 of the operator and 64 in total are open on a node; further requests get 429.",
+    run: |call| Box::pin(run(call)),
+    ..Route::DEFAULT
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let filter = filter(&call)?;
+    let slot = call.api.tails.begin(call.owner().tenant())?;
+    let context = WaitContext::read(&call.api).await?;
+    // From here on nothing is missed: the caller may publish as soon as it has the head of the response.
+    let tail = call.api.engine.tail(filter);
+    let credential = Credential::of(&call.headers, call.route.needs);
+    let names_tenants = matches!(call.principal, Principal::Operator(_));
+    let stream = TailStream::new(call.api.clone(), tail, slot, credential, names_tenants, context);
+    let answer = Answer::stream(MEDIA_TYPE, Body::from_stream(stream.into_stream()));
+    Ok(answer.with(X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
+}
+
+fn filter(call: &Call) -> Result<TailFilter, Problem> {
+    let query: TailQuery = call.parse_query()?;
+    let scope: Option<TenantScope> = match &call.principal {
+        Principal::Tenant(principal) => Some(principal.scope()),
+        Principal::Operator(_) => None,
+    };
+    let target = query.webhook_id.as_deref().map(str::parse).transpose();
+    let target = target.map_err(|error: gancho_domain::id::IdParseError| {
+        Problem::field("", format!("`webhook_id` is {error}"))
+    })?;
+    let event_type = query.event_type.as_deref().map(str::parse::<Pattern>).transpose();
+    let event_type =
+        event_type.map_err(|error| Problem::field("", format!("`event_type`: {error}")))?;
+    let lane = Some(query.lane.unwrap_or(Lane::Webhook));
+    Ok(TailFilter { scope, lane, target, event_type, status: query.status })
+}

@@ -1,0 +1,52 @@
+//! Rows that come while a page is open: what happens, to whom it is shown, and how long.
+
+use crate::{browser::Browser, gateway::Gateway, scripted_receiver::Receiver};
+
+#[test]
+fn rows_come_as_they_change_for_the_tenant_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let receiver = Receiver::start();
+    let keys = ["acme", "other"].map(|slug| gateway.tenant(slug));
+    for key in &keys {
+        gateway.endpoint(key, &receiver.url());
+    }
+    gateway.publish(&keys[0], "invoice.early", "{}");
+    let browser = Browser::logged_in(&gateway);
+    browser.open("/ui/deliveries?tenant=acme").has("data-live=\"/ui/live/deliveries?tenant=acme\"");
+    browser.open("/ui/deliveries?until=2020-01-01T00:00:00Z").lacks("data-live=");
+
+    let mut of_acme = browser.stream("/ui/live/deliveries?tenant=acme");
+    assert!(of_acme.head().contains("content-type: text/event-stream"), "{}", of_acme.head());
+    assert!(of_acme.head().contains("cache-control: no-store"), "{}", of_acme.head());
+    of_acme.wait_for("invoice.early");
+    let mut of_all = browser.stream("/ui/live/deliveries");
+    of_all.wait_for("invoice.early");
+    gateway.publish(&keys[1], "invoice.theirs", "{}");
+    of_all.wait_for("invoice.theirs");
+    of_all.wait_for("<small>other</small>");
+    receiver.answer_with(503, "<script>alert(1)</script>");
+    gateway.publish(&keys[0], "invoice.mine", "{}");
+    of_acme.wait_for("invoice.mine");
+    of_acme.wait_for("is-retrying");
+    of_acme.wait_for(">503<");
+    assert!(!of_acme.text.contains("invoice.theirs"), "{}", of_acme.text);
+    assert!(!of_acme.text.contains("<script>alert"), "{}", of_acme.text);
+}
+
+#[test]
+fn the_stream_needs_a_session_and_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let stranger = Browser::new(&gateway).get("/ui/live/deliveries");
+    assert_eq!(stranger.status, 303, "{}", stranger.html);
+    let browser = Browser::logged_in(&gateway);
+    let mut stream = browser.stream("/ui/live/deliveries");
+    assert_eq!(browser.submit("/ui/logout", &[]).status, 303);
+    stream.wait_for_end();
+    // A gateway that stops does not wait for pages that are open.
+    let again = Browser::logged_in(&gateway);
+    let mut stream = again.stream("/ui/live/deliveries");
+    gateway.stop();
+    stream.wait_for_end();
+}

@@ -1,0 +1,106 @@
+// Live rows: the server sends rows as it renders them, and each goes to its place by its id, which is by age.
+(() => {
+  const root = document.querySelector("[data-live]"), button = document.querySelector("[data-live-switch]");
+  if (!root || !button || !window.EventSource) return;
+  const $ = (s) => root.querySelector(s), texts = root.dataset, dot = button.querySelector(".live");
+  const table = $("table"), body = $("tbody"), bar = $("[data-held]"), note = $("footer [data-left-out]"), count = $("[data-shown]");
+  const said = document.createElement("p"), MAX_ROWS = 200;
+  said.className = "vh"; said.setAttribute("role", "status"); root.append(said);
+  let source, timer, isOn = true, leftOut = 0, unsaid = 0;
+  const held = new Map();
+
+  // New rows wait while someone reads: the pointer or the focus is in the list, or its head is scrolled away.
+  const isReading = () => table.matches(":hover") || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
+  const find = (id) => body.querySelector(`tr[data-id="${CSS.escape(id)}"]`);
+  const parse = (html) => { const t = document.createElement("template"); t.innerHTML = html; return t.content.firstElementChild; };
+
+  const replace = (old, html) => {
+    const row = parse(html);
+    if (!row || old.innerHTML === row.innerHTML) return;
+    const hasFocus = old.contains(document.activeElement);
+    old.replaceWith(row);
+    if (hasFocus) row.querySelector("a.row")?.focus({ preventScroll: true });
+  };
+  const insert = (id, html) => {
+    const row = parse(html);
+    if (!row) return;
+    let next = body.firstElementChild;
+    while (next && next.dataset.id > id) next = next.nextElementSibling;
+    row.classList.add("new");
+    body.insertBefore(row, next);
+  };
+  const settle = () => {
+    $("[data-empty]")?.remove();
+    table.hidden = false;
+    const older = $("a[rel=next]");
+    while (body.children.length > MAX_ROWS) {
+      body.lastElementChild.remove();
+      // The page behind this one begins where its rows end now.
+      if (older) { const to = new URL(older.href); to.searchParams.delete("cursor"); to.searchParams.set("until", body.lastElementChild.dataset.at); older.href = to; }
+    }
+    if (count) count.textContent = count.textContent.replace(/[\d.,]+/, body.children.length);
+  };
+  const show = () => {
+    if (!held.size) return;
+    held.forEach((html, id) => insert(id, html));
+    unsaid += held.size; held.clear(); settle();
+    bar.hidden = true;
+  };
+  bar.querySelector("button").addEventListener("click", () => { show(); scrollTo({ top: 0 }); });
+
+  const take = ({ rows, left_out }) => {
+    leftOut += left_out;
+    for (const { id, fits, html } of rows) {
+      const old = find(id);
+      if (old) replace(old, html);
+      else if (held.has(id) || fits) held.set(id, html);
+    }
+    while (held.size > MAX_ROWS) held.delete(held.keys().next().value);
+    if (!isReading()) show();
+    else if (held.size) {
+      bar.querySelector("button").textContent = held.size === 1 ? texts.heldOne : texts.heldMany.replace("%n", held.size);
+      bar.hidden = false;
+    }
+  };
+
+  const state = (name) => { dot.dataset.state = name; root.dataset.state = name; dot.lastChild.textContent = name === "stale" ? texts.textStale.replace("%t", new Date().toISOString().slice(11, 19)) : texts.textLive; };
+  const close = () => { source?.close(); source = null; clearTimeout(timer); };
+  const open = () => {
+    close();
+    if (!isOn || document.hidden) return;
+    source = new EventSource(root.dataset.live);
+    source.addEventListener("open", () => state("live"));
+    source.addEventListener("rows", (e) => take(JSON.parse(e.data)));
+    source.addEventListener("error", () => {
+      state("stale");
+      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 10000);
+    });
+  };
+  const toggle = () => {
+    isOn = !isOn;
+    button.setAttribute("aria-pressed", isOn);
+    if (isOn) open(); else { close(); dot.dataset.state = "off"; root.dataset.state = "off"; dot.lastChild.textContent = texts.textLive; }
+  };
+  button.addEventListener("click", toggle);
+  button.hidden = false;
+  document.addEventListener("visibilitychange", open);
+  addEventListener("pagehide", close);
+  setInterval(() => { note.hidden = !leftOut; if (leftOut) note.textContent = texts.leftOut.replace("%n", leftOut); leftOut = 0; }, 1000);
+  setInterval(() => { said.textContent = unsaid ? texts.said.replace("%n", unsaid) : ""; unsaid = 0; }, 15000);
+  open();
+})();
+
+// The figures of the overview come with the page itself, every ten seconds while it is seen.
+(() => {
+  const parts = (root) => [...root.querySelectorAll("[data-refresh], .vitals")];
+  if (!document.querySelector("[data-refresh]")) return;
+  setInterval(async () => {
+    if (document.hidden) return;
+    const answer = await fetch(location.href).catch(() => null);
+    if (!answer?.ok || answer.redirected) return;
+    const next = parts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    parts(document).forEach((el, i) => {
+      if (next[i] && !el.contains(document.activeElement) && el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
+    });
+  }, 10000);
+})();

@@ -1,0 +1,48 @@
+//! Links that sign in by themselves: once, and only for a short time. They are made in this process alone, such as by
+//! `gancho dev`, which prints one.
+
+use std::time::Duration;
+
+use gancho_access::Operator;
+use gancho_domain::Time;
+use parking_lot::Mutex;
+
+use crate::sessions::{IdHash, RandomError, hash, random};
+
+/// A link ends after this time.
+const TTL: Duration = Duration::from_mins(10);
+/// With more links than this, the oldest ends.
+const MAX_LINKS: usize = 16;
+
+/// Links that were not used yet. Only hashes of their tokens are kept.
+#[derive(Default)]
+pub struct LoginLinks(Mutex<Vec<LoginLink>>);
+
+struct LoginLink {
+    token: IdHash,
+    operator: Operator,
+    ends_at: Time,
+}
+
+impl LoginLinks {
+    /// Returns the path of a new link.
+    pub fn create(&self, operator: Operator, now: Time) -> Result<String, RandomError> {
+        let token = random()?;
+        let mut links = self.0.lock();
+        links.retain(|link| now < link.ends_at);
+        if links.len() >= MAX_LINKS {
+            links.remove(0);
+        }
+        links.push(LoginLink { token: hash(&token), operator, ends_at: now + TTL });
+        Ok(format!("/ui/login/{token}"))
+    }
+
+    /// Uses a link up. `None` if it was used, has ended or never existed.
+    pub fn take(&self, token: &str, now: Time) -> Option<Operator> {
+        let token = hash(token);
+        let mut links = self.0.lock();
+        let place = links.iter().position(|link| link.token == token)?;
+        let link = links.remove(place);
+        (now < link.ends_at).then_some(link.operator)
+    }
+}

@@ -1,0 +1,145 @@
+//! `/ui/live/deliveries`: rows as they change, for the page that is open. The API's tail, rendered as the list renders
+//! it, in batches of ten a second at most.
+//!
+//! It begins with the first page of the list, so that nothing is missed between the page and its stream, or while the
+//! stream was lost, and reads it again every few seconds: the tail shows what this node does, the list what all do. It
+//! ends with the session.
+
+mod feed;
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{body::Body, response::IntoResponse};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http::{HeaderName, HeaderValue, header};
+use http_body_util::BodyExt;
+use tokio::time::{Instant, sleep_until};
+
+use self::feed::LiveFeed;
+use super::filter::Filter;
+use crate::{
+    dashboard::PageResult,
+    event_stream::{EventReader, ServerEvent},
+    params::Link,
+    visit::Visit,
+};
+
+/// Time between two batches.
+const PACE: Duration = Duration::from_millis(100);
+/// How often the session is checked and the list is read. Something is sent each time, so that the browser notices a
+/// lost connection.
+const CHECK: Duration = Duration::from_secs(5);
+
+pub async fn stream(visit: Visit) -> PageResult {
+    let filter = Filter::read(&visit);
+    // The tail is opened first: what happens while the list is read is in both.
+    let body = visit.stream(filter.to_tail()).await?;
+    let mut feed = LiveFeed::new(visit, filter).await;
+    feed.read_list().await?;
+    let now = Instant::now();
+    let rows = LiveRows {
+        feed,
+        body,
+        reader: EventReader::default(),
+        flush_at: now,
+        check_at: now + CHECK,
+        is_over: false,
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    Ok((headers, Body::from_stream(rows.into_stream())).into_response())
+}
+
+struct LiveRows {
+    feed: LiveFeed,
+    body: Body,
+    reader: EventReader,
+    flush_at: Instant,
+    check_at: Instant,
+    is_over: bool,
+}
+
+enum Wake {
+    Piece(Bytes),
+    Flush,
+    Check,
+    End,
+}
+
+impl LiveRows {
+    fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+        stream::unfold(self, |mut this| async move {
+            let text = this.next().await?;
+            Some((Ok(text), this))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.is_over {
+            match self.wake().await {
+                Wake::Piece(piece) => {
+                    for event in self.reader.read(&piece) {
+                        self.is_over |= self.take(&event);
+                    }
+                }
+                Wake::Flush => {
+                    self.flush_at = Instant::now() + PACE;
+                    if let Some(batch) = self.feed.batch().await {
+                        return Some(format!("event: rows\ndata: {batch}\n\n").into());
+                    }
+                }
+                Wake::Check if self.feed.has_session().await => {
+                    // A list that cannot be read now can be read the next time.
+                    let _ = self.feed.read_list().await;
+                    self.check_at = Instant::now() + CHECK;
+                    return Some(Bytes::from_static(b": keep-alive\n\n"));
+                }
+                Wake::Check | Wake::End => self.is_over = true,
+            }
+        }
+        None
+    }
+
+    async fn wake(&mut self) -> Wake {
+        let is_waiting = self.feed.is_waiting();
+        tokio::select! {
+            biased;
+            () = sleep_until(self.check_at) => Wake::Check,
+            () = sleep_until(self.flush_at), if is_waiting => Wake::Flush,
+            frame = self.body.frame() => match frame {
+                Some(Ok(frame)) => Wake::Piece(frame.into_data().unwrap_or_default()),
+                Some(Err(_)) | None => Wake::End,
+            },
+        }
+    }
+
+    /// Returns whether the tail has ended.
+    fn take(&mut self, event: &ServerEvent) -> bool {
+        match event.name.as_str() {
+            "delivery" => self.feed.add(&event.data),
+            "missed" => self.feed.miss(&event.data),
+            _ => return event.name == "end",
+        }
+        false
+    }
+}
+
+impl Filter {
+    /// The changes that a page with this filter needs: also those of rows that no longer fit.
+    fn to_tail(&self) -> Link {
+        Link::new("/v1/deliveries/tail")
+            .maybe("event_type", self.event_type.as_deref())
+            .maybe("webhook_id", self.endpoint.as_deref())
+    }
+}
+
+/// The address of the stream of a page; `None` where nothing new can come.
+pub fn address(visit: &Visit, filter: &Filter) -> Option<Link> {
+    let is_first_page = visit.params.get("cursor").is_none() && !filter.has_end();
+    is_first_page.then(|| filter.link_to(visit, PATH))
+}
+
+const PATH: &str = "/live/deliveries";

@@ -1,0 +1,171 @@
+//! What happens to deliveries, as it happens, for those who watch.
+//!
+//! Each watcher has a queue of its own, with what its filter lets through: a busy tenant never displaces what
+//! another's watcher is to see, and the count of what a watcher missed says nothing about others.
+//!
+//! **Bounds.** Without a watcher a change costs one load of an atomic, with watchers of other tenants a comparison for
+//! each; it is built once if one of them may want it. Publishing never waits: a full queue drops its oldest change and counts
+//! it. There are at most [`MAX_QUEUED`] changes in a queue; the number of watchers is limited by those who open them.
+
+mod change;
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use gancho_domain::{Lane, Pattern, Status, TenantId, TenantScope};
+use gancho_store::TargetId;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+
+pub use self::change::DeliveryChange;
+pub(crate) use self::change::{accepted, settled};
+
+/// Maximum changes that wait for a watcher.
+const MAX_QUEUED: usize = 1_024;
+
+/// Which changes a watcher sees.
+#[derive(Debug, Clone, Default)]
+pub struct TailFilter {
+    /// Only those of this tenant. `None` is for the operator alone.
+    pub scope: Option<TenantScope>,
+    pub lane: Option<Lane>,
+    pub target: Option<TargetId>,
+    /// Only those of events whose type matches.
+    pub event_type: Option<Pattern>,
+    /// Only those after which the delivery has this status.
+    pub status: Option<Status>,
+}
+
+impl TailFilter {
+    fn may_admit(&self, tenant: TenantId, lane: Lane) -> bool {
+        self.scope.is_none_or(|scope| scope.tenant() == tenant)
+            && self.lane.is_none_or(|only| only == lane)
+    }
+
+    fn admits(&self, change: &DeliveryChange) -> bool {
+        let row = &change.row;
+        self.may_admit(change.tenant, row.lane)
+            && self.target.is_none_or(|target| target == row.target)
+            && self.status.is_none_or(|status| status == row.status())
+            && self.event_type.as_ref().is_none_or(|pattern| pattern.matches(&row.event_type))
+    }
+}
+
+/// The watchers of an engine.
+#[derive(Default)]
+pub(crate) struct Tails {
+    /// The length of the list. Read without its lock.
+    count: AtomicUsize,
+    watchers: RwLock<Vec<Arc<Watcher>>>,
+}
+
+struct Watcher {
+    filter: TailFilter,
+    queue: Mutex<Queue>,
+    bell: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    changes: VecDeque<Arc<DeliveryChange>>,
+    missed: u64,
+}
+
+impl Tails {
+    /// Whether anyone watches a tenant's deliveries in a lane. Asked before a change is built.
+    pub fn are_watching(&self, tenant: TenantId, lane: Lane) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+            && self.watchers.read().iter().any(|watcher| watcher.filter.may_admit(tenant, lane))
+    }
+
+    pub fn publish(&self, change: DeliveryChange) {
+        let watchers = self.watchers.read();
+        let mut admitting = watchers.iter().filter(|watcher| watcher.filter.admits(&change));
+        let Some(first) = admitting.next() else { return };
+        let others: Vec<_> = admitting.collect();
+        let change = Arc::new(change);
+        first.push(change.clone());
+        for watcher in others {
+            watcher.push(change.clone());
+        }
+    }
+
+    pub fn watch(self: &Arc<Self>, filter: TailFilter) -> Tail {
+        let watcher = Arc::new(Watcher { filter, queue: Mutex::default(), bell: Notify::new() });
+        let mut watchers = self.watchers.write();
+        watchers.push(watcher.clone());
+        self.count.store(watchers.len(), Ordering::Relaxed);
+        drop(watchers);
+        Tail { tails: self.clone(), watcher }
+    }
+}
+
+impl Watcher {
+    fn push(&self, change: Arc<DeliveryChange>) {
+        let mut queue = self.queue.lock();
+        if queue.changes.len() >= MAX_QUEUED {
+            queue.changes.pop_front();
+            queue.missed += 1;
+        }
+        queue.changes.push_back(change);
+        drop(queue);
+        self.bell.notify_one();
+    }
+}
+
+/// The changes that one watcher sees. Dropping it ends the watch.
+pub struct Tail {
+    tails: Arc<Tails>,
+    watcher: Arc<Watcher>,
+}
+
+/// What happened since the last look.
+#[derive(Debug, Default)]
+pub struct TailBatch {
+    /// How many were dropped before these, because the watcher was too slow.
+    pub missed: u64,
+    /// Oldest first.
+    pub changes: Vec<Arc<DeliveryChange>>,
+}
+
+impl Tail {
+    /// Waits until something happens, and returns at most `max` changes. Can be canceled without losing any.
+    pub async fn next(&self, max: usize) -> TailBatch {
+        loop {
+            // Made before the look, so that nothing is published unnoticed in between.
+            let rung = self.watcher.bell.notified();
+            let batch = self.take(max);
+            if !batch.changes.is_empty() {
+                return batch;
+            }
+            rung.await;
+        }
+    }
+
+    /// What is there now.
+    pub fn take(&self, max: usize) -> TailBatch {
+        let mut queue = self.watcher.queue.lock();
+        let count = queue.changes.len().min(max);
+        TailBatch {
+            missed: std::mem::take(&mut queue.missed),
+            changes: queue.changes.drain(..count).collect(),
+        }
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        let mut watchers = self.tails.watchers.write();
+        watchers.retain(|watcher| !Arc::ptr_eq(watcher, &self.watcher));
+        self.tails.count.store(watchers.len(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Lists over all tenants. Events and endpoints have an index by id; deliveries are found by their time buckets, which
+//! say who got something at a time.
+
+use async_trait::async_trait;
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_store::{
+    AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
+    Result, TenantRow,
+};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    delivery_list::{OUTCOME, add_filter, read_place, write_place},
+    look::{Ids, Looks, Step, Trail, page},
+    rows::{self, DELIVERY, uuid},
+    session::query,
+    tx_error::store_error,
+    where_clause::Conditions,
+};
+
+#[async_trait]
+impl AllTenants for PostgresStore {
+    async fn all_deliveries(
+        &self,
+        filter: DeliveryFilter,
+        request: PageRequest,
+    ) -> Result<Page<TenantRow<DeliveryRow>>> {
+        let session = self.lists.next(None).await?;
+        let ids = rows::ids_at(ListOrder::NewestFirst, filter.since, filter.until);
+        let looks = Looks::new(self.max_looks, request.max);
+        let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
+        let trail = AllDeliveries { session: &session, filter: &filter, ids };
+        let (found, next) = page(&trail, request.max, looks, after).await?;
+        Ok(Page { rows: read(&session, &found).await?, next: next.map(write_place) })
+    }
+
+    async fn all_events(
+        &self,
+        filter: EventFilter,
+        request: PageRequest,
+    ) -> Result<Page<TenantRow<EventRow>>> {
+        self.page_of_events(None, &filter, &request.in_order(ListOrder::NewestFirst)).await
+    }
+
+    async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
+        self.newest_of_all_endpoints(before, max).await
+    }
+
+    async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
+        let session = self.session().await?;
+        let sql = "select tenant_id from parcels where id = $1 limit 1";
+        let found = query(&session, sql, &[&uuid(id)]).await.map_err(store_error)?;
+        found.first().map(|row| rows::id(row, 0)).transpose()
+    }
+
+    async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
+        let session = self.session().await?;
+        let sql = "select tenant_id from endpoints where id = $1 limit 1";
+        let found = query(&session, sql, &[&uuid(id)]).await.map_err(store_error)?;
+        found.first().map(|row| rows::id(row, 0)).transpose()
+    }
+}
+
+struct AllDeliveries<'a> {
+    session: &'a ClientWrapper,
+    filter: &'a DeliveryFilter,
+    ids: Ids,
+}
+
+/// A tenant and one of its deliveries.
+type Key = (Uuid, Uuid);
+
+impl Trail for AllDeliveries<'_> {
+    type Row = Key;
+    type Place = Uuid;
+
+    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Key, Uuid>> {
+        let (sql, conditions) = looked(self.filter, self.ids, after, looks);
+        let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
+        let mut step = Step { found: Vec::new(), reached: None };
+        for row in &found {
+            if let Some(id) = rows::get::<Option<Uuid>>(row, 0)? {
+                step.found.push(((rows::get(row, 2)?, id), id));
+            }
+            if let Some(reached) = rows::get(row, 1)? {
+                step.reached = Some(reached);
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
+pub(crate) fn looked(
+    filter: &DeliveryFilter,
+    ids: Ids,
+    after: Uuid,
+    looks: i64,
+) -> (String, Conditions) {
+    let mut conditions = Conditions::default();
+    add_filter(&mut conditions, filter);
+    let fits = conditions.sql();
+    let mut conditions = conditions.without_conditions();
+    let (after, looks) = (conditions.value(after), conditions.value(looks));
+    let edge = conditions.value(ids.edge());
+    let of_parcel = if filter.event_type.is_some() {
+        "(select p.event_type from parcels p
+            where p.tenant_id = d.tenant_id and p.id = d.parcel_id offset 0)"
+    } else {
+        "(select null::text as event_type)"
+    };
+    let sql = format!(
+        "with looked as materialized (
+             select * from deliveries_of_all({after}, {edge}, {looks}::bigint::int))
+         select case when f.fits then d.id end, d.reached, d.tenant_id
+         from looked d cross join lateral (
+             select exists (select from {of_parcel} p where {fits}) as fits offset 0) f
+         where (f.fits and d.id is not null) or d.reached is not null order by d.place"
+    );
+    (sql, conditions)
+}
+
+/// In the order of the keys.
+async fn read(session: &ClientWrapper, keys: &[Key]) -> Result<Vec<TenantRow<DeliveryRow>>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = keys.iter().copied().unzip();
+    let sql = format!(
+        "select {DELIVERY}, k.tenant_id
+         from unnest($1::uuid[], $2::uuid[]) with ordinality as k(tenant_id, id, place)
+         cross join lateral (select * from deliveries d
+             where d.tenant_id = k.tenant_id and d.id = k.id offset 0) d
+         cross join lateral (select p.id, p.event_type, p.external_id, p.is_test from parcels p
+             where p.tenant_id = k.tenant_id and p.id = d.parcel_id offset 0) p
+         {OUTCOME} order by k.place"
+    );
+    let found = query(session, &sql, &[&tenants, &ids]).await.map_err(store_error)?;
+    let owned = |row: &Row| Ok(TenantRow { tenant: rows::id(row, 18)?, row: rows::delivery(row)? });
+    found.iter().map(owned).collect()
+}

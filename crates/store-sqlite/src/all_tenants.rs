@@ -1,0 +1,90 @@
+//! Lists over all tenants. Rows are in order of time, so that a page walks the table itself.
+
+use async_trait::async_trait;
+use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_store::{
+    AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
+    Result, TenantRow,
+};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    SqliteStore, deliveries, endpoints, events,
+    look::Looks,
+    rows::{self, seq},
+    tx_error::TxError,
+};
+
+#[async_trait]
+impl AllTenants for SqliteStore {
+    async fn all_deliveries(
+        &self,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<DeliveryRow>>> {
+        let mut looks = Looks::new(self.max_looks);
+        let page = page.in_order(ListOrder::NewestFirst);
+        self.read_list(None, move |db| {
+            let found = deliveries::page_of_all(db, &filter, &page, &mut looks)?;
+            with_tenants(found, |row| owner(db, "deliveries", seq(row.id)))
+        })
+        .await
+    }
+
+    async fn all_events(
+        &self,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<EventRow>>> {
+        let mut looks = Looks::new(self.max_looks);
+        let page = page.in_order(ListOrder::NewestFirst);
+        self.read_list(None, move |db| {
+            let found = events::page_of(db, None, &filter, &page, &mut looks)?;
+            with_tenants(found, |row| owner(db, "parcels", seq(row.id)))
+        })
+        .await
+    }
+
+    async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
+        let before = before.unwrap_or(EndpointId::from_bits(u128::MAX));
+        self.read_list(None, move |db| endpoints::newest_of_all(db, before, max)).await
+    }
+
+    async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
+        self.read(move |db| {
+            let mut find =
+                db.prepare_cached("SELECT tenant_id FROM parcels WHERE seq = ?1 AND id = ?2")?;
+            let mut found = find.query(params![seq(id), id.bytes()])?;
+            found.next()?.map(|row| rows::id(row, 0)).transpose()
+        })
+        .await
+    }
+
+    async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
+        self.read(move |db| {
+            let mut find = db.prepare_cached("SELECT tenant_id FROM endpoints WHERE id = ?1")?;
+            let mut found = find.query([id.bytes()])?;
+            found.next()?.map(|row| rows::id(row, 0)).transpose()
+        })
+        .await
+    }
+}
+
+/// What was removed since it was read is left out.
+fn with_tenants<T>(
+    page: Page<T>,
+    owner: impl Fn(&T) -> Result<Option<TenantId>, TxError>,
+) -> Result<Page<TenantRow<T>>, TxError> {
+    let mut rows = Vec::with_capacity(page.rows.len());
+    for row in page.rows {
+        if let Some(tenant) = owner(&row)? {
+            rows.push(TenantRow { tenant, row });
+        }
+    }
+    Ok(Page { rows, next: page.next })
+}
+
+fn owner(db: &Connection, table: &str, row: i64) -> Result<Option<TenantId>, TxError> {
+    let mut find = db.prepare_cached(&format!("SELECT tenant_id FROM {table} WHERE seq = ?1"))?;
+    find.query_row([row], |row| Ok(rows::id(row, 0))).optional()?.transpose()
+}

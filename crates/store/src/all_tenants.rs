@@ -1,0 +1,40 @@
+//! Lists over all tenants, newest first, and whose a thing is. For the operator alone: nothing here takes a scope.
+
+use async_trait::async_trait;
+use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+
+use crate::{DeliveryFilter, DeliveryRow, EventFilter, EventRow, Page, PageRequest, Result};
+
+/// A row of a list over all tenants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantRow<T> {
+    pub tenant: TenantId,
+    pub row: T,
+}
+
+#[async_trait]
+pub trait AllTenants: Send + Sync + 'static {
+    /// Deliveries of all tenants, newest first whatever order is asked for. Those of one event or of one external id
+    /// belong to a tenant: `event` and `external_id` must not be set, see [`AllTenants::event_owner`].
+    async fn all_deliveries(
+        &self,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<DeliveryRow>>>;
+
+    /// Events of all tenants, newest first whatever order is asked for. `external_id` must not be set.
+    async fn all_events(
+        &self,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<EventRow>>>;
+
+    /// At most `max` endpoints of all tenants, newest first, before `before`.
+    async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>>;
+
+    /// The tenant of an event.
+    async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>>;
+
+    /// The tenant of an endpoint.
+    async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>>;
+}
