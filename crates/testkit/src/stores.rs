@@ -1,5 +1,7 @@
 //! A real store of either kind, which goes when the test ends.
 
+#![expect(clippy::expect_used, reason = "a test without a store cannot go on")]
+
 use std::{path::Path, sync::Arc};
 
 use gancho_store::Store;
