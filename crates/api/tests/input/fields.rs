@@ -174,6 +174,9 @@ async fn names_that_are_not_known() {
             "updated_at",
             "scope",
         ] {
+            if table.schema(route)["properties"][extra].is_object() {
+                continue;
+            }
             let mut request = request.clone();
             put(&mut request, &[extra], json!("x"));
             let reply = table.send(route, &request).await.refused(422, "unknown_field");
