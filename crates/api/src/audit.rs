@@ -125,8 +125,8 @@ impl Act {
 
     pub fn by(&mut self, principal: &Principal) {
         let actor = principal.actor();
-        let is_operators = matches!(actor.kind, ActorKind::Operator | ActorKind::User);
-        if self.recorded == Recorded::Always || is_operators {
+        let is_program = actor.kind == ActorKind::ApiKey;
+        if self.recorded == Recorded::Always || !is_program {
             self.actor = Some(actor.clone());
             self.tenant = principal.tenant();
         }

@@ -97,6 +97,11 @@ impl InProcessApi {
         principal.map_err(LoginError::Access)
     }
 
+    /// Records that someone signed in without a token or a password, by a link that was made in this process.
+    pub async fn record_login(&self, operator: &Operator, from: AddressBlock) {
+        audit::record_login(&self.api, Some(operator.actor()), "", from, None).await;
+    }
+
     /// Exchanges the token of a portal link for a session. Invalid ones count as guesses.
     pub async fn open_portal(
         &self,

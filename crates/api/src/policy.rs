@@ -14,9 +14,9 @@ use crate::{audit::LOG_IN, route::Route, router::ROUTES};
 pub enum Recorded {
     /// Everyone's.
     Always,
-    /// Those of the operator and of users. Programs of tenants make such calls by the thousand, and the delivery log
-    /// has their effect.
-    ForOperators,
+    /// Those of people: the operator, users, and who is in the portal. Programs of tenants make such calls by the
+    /// thousand, and the delivery log has their effect.
+    ForPeople,
     Never,
 }
 
@@ -27,7 +27,7 @@ pub struct Policy {
     pub recorded: Recorded,
 }
 
-use Recorded::{Always, ForOperators, Never};
+use Recorded::{Always, ForPeople, Never};
 use Role::{Operator, ReadOnly, Support};
 
 const POLICIES: &[(&str, Role, Recorded)] = &[
@@ -43,8 +43,8 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("delete_webhooks_id", Operator, Always),
     ("get_webhooks_id_secret", Operator, Always),
     ("post_webhooks_id_rotate_secret", Operator, Always),
-    ("post_webhooks_id_test", Support, ForOperators),
-    ("post_webhooks_test", Support, ForOperators),
+    ("post_webhooks_id_test", Support, ForPeople),
+    ("post_webhooks_test", Support, ForPeople),
     ("post_webhooks_id_pause", Support, Always),
     ("post_webhooks_id_resume", Support, Always),
     ("get_egress_addresses", ReadOnly, Never),
@@ -56,10 +56,10 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("get_deliveries", ReadOnly, Never),
     ("get_deliveries_tail", ReadOnly, Never),
     ("get_deliveries_delivery_id", ReadOnly, Never),
-    ("post_deliveries_delivery_id_retry", Support, ForOperators),
+    ("post_deliveries_delivery_id_retry", Support, ForPeople),
     ("get_webhooks_id_deliveries", ReadOnly, Never),
     ("get_webhooks_id_deliveries_delivery_id", ReadOnly, Never),
-    ("post_webhooks_id_deliveries_delivery_id_retry", Support, ForOperators),
+    ("post_webhooks_id_deliveries_delivery_id_retry", Support, ForPeople),
     ("post_email_send", Operator, Never),
     ("get_emails", ReadOnly, Never),
     ("get_emails_outbox_id", ReadOnly, Never),
@@ -75,7 +75,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("get_dlq_stats", ReadOnly, Never),
     ("get_dlq_export", ReadOnly, Always),
     ("get_dlq_letter_id", ReadOnly, Never),
-    ("post_dlq_letter_id_replay", Support, ForOperators),
+    ("post_dlq_letter_id_replay", Support, ForPeople),
     ("post_dlq_replay", Support, Always),
     ("delete_dlq_letter_id", Operator, Always),
     ("delete_dlq", Operator, Always),

@@ -11,36 +11,44 @@ use crate::{
     problem::Problem,
 };
 
-/// Maximum concurrent tails of all callers. Each costs a comparison for every delivery.
-const MAX_TAILS: usize = 64;
+/// Maximum concurrent tails of all tenants. Each costs a comparison for every delivery.
+const MAX_OF_TENANTS: usize = 256;
 /// Maximum concurrent tails of one tenant.
 const MAX_PER_TENANT: usize = 8;
-/// Maximum concurrent tails of the operator, whose open dashboards have one each.
+/// Maximum concurrent tails of the operator, whose open dashboards have one each. Tenants cannot take them.
 const MAX_OF_OPERATOR: usize = 32;
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 pub struct Tails {
-    slots: CallerSlots,
+    of_tenants: CallerSlots,
+    of_operator: CallerSlots,
     closing: CancellationToken,
 }
 
 impl Default for Tails {
     fn default() -> Self {
-        Self { slots: CallerSlots::new(MAX_TAILS), closing: CancellationToken::new() }
+        Self {
+            of_tenants: CallerSlots::new(MAX_OF_TENANTS),
+            of_operator: CallerSlots::new(MAX_OF_OPERATOR),
+            closing: CancellationToken::new(),
+        }
     }
 }
 
 impl Tails {
-    /// The tail ends when the slot is dropped.
+    /// The tail ends when the slot is dropped. `None` is the operator, also one who acts for a tenant.
     pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
-        let max = if caller.is_some() { MAX_PER_TENANT } else { MAX_OF_OPERATOR };
-        self.slots.take(caller, max).map_err(|full| {
+        let (slots, max) = match caller {
+            Some(_) => (&self.of_tenants, MAX_PER_TENANT),
+            None => (&self.of_operator, MAX_OF_OPERATOR),
+        };
+        slots.take(caller, max).map_err(|full| {
             let detail = match full {
                 SlotError::OfCaller => {
                     format!("{max} tails are already open; close one, then retry")
                 }
                 SlotError::OfAll => {
-                    format!("{MAX_TAILS} tails are open on this node; retry later")
+                    format!("tenants have {MAX_OF_TENANTS} tails open on this node; retry later")
                 }
             };
             Problem::new(&codes::RATE_LIMITED, detail).retry_after(RETRY_AFTER)

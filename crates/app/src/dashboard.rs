@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{
-    AccessError, NewPortalSession, OpenPortalError, PortalLinkError, PortalSession, Principal,
+    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, PortalSession,
+    Principal,
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
@@ -95,6 +96,10 @@ impl Backend for ApiBackend {
         let found = self.0.log_in_user(from, name, password).await;
         let (user, operator) = found.map_err(|error| login_error(&error))?;
         Ok(Login { operator, stamp: Some(user.stamp().to_owned()) })
+    }
+
+    async fn record_login(&self, operator: &Operator, from: AddressBlock) {
+        self.0.record_login(operator, from).await;
     }
 
     async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError> {

@@ -55,7 +55,12 @@ impl Servers {
         );
         let limits = ListenSettings {
             connections: settings.max_connections,
-            allowed_hosts: settings.allowed_hosts.clone(),
+            allowed_hosts: settings
+                .allowed_hosts
+                .iter()
+                .cloned()
+                .chain(public_host(settings))
+                .collect(),
             publishes: has_role(settings, Role::Api),
             ..limits(settings)
         };
@@ -147,4 +152,10 @@ fn metrics_for(settings: &Settings, listening: SocketAddr) -> MetricsFor {
         (false, true) => MetricsFor::ThisMachine,
         (false, false) => MetricsFor::Operator,
     }
+}
+
+/// The name under which people reach the gateway.
+fn public_host(settings: &Settings) -> Option<String> {
+    let uri: http::Uri = settings.public_url.as_ref()?.as_str().parse().ok()?;
+    uri.host().map(ToOwned::to_owned)
 }

@@ -24,6 +24,9 @@ pub trait Backend: Send + Sync + 'static {
         password: &str,
     ) -> Result<Login, LoginError>;
 
+    /// Records in the audit log that someone signed in by a link.
+    async fn record_login(&self, operator: &Operator, from: AddressBlock);
+
     /// Whether the account of a user has not changed since a login.
     async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError>;
 

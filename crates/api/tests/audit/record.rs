@@ -50,6 +50,14 @@ async fn acts_are_recorded(stage: &Stage) {
     assert_eq!(made[2]["resource"], hands.id);
     assert_eq!(made[2]["actor"], json!({"kind": "operator", "name": null}));
 
+    // Someone in the portal is a person, and not a program.
+    let link = operator.post("/v1/portal-links", &json!({"tenant": "m2"})).await.is(201).json();
+    let token = link["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let person = stage.anyone().with("authorization", &format!("Bearer {token}"));
+    person.post(&format!("/v1/deliveries/{delivery}/retry"), &json!({})).await.is(202);
+    let retried = &acts(&operator, "actor_kind=portal").await[0];
+    assert_eq!(retried["operation"], "post_deliveries_delivery_id_retry");
+
     let acting = operator.with("x-tenant", "m2").with("x-request-id", "my-own-id");
     acting.get(&format!("/v1/webhooks/{id}/secret")).await.is(200);
     acting.post(&format!("/v1/deliveries/{delivery}/retry"), &json!({})).await.is(202);

@@ -145,6 +145,9 @@ async fn a_tenant_has_eight_at_most() {
     for _ in 0..8 {
         open.push(TailReader::open(&own.client, TAIL).await);
     }
+    // The operator has tails of its own, also where it acts for that tenant.
+    open.push(TailReader::open(&stage.operator().with("x-tenant", "own"), TAIL).await);
+    open.push(TailReader::open(&stage.operator(), TAIL).await);
     let refused = own.client.get(TAIL).await.refused(429, "rate_limited");
     assert!(refused.header("retry-after").is_some());
     open.push(TailReader::open(&other.client, TAIL).await);

@@ -105,7 +105,7 @@ settings! {
         /// Default: generated, and stored in `admin.token` in the data directory with mode 0600.
         admin_token: Option<Secret> = "",
         /// Host names that the API accepts while it listens on the loopback interface, in addition to
-        /// `localhost` and the loopback addresses. This prevents DNS rebinding by web pages.
+        /// `localhost`, the loopback addresses and the host of `public_url`. This prevents DNS rebinding by web pages.
         allowed_hosts: Vec<String> = "",
         /// Base URL under which people reach the API, for links in notices and portal links.
         /// Default: `http://` and `api_listen`.

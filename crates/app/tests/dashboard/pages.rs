@@ -203,3 +203,18 @@ fn without_copies(html: &str) -> String {
     }
     shown
 }
+
+/// Pages of one tenant's things find the tenant by themselves.
+#[test]
+fn an_endpoint_is_found_without_its_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let key = gateway.tenant("acme");
+    let endpoint = gateway.endpoint(&key, "https://example.com/hook")["id"].clone();
+    let browser = Browser::logged_in(&gateway);
+    let path = format!("/ui/endpoints/{}", endpoint.as_str().unwrap());
+    let found = browser.get(&path);
+    assert_eq!(found.status, 303);
+    assert!(found.location().starts_with(&format!("{path}?tenant=")), "{}", found.location());
+    browser.open(found.location()).has("example.com");
+}

@@ -169,3 +169,16 @@ fn without_allowed_origins_nobody_may_embed_and_forms_need_the_token() {
     let cookie = left.header("set-cookie").unwrap();
     assert!(cookie.starts_with("gancho_portal=;") && cookie.contains("Max-Age=0"), "{cookie}");
 }
+
+/// The host of `public_url` need not be named again.
+#[test]
+fn links_lead_to_the_public_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [("GANCHO_PUBLIC_URL", "https://hooks.example.com")];
+    let gateway = Gateway::start(folder.path(), &settings);
+    gateway.tenant("acme");
+    let link = portal_link(&gateway, "acme", "10m");
+    let path = link.strip_prefix("https://hooks.example.com").unwrap_or(&link);
+    let at = |host| http::call(gateway.address, "GET", path, &[("host", host)], "").status;
+    assert_eq!((at("hooks.example.com"), at("elsewhere.example.com")), (303, 421));
+}

@@ -79,7 +79,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let id = visit.segment("endpoint");
     let endpoint: EndpointFacts = visit.get(Link::new(format!("/v1/webhooks/{id}"))).await?;
     if visit.tenant.is_none() {
-        let link = Link::new(format!("{PATH}/{id}")).with("tenant", &endpoint.tenant_id);
+        let link = visit.link(format!("{PATH}/{id}")).with("tenant", &endpoint.tenant_id);
         return Ok(page::see_other(&link.to_string()));
     }
     let link = Link::new(format!("/v1/webhooks/{id}/deliveries")).with("limit", 10);

@@ -3,19 +3,34 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     extract::{Path, State},
     response::Response,
 };
+use gancho_domain::AddressBlock;
+use http::Method;
 
 use super::login::with_cookie;
 use crate::{backend::Login, cookies, dashboard::Dashboard, page, sessions::MAX_AGE};
 
 /// A link that is not valid leads to the login, as any page does for someone who is not signed in.
-pub async fn open(State(dashboard): State<Arc<Dashboard>>, Path(token): Path<String>) -> Response {
+pub async fn open(
+    State(dashboard): State<Arc<Dashboard>>,
+    Path(token): Path<String>,
+    address: Option<Extension<AddressBlock>>,
+    method: Method,
+) -> Response {
+    // A program that looks at links asks by HEAD, and must not use it up.
+    if method != Method::GET {
+        return page::see_other("/ui/login");
+    }
     let now = dashboard.clock.now();
     let Some(operator) = dashboard.login_links.take(&token, now) else {
         return page::see_other("/ui/login");
     };
+    if let Some(Extension(from)) = address {
+        dashboard.backend.record_login(&operator, from).await;
+    }
     let Ok(id) = dashboard.sessions.begin(Login { operator, stamp: None }, now) else {
         return page::see_other("/ui/login");
     };

@@ -22,7 +22,7 @@ pub struct AuditEntryView {
     pub resource: Option<String>,
     /// `done` or `refused`.
     pub outcome: &'static str,
-    /// The HTTP status of the response.
+    /// The HTTP status of the response; of a login, 200 or 401.
     pub status: u16,
     /// The code of the error, if it was refused.
     pub code: Option<String>,

@@ -50,14 +50,18 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says how many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 32 of the operator and 64 in total are open on a node; further requests get 429.",
+    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says how many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 256 of all tenants and 32 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter(&call)?;
-    let slot = call.api.tails.begin(call.owner().tenant())?;
+    let tenant = match &call.principal {
+        Principal::Tenant(caller) if !caller.is_operator() => Some(caller.tenant().id),
+        Principal::Tenant(_) | Principal::Operator(_) => None,
+    };
+    let slot = call.api.tails.begin(tenant)?;
     let context = WaitContext::read(&call.api).await?;
     // From here on nothing is missed: the caller may publish as soon as it has the head of the response.
     let tail = call.api.engine.tail(filter);
