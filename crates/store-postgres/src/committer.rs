@@ -70,11 +70,11 @@ impl Committer {
     async fn run(mut self) {
         let mut busy = false;
         loop {
-            let mut next = self.queue.next().await;
+            let mut calls = self.queue.next().await;
             if busy {
-                self.queue.gather(&mut next).await;
+                self.queue.gather(&mut calls).await;
             }
-            self.commit(next.calls).await;
+            self.commit(calls).await;
             busy = !self.queue.is_empty();
         }
     }

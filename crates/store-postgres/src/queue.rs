@@ -1,8 +1,7 @@
 //! Where callers queue, and how much of it a committer takes at a time.
 
-mod waiting;
-
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -25,9 +24,9 @@ use crate::{
     orphaned_leases::LeaseGuard,
 };
 
-pub(crate) use self::waiting::Transaction;
-use self::waiting::{MAX_ROWS, Waiting};
-
+/// A transaction takes no more than this, unless one call alone is larger.
+const MAX_ROWS: usize = 1_024;
+const MAX_BYTES: usize = 8 << 20;
 /// Below this number of rows, a busy committer waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
@@ -46,7 +45,7 @@ pub(crate) struct Queue(Arc<CallQueue>);
 
 #[derive(Default)]
 struct CallQueue {
-    waiting: Mutex<Waiting>,
+    calls: Mutex<VecDeque<Call>>,
     came: Notify,
     /// Committers that wait.
     idle: AtomicUsize,
@@ -100,7 +99,7 @@ impl Queue {
     async fn call(&self, work: Work) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let (rows, bytes) = work.size();
-        self.0.waiting.lock().push(Call { work, reply, rows, bytes });
+        self.0.calls.lock().push_back(Call { work, reply, rows, bytes });
         self.0.came.notify_one();
         let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
         let (answer, mut guard) = answer.await.unwrap_or_else(stopped)?;
@@ -110,13 +109,13 @@ impl Queue {
     }
 
     /// For a committer: what fits into one transaction, at least one call.
-    pub(crate) async fn next(&self) -> Transaction {
+    pub(crate) async fn next(&self) -> Vec<Call> {
         loop {
             let came = self.0.came.notified();
-            let mut next = Transaction::default();
-            self.take(&mut next);
-            if !next.calls.is_empty() {
-                return next;
+            let mut calls = Vec::new();
+            self.take(&mut calls);
+            if !calls.is_empty() {
+                return calls;
             }
             self.0.idle.fetch_add(1, Ordering::Relaxed);
             came.await;
@@ -125,13 +124,13 @@ impl Queue {
     }
 
     /// For a committer that is kept busy: waits a moment until there are a few.
-    pub(crate) async fn gather(&self, next: &mut Transaction) {
+    pub(crate) async fn gather(&self, calls: &mut Vec<Call>) {
         let end = Instant::now() + MOMENT;
-        while next.rows() < FEW_ROWS {
+        while rows_of(&*calls) < FEW_ROWS {
             if timeout_at(end, self.0.came.notified()).await.is_err() {
                 return;
             }
-            self.take(next);
+            self.take(calls);
             if !self.is_empty() {
                 // What comes next does not fit.
                 return;
@@ -141,20 +140,34 @@ impl Queue {
 
     /// Adds what still fits. Where other committers have nothing to do, they get their share: one
     /// prepares its batch while another waits for the disk.
-    fn take(&self, next: &mut Transaction) {
-        let mut waiting = self.0.waiting.lock();
+    fn take(&self, taken: &mut Vec<Call>) {
+        let mut calls = self.0.calls.lock();
+        let mut rows = rows_of(&*taken);
+        let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
         let idle = self.0.idle.load(Ordering::Relaxed);
-        let share = (next.rows() + waiting.rows()).div_ceil(idle + 1);
-        waiting.take(next, share.clamp(FEW_ROWS, MAX_ROWS));
-        if !waiting.is_empty() {
+        let share = (rows + rows_of(&*calls)).div_ceil(idle + 1);
+        let max = share.clamp(FEW_ROWS, MAX_ROWS);
+        while let Some(next) = calls.front() {
+            rows += next.rows;
+            bytes += next.bytes;
+            if !taken.is_empty() && (rows > max || bytes > MAX_BYTES) {
+                break;
+            }
+            taken.extend(calls.pop_front());
+        }
+        if !calls.is_empty() {
             // For another committer.
             self.0.came.notify_one();
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.waiting.lock().is_empty()
+        self.0.calls.lock().is_empty()
     }
+}
+
+fn rows_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> usize {
+    calls.into_iter().map(|call| call.rows).sum()
 }
 
 pub(crate) fn mixed_up() -> StoreError {
