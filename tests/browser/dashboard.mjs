@@ -3,62 +3,17 @@
 // finding of axe-core.
 
 import assert from "node:assert/strict";
-import { mkdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 
-import { chromium } from "playwright-core";
-
+import { heading, sees, seesSoon, startBrowser } from "./browser.mjs";
 import { startGateway, startReceiver, until } from "./gateway.mjs";
 
 const [binary, pictures] = process.argv.slice(2);
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const XSS = `"><img src=x onerror=alert(1)></textarea><script>alert(2)</script>{{7*7}}\u202e`;
 
 const gateway = await startGateway(binary);
 const receiver = await startReceiver();
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-const faults = [];
-let expected = [];
-await mkdir(pictures, { recursive: true });
-
-async function open(options) {
-  const context = await browser.newContext({ baseURL: gateway.url, locale: "en-US", ...options });
-  context.on("page", watch);
-  return context;
-}
-
-function watch(page) {
-  page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
-  page.on("dialog", (dialog) => {
-    faults.push(`${page.url()}: a dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  page.on("console", (message) => {
-    if (message.type() !== "error" || expected.some((text) => message.text().includes(text))) return;
-    faults.push(`${page.url()}: ${message.text()}`);
-  });
-}
-
-async function step(what, run) {
-  await run();
-  assert.deepEqual(faults, [], what);
-  console.log(`ok  ${what}`);
-}
-
-const heading = (page) => page.locator("h1").first().innerText();
-const sees = (page, text) => page.getByText(text).first().waitFor({ timeout: 10_000 });
-
-/** Loads the page again until the text is on it. */
-async function seesSoon(page, text) {
-  await until(`"${text}" is on ${page.url()}`, async () => {
-    if (await page.getByText(text).count()) return true;
-    await page.reload();
-    return false;
-  });
-}
+const browser = await startBrowser(gateway, pictures);
+const { open, step } = browser;
 
 const desktop = await open({ viewport: { width: 1440, height: 1000 } });
 const page = await desktop.newPage();
@@ -69,11 +24,11 @@ try {
   await step("a wrong token is refused, the right one lets in", async () => {
     await page.goto("/");
     assert.match(page.url(), /\/ui\/login/);
-    expected = ["401", "403", "422"];
+    browser.expected = ["401", "403", "422"];
     await page.fill("#token", "no-token-at-all");
     await page.click("button.primary");
     await page.locator("[role=alert]").waitFor();
-    expected = [];
+    browser.expected = [];
     await page.fill("#token", gateway.token);
     await page.click("button.primary");
     await page.waitForURL(/\/ui\/$/);
@@ -217,13 +172,13 @@ try {
     }
     assert.equal(await support.locator("nav [href*='/ui/users'], nav [href*='/ui/audit']").count(), 0);
     await support.screenshot({ path: `${pictures}/endpoint-support-light.png`, fullPage: true });
-    expected = ["403"];
+    browser.expected = ["403"];
     const refused = await support.goto(`${endpoint}/reveal?tenant=acme`);
     assert.equal(refused.status(), 403);
     assert.doesNotMatch(await support.content(), /whsec_/);
     await sees(support, "Your role does not allow this");
     await support.screenshot({ path: `${pictures}/role-refused-light.png`, fullPage: true });
-    expected = [];
+    browser.expected = [];
     await support.goto("/ui/deliveries?tenant=acme&status=delivered");
     await support.click("text=invoice.refunded");
     const retried = new URL(support.url()).pathname.split("/").pop();
@@ -271,20 +226,8 @@ try {
       const context = await open({ storageState: cookies, ...options });
       const page = await context.newPage();
       for (const path of pages) {
-        const answer = await page.goto(path);
-        assert.equal(answer.status(), 200, path);
-        assert.match(answer.headers()["content-security-policy"], /default-src 'none'/, path);
-        assert.notEqual(await heading(page), "", path);
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px`);
-        // Evaluated by the debugger, which the policy does not concern.
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => globalThis.axe.run());
-        const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-        const told = serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-        assert.deepEqual(told, [], `${path}, ${look}`);
         const name = path.replace(/^\/ui\//, "").replace(/\?.*$/, "").replaceAll("/", "-").replace(/_[0-9A-Z]{26}/, "");
-        await page.screenshot({ path: `${pictures}/${name || "overview"}-${look}.png`, fullPage: true });
+        await browser.check(page, path, look, name || "overview");
       }
       await context.close();
     });

@@ -2,18 +2,15 @@
 // like the test of the dashboard.
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { chromium } from "playwright-core";
-
+import { sees, seesSoon, startBrowser } from "./browser.mjs";
 import { startGateway, startReceiver, until } from "./gateway.mjs";
 
 const [binary, pictures] = process.argv.slice(2);
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 92 28"><circle cx="14" cy="14" r="10" fill="#1b9a7e"/>
 <path d="M14 8v7l4 3" fill="none" stroke="#fff" stroke-width="3"/><text x="30" y="20" font-family="sans-serif" font-size="18" font-weight="700" fill="#1b9a7e">Lumen</text></svg>`;
 
@@ -42,41 +39,8 @@ const gateway = await startGateway(binary, {
   GANCHO_EGRESS_ADDRESSES: "203.0.113.7,198.51.100.0/24",
 });
 const receiver = await startReceiver();
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-const faults = [];
-let expected = [];
-await mkdir(pictures, { recursive: true });
-
-async function open(options) {
-  const context = await browser.newContext({ baseURL: gateway.url, locale: "en-US", ...options });
-  context.on("page", (page) => {
-    page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
-    page.on("console", (message) => {
-      if (message.type() !== "error" || expected.some((text) => message.text().includes(text))) return;
-      faults.push(`${page.url()}: ${message.text()}`);
-    });
-  });
-  return context;
-}
-
-async function step(what, run) {
-  await run();
-  assert.deepEqual(faults, [], what);
-  console.log(`ok  ${what}`);
-}
-
-const sees = (page, text) => page.getByText(text).first().waitFor({ timeout: 10_000 });
-
-async function seesSoon(page, text) {
-  await until(`"${text}" is on ${page.url()}`, async () => {
-    if (await page.getByText(text).count()) return true;
-    await page.reload();
-    return false;
-  });
-}
+const browser = await startBrowser(gateway, pictures);
+const { open, step } = browser;
 
 const operator = (method, path, body) => gateway.call(method, path, gateway.token, body);
 const link = async (tenant) => (await operator("POST", "/v1/portal-links", { tenant })).url;
@@ -135,13 +99,13 @@ try {
 
   await step("another tenant is nowhere to be seen", async () => {
     const other = await gateway.call("POST", "/v1/webhooks", keys.globex, { url: receiver.url, events: ["*"], name: "Secret plans" });
-    expected = ["404"];
+    browser.expected = ["404"];
     for (const path of [`/portal/endpoints/${other.id}`, `/portal/endpoints/${other.id}?tenant=globex`, "/portal/tenants", "/portal/queues"]) {
       const answer = await page.goto(path);
       assert.equal(answer.status(), 404, path);
     }
     await page.screenshot({ path: `${pictures}/portal-not-found-light.png` });
-    expected = [];
+    browser.expected = [];
     for (const path of ["/portal/", "/portal/endpoints", "/portal/deliveries?tenant=globex"]) {
       await page.goto(path);
       assert.ok(!(await page.content()).includes("Secret plans"), path);
@@ -179,17 +143,8 @@ try {
       const context = await open({ storageState: cookies, ...options });
       const page = await context.newPage();
       for (const path of pages) {
-        const answer = await page.goto(path);
-        assert.equal(answer.status(), 200, path);
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px`);
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => globalThis.axe.run());
-        const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-        const told = serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-        assert.deepEqual(told, [], `${path}, ${look}`);
         const name = path.replace(/^\/portal\//, "").replaceAll("/", "-").replace(/_[0-9A-Z]{26}/, "");
-        await page.screenshot({ path: `${pictures}/portal-${name || "start"}-${look}.png`, fullPage: true });
+        await browser.check(page, path, look, `portal-${name || "start"}`);
       }
       await context.close();
     });
@@ -217,7 +172,7 @@ try {
   await step("any other site is refused, and so is the dashboard in a frame", async () => {
     const context = await open({});
     const page = await context.newPage();
-    expected = ["frame-ancestors", "Refused to frame", "Framing"];
+    browser.expected = ["frame-ancestors", "Refused to frame", "Framing"];
     for (const [site, address] of [[foreign, await link("padaria")], [ours, `${gateway.url}/ui/login`]]) {
       site.frame = address;
       await page.goto(site.url);
@@ -226,7 +181,7 @@ try {
         return inside?.url().startsWith("chrome-error://");
       });
     }
-    expected = [];
+    browser.expected = [];
     await context.close();
   });
 
@@ -234,21 +189,21 @@ try {
     const context = await open({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
     const { url } = await operator("POST", "/v1/portal-links", { tenant: "padaria", expires_in: "1s" });
-    expected = ["410"];
+    browser.expected = ["410"];
     await until("it is expired", async () => (await page.goto(url)).status() === 410 || (await context.clearCookies(), false));
     await sees(page, "This link has expired");
     await page.screenshot({ path: `${pictures}/portal-expired-light.png` });
-    expected = [];
+    browser.expected = [];
     await context.close();
   });
 
   await step("signing out ends the session in this browser", async () => {
     await page.goto("/portal/");
     await page.locator("header details.menu summary").click();
-    expected = ["401"];
+    browser.expected = ["401"];
     await page.getByRole("button", { name: "Sign out" }).click();
     await sees(page, "Your session has ended");
-    expected = [];
+    browser.expected = [];
   });
 } finally {
   await browser.close();

@@ -166,14 +166,8 @@ impl Act {
         status: u16,
         code: &str,
     ) -> Option<JoinHandle<()>> {
-        let api = &self.api;
-        let now = api.clock.now();
-        if !api.audit.admits(actor, tenant, code.is_empty(), now) {
-            api.meter.audit_skipped();
-            return None;
-        }
         let entry = AuditEntry {
-            id: api.ids.make(),
+            id: self.api.ids.make(),
             actor: actor.clone(),
             tenant,
             operation: self.route.operation_id(),
@@ -185,7 +179,7 @@ impl Act {
         };
         let of_path = self.path.iter().find(|(name, _)| **name == *"tenant");
         let of_path = of_path.filter(|_| tenant.is_none()).map(|(_, value)| value.clone());
-        Some(spawn(api, entry, of_path))
+        record(&self.api, entry, of_path)
     }
 }
 
@@ -209,14 +203,9 @@ pub(crate) async fn record_login(
     code: Option<&Code>,
 ) {
     let anonymous = Actor::new(ActorKind::Anonymous, "");
-    let actor = actor.unwrap_or(&anonymous);
-    if !api.audit.admits(actor, None, code.is_none(), api.clock.now()) {
-        api.meter.audit_skipped();
-        return;
-    }
     let entry = AuditEntry {
         id: api.ids.make(),
-        actor: actor.clone(),
+        actor: actor.unwrap_or(&anonymous).clone(),
         tenant: None,
         operation: LOG_IN.to_owned(),
         resource: name.to_owned(),
@@ -225,14 +214,21 @@ pub(crate) async fn record_login(
         request_id: String::new(),
         address: address.to_string(),
     };
-    let _ = spawn(api, entry, None).await;
+    if let Some(storing) = record(api, entry, None) {
+        let _ = storing.await;
+    }
 }
 
-/// Stores the entry, for the tenant of this name if it is given.
-fn spawn(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> JoinHandle<()> {
+/// Stores the entry, for the tenant of this name if it is given. Nothing where there are too many.
+fn record(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> Option<JoinHandle<()>> {
+    let (is_done, now) = (entry.code.is_empty(), api.clock.now());
+    if !api.audit.admits(&entry.actor, entry.tenant, is_done, now) {
+        api.meter.audit_skipped();
+        return None;
+    }
     let tasks = api.tasks.clone();
     let api = api.clone();
-    tasks.spawn(async move {
+    Some(tasks.spawn(async move {
         if let Some(name) = tenant {
             let found = api.access.tenants.find(&name).await;
             entry.tenant = found.ok().flatten().map(|tenant| tenant.id);
@@ -243,7 +239,7 @@ fn spawn(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> JoinHand
             let (kind, actor) = (actor.kind.name(), &actor.name);
             tracing::error!(%error, kind, actor, operation, resource, status, request_id, "audit entry not stored");
         }
-    })
+    }))
 }
 
 /// The id or name of what was created.

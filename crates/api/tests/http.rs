@@ -166,7 +166,7 @@ fn is_endless(answer: &[u8]) -> bool {
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// One answer out of what came. Of one that has no end, its head.
+/// Parses the bytes of one response. The body of an event stream, which never ends, is left out.
 pub fn read(bytes: &[u8]) -> Option<Reply> {
     let mut reply = read_head(bytes)?;
     if reply.header("content-type") == Some(EVENT_STREAM) {

@@ -14,7 +14,7 @@ use data_encoding::HEXUPPER;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, StatusCode,
-    client::conn::http1,
+    client::conn::http1::{self, SendRequest},
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue},
 };
 use hyper_util::rt::TokioIo;
@@ -23,6 +23,8 @@ use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::settings::Secret;
+
+type ClientConnection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 #[derive(Clone)]
 pub struct Remote {
@@ -127,9 +129,12 @@ impl Remote {
         Self { address: SocketAddr::new(ip, listen.port()), token: None, tenant: None }
     }
 
-    /// The same, acting for a tenant. Nothing where no tenant can be called so.
-    pub fn acting_for(self, tenant: &str) -> Option<Self> {
-        Some(Self { tenant: Some(HeaderValue::from_str(tenant).ok()?), ..self })
+    /// The same, acting for a tenant.
+    pub fn acting_for(self, tenant: &str) -> anyhow::Result<Self> {
+        let Ok(tenant) = HeaderValue::from_str(tenant) else {
+            anyhow::bail!("invalid tenant name. hint: use the tenant's slug or id");
+        };
+        Ok(Self { tenant: Some(tenant), ..self })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -162,14 +167,7 @@ impl Remote {
         path: &str,
         body: Option<Bytes>,
     ) -> Result<Value, RemoteError> {
-        let broken = |error: &dyn fmt::Display| RemoteError::Broken(error.to_string());
-        let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(RemoteError::Unreachable(error.to_string())),
-            Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
-        };
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        let (mut sender, connection) = self.connect().await?;
         let request = self.request(method, path, body)?;
         let exchange = async {
             let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
@@ -191,6 +189,15 @@ impl Remote {
             .map_err(|_| RemoteError::Broken("timed out".to_owned()))??;
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
         if status.is_success() { Ok(value) } else { Err(RemoteError::refused(status, &value)) }
+    }
+
+    async fn connect(&self) -> Result<(SendRequest<Full<Bytes>>, ClientConnection), RemoteError> {
+        let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(RemoteError::Unreachable(error.to_string())),
+            Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
+        };
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))
     }
 
     fn request(
@@ -219,6 +226,10 @@ impl Remote {
             .body(Full::new(body.unwrap_or_default()))
             .map_err(|error| RemoteError::Broken(error.to_string()))
     }
+}
+
+fn broken(error: &dyn fmt::Display) -> RemoteError {
+    RemoteError::Broken(error.to_string())
 }
 
 fn text(body: &impl Serialize) -> Result<Bytes, RemoteError> {

@@ -28,10 +28,8 @@ pub fn try_call(
 ) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
-    if !headers.iter().any(|(name, _)| *name == "host") {
-        request.extend(["host: ", &address.to_string(), "\r\n"]);
-    }
+    let mut request =
+        format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
         request.extend([name, ": ", value, "\r\n"]);
     }

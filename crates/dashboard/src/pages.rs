@@ -1,5 +1,6 @@
 //! The pages, one file each, and their addresses.
 
+mod api_key;
 mod api_keys;
 mod audit;
 mod captured;

@@ -130,10 +130,6 @@ impl Shell {
         self.visit.visitor.may_change()
     }
 
-    pub fn may_reveal(&self) -> bool {
-        self.visit.visitor.may_configure()
-    }
-
     /// Whether the reader may set things up: endpoints and keys, and the operator tenants and users.
     pub fn may_configure(&self) -> bool {
         self.visit.visitor.may_configure()

@@ -84,13 +84,9 @@ impl Tails {
     }
 
     pub fn publish(&self, change: DeliveryChange) {
-        let watchers = self.watchers.read();
-        let mut admitting = watchers.iter().filter(|watcher| watcher.filter.admits(&change));
-        let Some(first) = admitting.next() else { return };
-        let others: Vec<_> = admitting.collect();
         let change = Arc::new(change);
-        first.push(change.clone());
-        for watcher in others {
+        let watchers = self.watchers.read();
+        for watcher in watchers.iter().filter(|watcher| watcher.filter.admits(&change)) {
             watcher.push(change.clone());
         }
     }

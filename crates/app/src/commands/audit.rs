@@ -1,6 +1,5 @@
 //! `gancho audit`: who changed what, or tried to. A running gateway does the work.
 
-use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
 
@@ -43,13 +42,7 @@ pub struct Audit {
 
 impl Audit {
     pub async fn run(self) -> anyhow::Result<()> {
-        let mut remote = self.client.gateway().await?;
-        if let Some(tenant) = &self.tenant {
-            let Some(acting) = remote.acting_for(tenant) else {
-                bail!("invalid tenant name. hint: use the tenant's slug or id");
-            };
-            remote = acting;
-        }
+        let remote = self.client.gateway_for(self.tenant.as_deref()).await?;
         let filters = [
             ("actor", &self.actor),
             ("operation", &self.operation),

@@ -41,6 +41,15 @@ impl ClientArgs {
             settings.api_listen
         )
     }
+
+    /// The same, acting for a tenant if one is named.
+    pub async fn gateway_for(&self, tenant: Option<&str>) -> anyhow::Result<Remote> {
+        let remote = self.gateway().await?;
+        match tenant {
+            Some(tenant) => remote.acting_for(tenant),
+            None => Ok(remote),
+        }
+    }
 }
 
 /// Finds the gateway that is running with these settings: one that accepts the token of this data

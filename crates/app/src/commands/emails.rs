@@ -99,10 +99,7 @@ impl TenantArgs {
             Some(tenant) => tenant.clone(),
             None => only_tenant(&remote).await?,
         };
-        match remote.acting_for(&tenant) {
-            Some(remote) => Ok(remote),
-            None => bail!("invalid tenant name. hint: use the tenant's slug or id"),
-        }
+        remote.acting_for(&tenant)
     }
 }
 

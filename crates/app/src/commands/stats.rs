@@ -1,7 +1,6 @@
 //! `gancho stats`: what happened to deliveries over time, as a table with a bar for each step. A running
 //! gateway does the work.
 
-use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
 
@@ -41,13 +40,7 @@ const BAR: u64 = 24;
 
 impl Stats {
     pub async fn run(self) -> anyhow::Result<()> {
-        let mut remote = self.client.gateway().await?;
-        if let Some(tenant) = &self.tenant {
-            let Some(acting) = remote.acting_for(tenant) else {
-                bail!("invalid tenant name. hint: use the tenant's slug or id");
-            };
-            remote = acting;
-        }
+        let remote = self.client.gateway_for(self.tenant.as_deref()).await?;
         let step = self.step.clone().or_else(|| default_step(&self.range).map(str::to_owned));
         let path = match &self.endpoint {
             Some(id) => format!("/v1/webhooks/{}/stats", part(id)),

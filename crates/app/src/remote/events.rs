@@ -1,58 +1,40 @@
 //! An answer that has no end: server-sent events, one by one.
 
-use std::{collections::VecDeque, pin::Pin};
+use std::collections::VecDeque;
 
 use gancho_dashboard::event_stream::{EventReader, ServerEvent};
 use http_body_util::{BodyExt, Limited};
-use hyper::{Method, body::Incoming, client::conn::http1};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, body::Incoming};
 use serde_json::Value;
-use tokio::{net::TcpStream, time::timeout};
+use tokio_util::task::AbortOnDropHandle;
 
-use super::{MAX_SIZE, Remote, RemoteError, TO_CONNECT};
-
-/// A connection, which moves only while it is polled.
-type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+use super::{MAX_SIZE, Remote, RemoteError, broken};
 
 pub struct RemoteEvents {
-    connection: Option<Connection>,
     body: Incoming,
     reader: EventReader,
     waiting: VecDeque<ServerEvent>,
+    _connection: AbortOnDropHandle<hyper::Result<()>>,
 }
 
 impl Remote {
     /// Opens a stream of events.
     pub async fn events(&self, path: &str) -> Result<RemoteEvents, RemoteError> {
-        let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(RemoteError::Unreachable(error.to_string())),
-            Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
-        };
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        let (mut sender, connection) = self.connect().await?;
+        let connection = AbortOnDropHandle::new(tokio::spawn(connection));
         let request = self.request(Method::GET, path, None)?;
-        let mut connection: Connection = Box::pin(connection);
-        let mut is_open = true;
-        let answer = async move { sender.send_request(request).await };
-        tokio::pin!(answer);
-        let response = loop {
-            tokio::select! {
-                response = &mut answer => break response.map_err(|error| broken(&error))?,
-                _ = &mut connection, if is_open => is_open = false,
-            }
-        };
+        let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
         let (status, body) = (response.status(), response.into_body());
-        let mut events = RemoteEvents {
-            connection: is_open.then_some(connection),
-            body,
-            reader: EventReader::default(),
-            waiting: VecDeque::new(),
-        };
         if status.is_success() {
-            return Ok(events);
+            return Ok(RemoteEvents {
+                body,
+                reader: EventReader::default(),
+                waiting: VecDeque::new(),
+                _connection: connection,
+            });
         }
-        let problem = events.whole().await?;
+        let problem = Limited::new(body, MAX_SIZE).collect().await;
+        let problem = problem.map_err(|error| broken(&error))?.to_bytes();
         let problem: Value = serde_json::from_slice(&problem).unwrap_or_default();
         Err(RemoteError::refused(status, &problem))
     }
@@ -65,44 +47,14 @@ impl RemoteEvents {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
-            tokio::select! {
-                frame = self.body.frame() => match frame {
-                    Some(Ok(frame)) => {
-                        let piece = frame.into_data().unwrap_or_default();
-                        self.waiting.extend(self.reader.read(&piece));
-                    }
-                    Some(Err(error)) => return Err(broken(&error)),
-                    None => return Ok(None),
-                },
-                () = moving(&mut self.connection) => self.connection = None,
-            }
-        }
-    }
-
-    /// The body of a refusal.
-    async fn whole(&mut self) -> Result<bytes::Bytes, RemoteError> {
-        let reading = Limited::new(&mut self.body, MAX_SIZE).collect();
-        tokio::pin!(reading);
-        loop {
-            tokio::select! {
-                read = &mut reading => {
-                    let read = read.map_err(|error| RemoteError::Broken(error.to_string()))?;
-                    return Ok(read.to_bytes());
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    let piece = frame.into_data().unwrap_or_default();
+                    self.waiting.extend(self.reader.read(&piece));
                 }
-                () = moving(&mut self.connection) => self.connection = None,
+                Some(Err(error)) => return Err(broken(&error)),
+                None => return Ok(None),
             }
         }
     }
-}
-
-/// Returns when the connection has ended; never, if it had.
-async fn moving(connection: &mut Option<Connection>) {
-    match connection {
-        Some(connection) => drop(connection.await),
-        None => std::future::pending().await,
-    }
-}
-
-fn broken(error: &hyper::Error) -> RemoteError {
-    RemoteError::Broken(error.to_string())
 }

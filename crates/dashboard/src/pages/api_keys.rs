@@ -2,14 +2,14 @@
 
 use askama::Template;
 use http::Method;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::list::List;
+use super::{
+    api_key::{ApiKey, NewKey},
+    list::List,
+};
 use crate::{
     dashboard::PageResult,
-    escape::Text,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::FormErrors,
@@ -24,26 +24,11 @@ const API: &str = "/v1/api-keys";
 /// What a key that is made here may be used for. The API refuses more.
 const SCOPES: [&str; 2] = ["read", "manage"];
 
-#[derive(Deserialize)]
-struct ApiKey {
-    id: String,
-    name: Text,
-    scopes: Vec<Text>,
-    expires_at: Option<Moment>,
-    revoked_at: Option<Moment>,
-    last_used_at: Option<Moment>,
-}
-
 impl ApiKey {
     /// Whether people of the tenant could have made it, and may revoke it.
     fn is_own(&self) -> bool {
         self.scopes.iter().all(|scope| SCOPES.contains(&scope.as_str()))
     }
-}
-
-#[derive(Deserialize)]
-struct NewKey {
-    key: Text,
 }
 
 #[derive(Template)]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    api_key::{ApiKey, NewKey},
     list::List,
     tenants::{self, Fields, PATH, Pauses, Tenant},
 };
@@ -13,7 +14,6 @@ use crate::{
     base::Base,
     dashboard::PageResult,
     escape::Text,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -24,25 +24,10 @@ use crate::{
     visit::Visit,
 };
 
-#[derive(Deserialize)]
-struct ApiKey {
-    id: String,
-    name: Text,
-    scopes: Vec<Text>,
-    expires_at: Option<Moment>,
-    revoked_at: Option<Moment>,
-    last_used_at: Option<Moment>,
-}
-
 impl ApiKey {
     fn title(&self) -> Text {
         if self.name.is_empty() { self.id.as_str().into() } else { self.name.clone() }
     }
-}
-
-#[derive(Deserialize)]
-struct NewKey {
-    key: Text,
 }
 
 #[derive(Deserialize)]

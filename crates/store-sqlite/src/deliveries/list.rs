@@ -178,6 +178,22 @@ impl<'a> ListQuery<'a> {
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Looks at `step` rows of the table between two. Returns the key of the last, or `None` if there are no more.
+    fn look_between(
+        &self,
+        (first, end): (i64, i64),
+        step: usize,
+        looks: &mut Looks,
+        found: &mut VecDeque<i64>,
+    ) -> Result<Option<i64>, TxError> {
+        let from = format!(
+            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
+            self.direction.word()
+        );
+        let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        Ok(last.filter(|_| count == step))
+    }
+
     /// Looks at the rows of a statement, whose parameters 1 to 8 are bound here and the others by
     /// `more`. Returns how many there were and the key of the last.
     fn look(
@@ -278,14 +294,9 @@ impl Trail for BucketTrail<'_> {
             return Ok(Reach::End);
         };
         looks.spend(1);
-        let ((first, end), reached) = time_buckets::rows_of(bucket, below, direction);
-        let from = format!(
-            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
-            direction.word()
-        );
-        let (count, last) =
-            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
+        let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
+        let last = self.asked.look_between(rows, step, looks, found)?;
+        Ok(Reach::DownTo(last.unwrap_or(reached)))
     }
 }
 

@@ -50,7 +50,7 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Sends an event `delivery` when a delivery is accepted and when an attempt ends, from now on. `missed` (`{\"count\": 12}`) says how many were left out because the reader was too slow. `end` (`{\"code\": \"…\"}`) comes last: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway stops. A comment is sent at least every 15 seconds. Nothing is repeated after a reconnect: read `GET /v1/deliveries` for what came before.\n\nIt shows what the node that answers does. With several nodes, open a tail at each of them. At most 8 tails per tenant, 256 of all tenants and 32 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
+    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 32 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -6,7 +6,6 @@ use std::{
 };
 
 use anstyle::Style;
-use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
 
@@ -52,13 +51,7 @@ enum End {
 
 impl Tail {
     pub async fn run(self) -> anyhow::Result<()> {
-        let mut remote = self.client.gateway().await?;
-        if let Some(tenant) = &self.tenant {
-            let Some(acting) = remote.acting_for(tenant) else {
-                bail!("invalid tenant name. hint: use the tenant's slug or id");
-            };
-            remote = acting;
-        }
+        let remote = self.client.gateway_for(self.tenant.as_deref()).await?;
         let path = filtered(
             "/v1/deliveries/tail",
             &[

@@ -33,14 +33,9 @@ impl Trail for TableTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let direction = self.asked.direction;
-        let from = format!(
-            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
-            direction.word()
-        );
-        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let (count, last) =
-            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+        let ListQuery { direction, .. } = self.asked;
+        let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let last = self.asked.look_between(rows, step, looks, found)?;
+        Ok(last.map_or(Reach::End, Reach::DownTo))
     }
 }
