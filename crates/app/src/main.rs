@@ -29,7 +29,7 @@ mod sealed_records;
 mod servers;
 mod settings;
 
-use std::process::ExitCode;
+use std::{pin::Pin, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -78,7 +78,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     // Before anything is opened, whatever the command.
     file_handles::raise();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let done = runtime.block_on(async {
+    // Boxed, so that the runtime has one copy of all commands and not one for each of its kinds.
+    let command: Pin<Box<dyn Future<Output = anyhow::Result<()>>>> = Box::pin(async {
         match cli.command {
             Command::Serve(serve) => serve.run().await,
             Command::Dev(dev) => dev.run().await,
@@ -95,6 +96,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Bench(bench) => bench.run().await,
         }
     });
+    let done = runtime.block_on(command);
     // Reading standard input cannot be cancelled: do not wait for it.
     runtime.shutdown_background();
     done

@@ -1,10 +1,14 @@
 //! `gancho dev`: runs everything with built-in defaults, delivers a first event and suggests what to try
 //! next.
 //!
-//! `stage` sets up the sample tenant, its API key and its endpoint; `screen` prints; `keyboard` answers the
-//! keyboard.
+//! `stage` sets up the sample tenant, its API key and its endpoint; `feed` follows the deliveries, and
+//! `rejections` what was not accepted; `screen` prints; `keyboard` reads keys, and `actions` does what they
+//! stand for.
 
+mod actions;
+mod feed;
 mod keyboard;
+mod rejections;
 mod screen;
 mod stage;
 
@@ -17,6 +21,7 @@ use anyhow::Context;
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
+use self::{feed::Feed, keyboard::Keyboard, rejections::Rejections, stage::Stage};
 use crate::{lifecycle::Stop, logs, settings::LogFormat};
 
 /// Run everything with built-in defaults and deliver a first signed event. Configuration files and
@@ -26,7 +31,7 @@ pub struct Dev {
     /// Data directory, kept between runs. Delete it to start over.
     #[arg(long, default_value = ".gancho-dev", value_name = "DIR")]
     data_dir: PathBuf,
-    /// Port of the API. If it is in use, the next free port.
+    /// Port of the API. If it is in use, the next free port; 0 is any free port.
     #[arg(long, default_value_t = 3000)]
     port: u16,
     /// Deliver the first event and exit.
@@ -41,27 +46,26 @@ impl Dev {
     pub async fn run(self) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut stop = Stop::listen();
-        logs::start(LogFormat::Pretty, logs::QUIET);
+        // What goes wrong is on the screen already.
+        logs::start(LogFormat::Pretty, "error");
         let tasks = TaskTracker::new();
-        let (stage, mut arrivals) = stage::set(&self.data_dir, self.port, &tasks).await?;
+        let (stage, arrivals) = stage::set(&self.data_dir, self.port, &tasks).await?;
+        let mut feed = Feed::of(&stage, arrivals);
         screen::opening(&stage, self.port);
 
-        let first = stage.publish(1).await?;
-        screen::published(&first);
-        let arrived = tokio::time::timeout(IN_TIME, arrivals.recv())
+        actions::publish(&stage).await?;
+        tokio::time::timeout(IN_TIME, feed.first_delivery(&stage))
             .await
-            .context("the first event was not delivered within 10 seconds")?
-            .context("the built-in receiver has stopped")?;
-        screen::arrived(&arrived);
+            .context("the first event was not delivered within 10 seconds")??;
         screen::first(started.elapsed());
-        screen::next_steps(&stage);
 
         if !self.once {
+            screen::next_steps(&stage);
             tokio::select! {
                 biased;
                 () = stop.asked() => screen::gap(),
                 fatal = stage.gateway.engine.failed() => return Err(fatal.into()),
-                ended = keyboard::run(&stage, &mut arrivals) => ended?,
+                ended = follow(&stage, &mut feed) => ended?,
             }
         }
         let stopped = tokio::select! {
@@ -71,5 +75,28 @@ impl Dev {
         };
         screen::closing(stopped.unfinished, &self.data_dir);
         Ok(())
+    }
+}
+
+/// Shows deliveries and answers keys until `q` is pressed. Without a terminal, until the process is asked to stop.
+async fn follow(stage: &Stage, feed: &mut Feed) -> anyhow::Result<()> {
+    let mut rejections = Rejections::from_now(stage).await?;
+    let mut keyboard = Keyboard::open()?;
+    screen::keys(keyboard.is_terminal());
+    loop {
+        tokio::select! {
+            biased;
+            shown = feed.show_next(stage) => drop(shown?),
+            rejected = rejections.next(stage) => rejected?.iter().for_each(screen::rejected),
+            key = keyboard.next() => match key? {
+                'q' => return Ok(()),
+                '?' | 'h' => screen::help(stage),
+                key => {
+                    if !actions::answer(stage, key).await? {
+                        screen::keys(keyboard.is_terminal());
+                    }
+                }
+            },
+        }
     }
 }

@@ -1,70 +1,71 @@
-//! The keyboard of `dev`, and the deliveries that arrive meanwhile.
+//! The keys that are pressed in `dev`: one by one in a terminal, and line by line where input comes from elsewhere.
 
-use std::io::{IsTerminal, Write};
+use std::{collections::VecDeque, future::pending, io::IsTerminal};
 
-use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    sync::mpsc::UnboundedReceiver,
-};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::io::{AsyncReadExt, Stdin};
 
-use super::{screen, stage::Stage};
-use crate::{
-    paint::BOLD,
-    receiver::{Arrival, Mode},
-};
+pub struct Keyboard {
+    input: Stdin,
+    /// Pressed and not yet answered.
+    pressed: VecDeque<char>,
+    is_open: bool,
+    /// How the terminal was; `None` without one.
+    before: Option<Termios>,
+}
 
-/// Runs until `q` is typed. Without a terminal, runs until the process is asked to stop.
-pub async fn run(stage: &Stage, arrivals: &mut UnboundedReceiver<Arrival>) -> anyhow::Result<()> {
-    screen::keys();
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let is_typed = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let mut is_open = true;
-    let mut number = 1;
-    loop {
-        if is_typed {
-            anstream::print!("{BOLD}>{BOLD:#} ");
-            std::io::stdout().flush()?;
-        }
-        tokio::select! {
-            biased;
-            arrived = arrivals.recv() => match arrived {
-                Some(arrival) => {
-                    // Over the prompt.
-                    if is_typed {
-                        anstream::print!("\r");
-                    }
-                    screen::arrived(&arrival);
-                }
-                None => return Ok(()),
-            },
-            line = lines.next_line(), if is_open => match line?.as_deref().map(str::trim) {
-                Some("q") => return Ok(()),
-                Some("") => {}
-                Some(letter) => answer(stage, letter, &mut number).await?,
-                None => is_open = false,
-            },
+/// Ctrl-D in a terminal that sends every key at once.
+const END_OF_TRANSMISSION: u8 = 4;
+
+impl Keyboard {
+    pub fn open() -> anyhow::Result<Self> {
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let before = if is_terminal { Some(send_every_key()?) } else { None };
+        Ok(Self { input: tokio::io::stdin(), pressed: VecDeque::new(), is_open: true, before })
+    }
+
+    pub fn is_terminal(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// The next key. Waits forever once the input has ended, unless a person ended it: that is `q`.
+    pub async fn next(&mut self) -> anyhow::Result<char> {
+        loop {
+            if let Some(key) = self.pressed.pop_front() {
+                return Ok(key);
+            }
+            if !self.is_open {
+                return pending().await;
+            }
+            let mut bytes = [0; 64];
+            let count = self.input.read(&mut bytes).await?;
+            let is_ended = count == 0 || bytes[..count].contains(&END_OF_TRANSMISSION);
+            if is_ended && self.is_terminal() {
+                return Ok('q');
+            }
+            self.is_open = !is_ended;
+            let keys = bytes[..count].iter().copied().filter(u8::is_ascii_graphic);
+            // The arrow keys and their like are sequences that begin with an escape: they stand for nothing here.
+            if bytes[0] != 0x1b {
+                self.pressed.extend(keys.map(char::from));
+            }
         }
     }
 }
 
-async fn answer(stage: &Stage, letter: &str, number: &mut u64) -> anyhow::Result<()> {
-    let set = |mode: Mode| {
-        stage.receiver.control().set(mode, None);
-        screen::mode(mode);
-    };
-    match letter {
-        "p" | "f" => {
-            if letter == "f" {
-                stage.receiver.control().set(Mode::Fail, Some(1));
-            }
-            *number += 1;
-            screen::published(&stage.publish(*number).await?);
+fn send_every_key() -> anyhow::Result<Termios> {
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin)?;
+    let mut modes = before.clone();
+    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    tcsetattr(&stdin, OptionalActions::Now, &modes)?;
+    Ok(before)
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
-        "d" => set(Mode::Fail),
-        "s" => set(Mode::Slow),
-        "o" => set(Mode::Ok),
-        "i" => screen::figures(stage),
-        _ => screen::keys(),
     }
-    Ok(())
 }

@@ -2,77 +2,152 @@
 
 use std::{path::Path, time::Duration};
 
-use gancho_domain::Lane;
-use gancho_outbound::Published;
+use gancho_domain::{Lane, State, Time};
+use gancho_store::DeliveryRow;
+use serde_json::Value;
 
-use super::stage::{PARTNER, Stage};
+use super::stage::{KEY_FILE, PARTNER, Stage};
 use crate::{
+    commands::table::{clean, text},
     paint::{BLUE, BOLD, DIM, GREEN, RED, YELLOW},
     receiver::{Arrival, Mode},
+    remote::RemoteError,
 };
 
-/// Longer bodies are truncated.
-const MAX_WIDTH: usize = 160;
+/// Longer bodies are truncated, so that each takes one line.
+const MAX_WIDTH: usize = 74;
+/// Lines of an e-mail that are shown.
+const MAX_LINES: usize = 6;
 
 pub fn opening(stage: &Stage, asked_port: u16) {
     let version = env!("CARGO_PKG_VERSION");
     let api = stage.servers.address;
     anstream::println!("\n  {BOLD}Gancho {version} is running.{BOLD:#}\n");
     let row = |name: &str, value: &str, note: &str| {
-        anstream::println!("  {DIM}{name:<9}{DIM:#} {value:<36} {DIM}{note}{DIM:#}");
+        anstream::println!("  {DIM}{name:<10}{DIM:#} {value:<31} {DIM}{note}{DIM:#}");
     };
     let base = format!("http://{api}");
-    let note = if api.port() == asked_port {
-        "API docs at /docs, metrics at /metrics".to_owned()
+    let note = if [0, api.port()].contains(&asked_port) {
+        "docs at /docs, metrics at /metrics".to_owned()
     } else {
-        format!("port {asked_port} is in use; using {}", api.port())
+        format!("port {asked_port} is in use")
     };
     row("API", &base, &note);
-    let note = "sign in with the token in admin.token, in the data directory";
-    row("dashboard", &format!("{base}/ui/"), note);
-    if let Some(link) = &stage.login_link {
-        row("", link, "signs in by itself: once, within 10 minutes");
+    match &stage.login_link {
+        Some(link) => anstream::println!("  {DIM}dashboard{DIM:#}  {link}"),
+        None => row("dashboard", &format!("{base}/ui/"), "the token is in admin.token"),
     }
-    row(
-        "receiver",
-        &format!("http://{}", stage.receiver.address),
-        "built in, verifies every signature",
-    );
-    row("tenant", &stage.tenant.slug, &stage.tenant.id.to_string());
-    row("endpoint", "the receiver, all event types", &stage.endpoint.to_string());
-    row(
-        "partner",
-        &format!("http://{}/webhooks/{PARTNER}", stage.ingest),
-        "inbound webhooks are forwarded to the receiver",
-    );
-    row("e-mail", "captured, never sent", "list with `gancho emails caught`");
-    row("data", &stage.data_dir, "kept between runs; delete it to start over");
+    row("receiver", &format!("http://{}", stage.receiver.address), "verifies every signature");
+    let partner = format!("http://{}/webhooks/{PARTNER}", stage.ingest);
+    row("partner", &partner, "forwarded to the receiver");
+    row("data", &stage.data_dir, "kept between runs");
     anstream::println!();
 }
 
-pub fn published(event: &Published) {
-    anstream::println!(
-        "  {BLUE}→{BLUE:#} {:<10} {}  {DIM}stored and fsynced{DIM:#}",
-        "published",
-        event.id
-    );
+/// An event was stored.
+pub fn accepted(row: &DeliveryRow) {
+    let (word, id) = match row.lane {
+        Lane::Webhook => ("published", format!("{}, ", row.event)),
+        Lane::Dispatch => ("received", format!("{}, ", row.event)),
+        Lane::Email => ("accepted", String::new()),
+    };
+    let what = &row.event_type;
+    anstream::println!("  {BLUE}→{BLUE:#} {word:<10} {what}  {DIM}{id}stored and fsynced{DIM:#}");
 }
 
-pub fn arrived(arrival: &Arrival) {
-    let body = String::from_utf8_lossy(&arrival.body);
-    let (mark, paint, note) = match (arrival.refusal, arrival.answered) {
-        (Some(why), _) => ("✗", RED, format!("signature rejected: {why}")),
-        (None, 200..300) => ("✓", GREEN, "signature verified, responded 200".to_owned()),
-        (None, status) => (
-            "✗",
-            YELLOW,
-            format!("signature verified, responded {status} as configured; will be retried"),
-        ),
+/// Who got a delivery.
+pub enum Receiver {
+    BuiltIn,
+    Mailbox,
+    /// An endpoint that was added, by its URL.
+    Own(String),
+}
+
+/// How an attempt, or a delivery without one, ended.
+pub struct Outcome<'a> {
+    pub row: &'a DeliveryRow,
+    pub latency: Option<Duration>,
+    pub at: Time,
+    pub receiver: Receiver,
+    pub arrival: Option<Arrival>,
+}
+
+pub fn outcome(outcome: &Outcome) {
+    let row = outcome.row;
+    let (mark, paint, word) = match row.state {
+        State::Delivered => ("✓", GREEN, "delivered"),
+        State::Dead => ("✗", RED, "gave up"),
+        State::Pending | State::Leased | State::Waiting => ("✗", YELLOW, "failed"),
     };
-    anstream::println!("  {paint}{mark}{paint:#} {:<10} {}  {note}", "received", arrival.id);
-    let cut: String = body.chars().take(MAX_WIDTH).collect();
-    let more = if cut.len() < body.len() { " …" } else { "" };
+    let mut parts = Vec::new();
+    if let Some(latency) = outcome.latency {
+        let how = match (row.response_status, &row.last_failure) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(failure)) => failure.code().to_string(),
+            (None, None) => "no response".to_owned(),
+        };
+        parts.push(format!("attempt {}: {how} in {}", row.attempts, milliseconds(latency)));
+    }
+    match (&outcome.receiver, row.state) {
+        (Receiver::BuiltIn, State::Delivered) => parts.push("signature verified".to_owned()),
+        (_, State::Dead) => parts.push("now a dead letter".to_owned()),
+        _ => {}
+    }
+    if let Some(why) = outcome.arrival.as_ref().and_then(|arrival| arrival.refusal) {
+        parts.push(format!("signature rejected: {why}"));
+    }
+    if let Some(at) = row.next_retry_at {
+        parts.push(format!("retry in {} s", at.since(outcome.at).as_secs_f64().round()));
+    }
+    let how = parts.join(", ");
+    anstream::println!("  {paint}{mark}{paint:#} {word:<10} {}  {how}", row.event_type);
+    if let Receiver::Own(url) = &outcome.receiver {
+        detail(&format!("at {url}"));
+    }
+    if let Some(arrival) = &outcome.arrival {
+        detail(&String::from_utf8_lossy(&arrival.body));
+    }
+}
+
+fn milliseconds(latency: Duration) -> String {
+    let exact = latency.as_secs_f64() * 1_000.0;
+    if exact < 10.0 { format!("{exact:.1} ms") } else { format!("{exact:.0} ms") }
+}
+
+/// A captured e-mail.
+pub fn email(email: &Value) {
+    for (name, value) in
+        [("From", &email["from"]), ("To", &email["to"]), ("Subject", &email["subject"])]
+    {
+        detail(&format!("{name}: {}", text(value)));
+    }
+    let raw = text(&email["raw"]);
+    let body = raw.replace("\r\n", "\n");
+    let body = body.split_once("\n\n").map_or("", |(_, body)| body);
+    body.lines().filter(|line| !line.is_empty()).take(MAX_LINES).for_each(detail);
+}
+
+fn detail(line: &str) {
+    let line = clean(line);
+    let cut: String = line.chars().take(MAX_WIDTH).collect();
+    let more = if cut.len() < line.len() { "…" } else { "" };
     anstream::println!("    {DIM}{cut}{more}{DIM:#}");
+}
+
+/// A partner's webhook that was not accepted.
+pub fn rejected(rejection: &Value) {
+    let (status, reason) = (&rejection["status"], text(&rejection["reason"]));
+    anstream::println!(
+        "  {RED}✗{RED:#} {:<10} {PARTNER}'s webhook: {status}, {reason}",
+        "rejected"
+    );
+    if let Some(why) = rejection["detail"].as_str() {
+        detail(why);
+    }
+}
+
+pub fn refused(error: &RemoteError) {
+    anstream::println!("  {RED}✗{RED:#} {error}");
 }
 
 pub fn first(took: Duration) {
@@ -81,61 +156,54 @@ pub fn first(took: Duration) {
 
 /// Commands that can be copied and run as they are.
 pub fn next_steps(stage: &Stage) {
-    let api = stage.servers.address;
-    let key = stage.api_key.reveal();
-    anstream::println!("  {BOLD}Publish an event:{BOLD:#}\n");
-    anstream::println!(
-        "    curl http://{api}/v1/events \\\n      \
-         -H 'X-API-Key: {key}' \\\n      \
-         -H 'Content-Type: application/json' \\\n      \
-         -d '{{\"type\":\"invoice.paid\",\"data\":{{\"id\":\"inv_1\",\"amount\":4200}}}}'\n"
-    );
-    anstream::println!("  {BOLD}See its deliveries:{BOLD:#}\n");
-    anstream::println!(
-        "    curl 'http://{api}/v1/deliveries?limit=5' \\\n      -H 'X-API-Key: {key}'\n"
-    );
-    anstream::println!(
-        "  {BOLD}Make the receiver fail once, and watch the retry 5 seconds later:{BOLD:#}\n"
-    );
-    anstream::println!(
-        "    curl http://{}/control -d '{{\"mode\":\"fail\",\"count\":1}}'\n",
-        stage.receiver.address
-    );
-    anstream::println!("  {BOLD}Deliver events to your own application:{BOLD:#}\n");
-    anstream::println!(
-        "    curl http://{api}/v1/webhooks \\\n      \
-         -H 'X-API-Key: {key}' \\\n      \
-         -H 'Content-Type: application/json' \\\n      \
-         -d '{{\"url\":\"http://127.0.0.1:8080/hooks\",\"events\":[\"*\"]}}'\n"
-    );
-    anstream::println!("  {BOLD}Receive a signed webhook from a partner:{BOLD:#}\n");
-    anstream::println!(
-        "    curl http://{}/webhooks/_simulate \\\n      \
-         -H 'Content-Type: application/json' \\\n      \
-         -d '{{\"partner\":\"{PARTNER}\"}}'\n",
-        stage.ingest
-    );
-    anstream::println!("  {BOLD}Send an e-mail, and get its outcome by webhook:{BOLD:#}\n");
-    anstream::println!(
-        "    curl http://{api}/v1/email/send \\\n      \
-         -H 'X-API-Key: {key}' \\\n      \
-         -H 'Content-Type: application/json' \\\n      \
-         -d '{{\"from\":\"shop@example.com\",\"to\":\"ana@example.com\",\"subject\":\"Ola\",\"text\":\"Bem-vinda!\"}}'\n"
-    );
-    anstream::println!("  API documentation: {BLUE}http://{api}/docs{BLUE:#}\n");
+    let program = program();
+    anstream::println!("  {BOLD}In another terminal, in the same folder:{BOLD:#}\n");
+    anstream::println!("    export GANCHO_URL=http://{}", stage.servers.address);
+    anstream::println!("    export GANCHO_API_KEY=$(cat {}/{KEY_FILE})", stage.data_dir);
+    anstream::println!("    {program} publish invoice.paid '{{\"id\":\"inv_1\",\"amount\":4200}}'");
+    anstream::println!("    {program} deliveries list\n");
 }
 
-pub fn keys() {
+/// How this program was started, for commands that are to be copied.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "gancho".to_owned())
+}
+
+pub fn keys(is_terminal: bool) {
+    let how = if is_terminal { "Press" } else { "Type a letter and press Enter:" };
+    let keys = [
+        ("p", "publish"),
+        ("f", "fail once"),
+        ("w", "partner's webhook"),
+        ("e", "e-mail"),
+        ("?", "help"),
+        ("q", "quit"),
+    ];
+    let keys = keys.map(|(key, what)| format!("{BOLD}{key}{BOLD:#} {what}"));
+    anstream::println!("  {how}  {}\n", keys.join("  "));
+}
+
+pub fn help(stage: &Stage) {
     let key = |letter: &str, what: &str| anstream::println!("    {BOLD}{letter}{BOLD:#}  {what}");
-    anstream::println!("  Type a letter and press Enter:");
-    key("p", "publish another event");
+    anstream::println!();
+    key("p", "publish an event");
     key("f", "publish an event that fails once and is retried after 5 seconds");
+    key("w", "receive a signed webhook from a partner, and forward it to the receiver");
+    key("e", "send an e-mail: it is captured, and its outcome comes by webhook");
     key("d", "receiver down: respond 500 to everything");
     key("s", "receiver slow: respond after 3 seconds");
     key("o", "receiver back to normal");
     key("i", "show delivery counters");
     key("q", "quit (or press Ctrl-C)");
-    anstream::println!();
+    let (program, api) = (program(), stage.servers.address);
+    anstream::println!("\n  {BOLD}Deliver events to your own application:{BOLD:#}\n");
+    anstream::println!("    {program} endpoints create http://127.0.0.1:8080/hooks\n");
+    anstream::println!("  {BOLD}The same with curl:{BOLD:#}\n");
+    anstream::println!(
+        "    curl $GANCHO_URL/v1/events -H \"X-API-Key: $GANCHO_API_KEY\" \\\n      \
+         --json '{{\"type\":\"invoice.paid\",\"data\":{{\"id\":\"inv_1\"}}}}'\n"
+    );
+    anstream::println!("  API documentation: {BLUE}http://{api}/docs{BLUE:#}\n");
 }
 
 pub fn mode(mode: Mode) {

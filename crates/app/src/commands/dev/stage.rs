@@ -5,6 +5,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use anyhow::{Context, bail};
@@ -12,9 +13,9 @@ use bytes::Bytes;
 use gancho_api::Simulator;
 use gancho_domain::{EndpointId, Tenant, TenantScope};
 use gancho_inbound::{KeyDraft, Partner, SourceDraft, SourceError};
-use gancho_outbound::{EndpointDraft, NewEvent, Published};
+use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_wire::new_secret;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
 use tokio_util::task::TaskTracker;
 
@@ -40,10 +41,14 @@ pub struct Stage {
     /// Signs in to the dashboard, once.
     pub login_link: Option<String>,
     pub data_dir: String,
+    pub operator: Remote,
+    number: AtomicU64,
 }
 
 const TENANT: &str = "demo";
 pub const PARTNER: &str = "acme";
+/// The API key of the sample tenant, in the data directory.
+pub const KEY_FILE: &str = "dev.key";
 const ENDPOINT: &str = "built-in receiver";
 /// Ports tried after the requested one.
 const MORE_PORTS: u16 = 50;
@@ -59,7 +64,8 @@ pub async fn set(
     let api_listener = listen_from(port).await?;
     loaded.settings.api_listen = api_listener.local_addr()?;
     let ingest_listener = listen_from(loaded.settings.ingest_listen.port()).await?;
-    let receiver_listener = listen_from(loaded.settings.api_listen.port() + 1).await?;
+    let receiver_listener =
+        listen_from(loaded.settings.api_listen.port().saturating_add(1)).await?;
 
     let client = gancho_egress::Settings::for_dev();
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
@@ -87,6 +93,8 @@ pub async fn set(
         api_key,
         login_link,
         data_dir: shown,
+        operator,
+        number: AtomicU64::new(0),
     };
     Ok((stage, arrivals))
 }
@@ -168,7 +176,7 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
 
 /// The API key of the previous run if it is still valid, or a new one. Only `dev` stores a key unencrypted.
 async fn api_key(operator: &Remote, servers: &Servers, data_dir: &Path) -> anyhow::Result<Secret> {
-    let path = data_dir.join("dev.key");
+    let path = data_dir.join(KEY_FILE);
     if let Some(kept) = private_file::read(&path)? {
         let key = Secret::new(kept.trim());
         if Remote::at(servers.address, key.clone()).get("/v1/webhooks").await.is_ok() {
@@ -189,11 +197,14 @@ impl Stage {
         TenantScope::internal(self.tenant.id)
     }
 
-    /// Publishes a sample event.
-    pub async fn publish(&self, number: u64) -> anyhow::Result<Published> {
-        let data = json!({ "user_id": format!("u_{number}"), "email": "ana@example.com" });
+    /// Numbers what the samples are about.
+    pub fn next_number(&self) -> u64 {
+        self.number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub async fn publish(&self, event_type: &str, data: &Value) -> anyhow::Result<()> {
         let event = NewEvent {
-            event_type: "user.created".parse()?,
+            event_type: event_type.parse()?,
             data: Bytes::from(data.to_string()),
             subject: None,
             external_id: None,
@@ -201,6 +212,14 @@ impl Stage {
             deliver_at: None,
             is_test: false,
         };
-        Ok(self.gateway.publisher.publish(self.scope(), &self.tenant, event).await?)
+        self.gateway.publisher.publish(self.scope(), &self.tenant, event).await?;
+        Ok(())
+    }
+
+    /// The e-mail that was captured last, with its raw message.
+    pub async fn last_email(&self) -> anyhow::Result<Value> {
+        let captured = self.operator.get("/v1/dev/letters").await?;
+        let id = captured["data"][0]["outboxId"].as_str().context("no e-mail was captured")?;
+        Ok(self.operator.get(&format!("/v1/dev/letters/{id}")).await?)
     }
 }

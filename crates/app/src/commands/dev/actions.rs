@@ -1,0 +1,64 @@
+//! What the keys of `dev` do. What comes of it is shown by the feed.
+
+use serde_json::json;
+
+use super::{
+    screen,
+    stage::{PARTNER, Stage},
+};
+use crate::{
+    receiver::Mode,
+    remote::{Remote, RemoteError},
+};
+
+/// Returns false if the key stands for nothing.
+pub async fn answer(stage: &Stage, key: char) -> anyhow::Result<bool> {
+    match key {
+        'p' => publish(stage).await?,
+        'f' => {
+            stage.receiver.control().set(Mode::Fail, Some(1));
+            publish(stage).await?;
+        }
+        'w' => {
+            let body = json!({ "partner": PARTNER });
+            shown(Remote::open_to_all(stage.ingest).post("/webhooks/_simulate", &body).await);
+        }
+        'e' => shown(send_email(stage).await),
+        'd' => set(stage, Mode::Fail),
+        's' => set(stage, Mode::Slow),
+        'o' => set(stage, Mode::Ok),
+        'i' => screen::figures(stage),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Publishes a sample event.
+pub async fn publish(stage: &Stage) -> anyhow::Result<()> {
+    let number = stage.next_number();
+    let data = json!({ "user_id": format!("u_{number}"), "email": "ana@example.com" });
+    stage.publish("user.created", &data).await
+}
+
+async fn send_email(stage: &Stage) -> Result<serde_json::Value, RemoteError> {
+    let email = json!({
+        "from": "shop@example.com",
+        "to": "ana@example.com",
+        "subject": format!("Order {} is on its way", stage.next_number()),
+        "text": "Hello Ana, your order has been shipped.",
+    });
+    let tenant = Remote::at(stage.servers.address, stage.api_key.clone());
+    tenant.post("/v1/email/send", &email).await
+}
+
+fn set(stage: &Stage, mode: Mode) {
+    stage.receiver.control().set(mode, None);
+    screen::mode(mode);
+}
+
+/// A refusal is shown, and the session goes on.
+fn shown(answer: Result<serde_json::Value, RemoteError>) {
+    if let Err(error) = answer {
+        screen::refused(&error);
+    }
+}
