@@ -1,7 +1,11 @@
 //! The documentation that the gateway serves: `/openapi.json`, its pages at `/docs`, and a page for every
 //! error code at `/docs/errors/{code}`. It is part of the binary and works offline.
 
-use std::{fmt::Write, sync::Arc};
+mod reference;
+mod sample;
+mod snippets;
+
+use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use axum::{
     Router,
@@ -9,8 +13,8 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use utoipa_swagger_ui::Config;
 
 use crate::{
     answer::{Answer, into_axum},
@@ -19,37 +23,53 @@ use crate::{
     state::Api,
 };
 
-/// The pages contain their own script and style; nothing else may run there.
+/// Nothing but the pages' own script and style may run there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+                      img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
 pub fn router(api: &Api) -> Router {
-    let document: Arc<str> = openapi::text().into();
-    let config = Arc::new(Config::from("/openapi.json"));
-    let (one, other) = (api.clone(), api.clone());
+    let document = openapi::text();
+    let pages = Arc::new(Pages::of(&document));
+    let document = Bytes::from(document);
+    let (start, api) = (pages.clone(), api.clone());
     Router::new()
         .route(
             "/openapi.json",
-            get(move || async move {
-                page(StatusCode::OK, "application/json", document.as_bytes().to_vec())
-            }),
+            get(move || async move { page(StatusCode::OK, "application/json", document.clone()) }),
         )
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
-        .route(
-            "/docs/",
-            get({
-                let config = config.clone();
-                move |request: Request| async move { file(&one, "", config, request) }
-            }),
-        )
+        .route("/docs/", get(move || async move { start.get("").unwrap_or_default() }))
         .route("/docs/errors", get(|| async { page(StatusCode::OK, HTML, list_page()) }))
         .route("/docs/errors/{code}", get(error_page))
         .route(
-            "/docs/{*file}",
+            "/docs/{name}",
             get(move |Path(name): Path<String>, request: Request| async move {
-                file(&other, &name, config, request)
+                pages.get(&name).unwrap_or_else(|| into_axum(serve::no_route(&api, request)))
             }),
         )
+}
+
+/// The files of the reference, by their names below `/docs/`.
+struct Pages(HashMap<String, (&'static str, Bytes)>);
+
+impl Pages {
+    fn of(document: &str) -> Self {
+        let document = serde_json::from_str(document).unwrap_or_default();
+        let pages = reference::pages(&document).into_iter();
+        let mut all: HashMap<_, _> =
+            pages.map(|(name, page)| (name, (HTML, Bytes::from(page)))).collect();
+        let style = include_bytes!("../assets/docs.css").as_slice();
+        all.insert("style.css".to_owned(), ("text/css; charset=utf-8", Bytes::from_static(style)));
+        let script = include_bytes!("../assets/docs.js").as_slice();
+        let media_type = "text/javascript; charset=utf-8";
+        all.insert("script.js".to_owned(), (media_type, Bytes::from_static(script)));
+        Self(all)
+    }
+
+    fn get(&self, name: &str) -> Option<Response> {
+        let (media_type, file) = self.0.get(name)?;
+        Some(page(StatusCode::OK, media_type, file.clone()))
+    }
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -63,13 +83,6 @@ fn page(status: StatusCode, media_type: &str, body: impl Into<axum::body::Body>)
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (status, headers, body.into()).into_response()
-}
-
-fn file(api: &Api, name: &str, config: Arc<Config<'static>>, request: Request) -> Response {
-    match utoipa_swagger_ui::serve(name, config) {
-        Ok(Some(file)) => page(StatusCode::OK, &file.content_type, file.bytes.into_owned()),
-        _ => into_axum(serve::no_route(api, request)),
-    }
 }
 
 async fn error_page(Path(code): Path<String>) -> Response {

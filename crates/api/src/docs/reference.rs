@@ -1,0 +1,207 @@
+//! The API reference: a page for each group of operations, made from the OpenAPI document.
+
+use askama::Template;
+use serde_json::Value;
+
+use super::{
+    sample::{Samples, to_json, type_of},
+    snippets::{SampleCall, Snippets},
+    to_html,
+};
+
+/// The pages by their names in the path; the start page has none.
+pub fn pages(document: &Value) -> Vec<(String, String)> {
+    let groups = groups(document);
+    let mut pages = vec![(String::new(), start_page(document, &groups))];
+    for group in &groups {
+        let page = GroupPage { groups: &groups, group };
+        pages.push((group.slug.clone(), page.render().unwrap_or_default()));
+    }
+    pages
+}
+
+#[derive(Template)]
+#[template(path = "start.html")]
+struct StartPage<'a> {
+    groups: &'a [Group],
+    /// A paragraph each.
+    about: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "group.html")]
+struct GroupPage<'a> {
+    groups: &'a [Group],
+    group: &'a Group,
+}
+
+struct Group {
+    name: String,
+    slug: String,
+    about: String,
+    operations: Vec<Operation>,
+}
+
+struct Operation {
+    id: String,
+    method: String,
+    path: String,
+    summary: String,
+    about: Vec<String>,
+    parameters: Vec<Parameter>,
+    body: Vec<Parameter>,
+    status: String,
+    response: String,
+    sample: Option<String>,
+    errors: Vec<ErrorLine>,
+    snippets: Snippets,
+}
+
+struct Parameter {
+    name: String,
+    kind: String,
+    is_required: bool,
+    about: String,
+}
+
+struct ErrorLine {
+    status: String,
+    codes: Vec<String>,
+}
+
+fn start_page(document: &Value, groups: &[Group]) -> String {
+    let about = paragraphs(&document["info"]["description"]);
+    StartPage { groups, about }.render().unwrap_or_default()
+}
+
+fn groups(document: &Value) -> Vec<Group> {
+    let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let group = |tag: &Value| {
+        let name = text(&tag["name"]);
+        Group {
+            slug: name.to_ascii_lowercase().replace(' ', "-"),
+            about: to_html(&text(&tag["description"])),
+            operations: operations(document, &name),
+            name,
+        }
+    };
+    tags.iter().map(group).collect()
+}
+
+fn operations(document: &Value, tag: &str) -> Vec<Operation> {
+    let samples = Samples::of(document);
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let all = paths.flat_map(|(path, methods)| {
+        let methods = methods.as_object().into_iter().flatten();
+        methods.map(move |(method, operation)| (path, method, operation))
+    });
+    all.filter(|(_, _, operation)| operation["tags"][0] == tag)
+        .map(|(path, method, about)| operation(&samples, path, method, about))
+        .collect()
+}
+
+fn operation<'a>(samples: &Samples<'a>, path: &str, method: &str, about: &'a Value) -> Operation {
+    let method = method.to_ascii_uppercase();
+    let body = &about["requestBody"]["content"]["application/json"]["schema"];
+    let responses = about["responses"].as_object();
+    let mut responses: Vec<_> = responses.into_iter().flatten().collect();
+    responses.sort_by_key(|(status, _)| status.as_str());
+    let (done, refused): (Vec<_>, Vec<_>) =
+        responses.into_iter().partition(|(status, _)| status.starts_with('2'));
+    let (status, response) =
+        done.first().map_or(("", &Value::Null), |(status, done)| (status, *done));
+    let schema = &response["content"]["application/json"]["schema"];
+    let security = about["security"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let sample_path = sample_path(path);
+    Operation {
+        id: text(&about["operationId"]),
+        summary: text(&about["summary"]),
+        about: paragraphs(&about["description"]),
+        parameters: parameters(samples, about),
+        body: fields(samples, body),
+        status: status.to_owned(),
+        response: to_html(&text(&response["description"])),
+        sample: (!schema.is_null()).then(|| to_json(&samples.response(schema), 0)),
+        errors: refused.iter().map(|(status, refusal)| error_line(status, refusal)).collect(),
+        snippets: Snippets::of(&SampleCall {
+            method: &method,
+            path: &sample_path,
+            is_for_operator: !security.iter().any(|scheme| scheme.get("api_key").is_some()),
+            body: (!body.is_null()).then(|| samples.body(body)),
+        }),
+        method,
+        path: path.to_owned(),
+    }
+}
+
+/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/$ID/test`, as a shell would read it.
+fn sample_path(path: &str) -> String {
+    let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+        Some("tenant") => "acme".to_owned(),
+        Some("partner") => "stripe".to_owned(),
+        Some("event_type") => "invoice.paid".to_owned(),
+        Some("lane") => "webhook".to_owned(),
+        Some("address") => "ana@example.com".to_owned(),
+        Some("user") => "ana".to_owned(),
+        Some("delivery_id") => "dlv_…".to_owned(),
+        Some("event_id") => "evt_…".to_owned(),
+        Some("id") => "wh_…".to_owned(),
+        Some(_) => "…".to_owned(),
+        None => part.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+fn parameters(samples: &Samples, about: &Value) -> Vec<Parameter> {
+    let all = about["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let parameter = |one: &Value| Parameter {
+        name: text(&one["name"]),
+        kind: format!("{}, in the {}", kind(samples, &one["schema"]), text(&one["in"])),
+        is_required: one["required"] == true,
+        about: to_html(&text(&one["description"])),
+    };
+    all.iter().map(parameter).collect()
+}
+
+fn fields(samples: &Samples, body: &Value) -> Vec<Parameter> {
+    let required = body["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let fields = body["properties"].as_object().into_iter().flatten();
+    let field = |(name, field): (&String, &Value)| Parameter {
+        is_required: required.iter().any(|required| required.as_str() == Some(name)),
+        name: name.clone(),
+        kind: kind(samples, field),
+        about: to_html(&text(&field["description"])),
+    };
+    let mut fields: Vec<_> = fields.map(field).collect();
+    fields.sort_by_key(|field| !field.is_required);
+    fields
+}
+
+fn kind(samples: &Samples, schema: &Value) -> String {
+    let schema = samples.resolve(schema);
+    if let Some(values) = schema["enum"].as_array() {
+        let values: Vec<_> = values.iter().map(text).collect();
+        return values.join(" | ");
+    }
+    match (type_of(schema), schema["format"].as_str()) {
+        ("array", _) => format!("list of {}", kind(samples, &schema["items"])),
+        ("string", Some("date-time")) => "time".to_owned(),
+        ("", _) => "any JSON value".to_owned(),
+        (kind, _) => kind.to_owned(),
+    }
+}
+
+/// `` `code`: title; `code`: title `` as the document has it.
+fn error_line(status: &str, refusal: &Value) -> ErrorLine {
+    let description = text(&refusal["description"]);
+    let codes = description.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    ErrorLine { status: status.to_owned(), codes }
+}
+
+fn paragraphs(about: &Value) -> Vec<String> {
+    text(about).split("\n\n").map(to_html).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
