@@ -74,3 +74,8 @@ pub use token::Token;
 pub use verify::{DEFAULT_TOLERANCE, VerifiedRequest};
 pub use verify_error::{Part, TimestampError, VerifyError};
 pub use verifying_key::VerifyingKey;
+
+/// The Rust of the document compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/verifying.md")]
+pub struct VerifyingDocument;
