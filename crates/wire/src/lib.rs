@@ -24,7 +24,6 @@
 //! | `verify`, `verify_error` | the decision, and why it was no |
 //! | `token` | for senders that send a fixed token instead of a signature |
 //! | `strict_json` | which bodies are JSON, and the values in them as they were written |
-//! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
 //!
 //! This crate never opens a socket or a file, never reads the clock (times are parameters), never
 //! re-serializes the publisher's data (the bytes that are signed are the bytes that are sent), never lets a
@@ -43,7 +42,6 @@ mod preset;
 mod profile;
 mod profile_check;
 mod recipe;
-mod schema;
 mod secret;
 mod sign;
 mod signing_key;
@@ -65,7 +63,6 @@ pub use preset::Preset;
 pub use profile::{Envelope, HeaderLine, HeaderValue, Profile, Scheme, SignatureLine};
 pub use profile_check::ProfileError;
 pub use recipe::Recipe;
-pub use schema::{Schema, SchemaCheckError};
 pub use secret::{KeyError, SecretEncoding, SecretFormat};
 pub use sign::{Sending, SignError, sign, sign_as_partner};
 pub use signing_key::SigningKey;

@@ -5,11 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use gancho_domain::{EndpointId, FieldError, Gcra, Rate, RetryPlan, Time};
 use gancho_engine::off_thread;
+use gancho_schema::{Schema, SchemaCheckError};
 use gancho_vault::KeyRing;
-use gancho_wire::{
-    Profile, Recipe, Schema, SchemaCheckError, SigningKey, Token, VerifyingKey,
-    strict_json::Pointer,
-};
+use gancho_wire::{Profile, Recipe, SigningKey, Token, VerifyingKey, strict_json::Pointer};
 use parking_lot::Mutex;
 use url::Url;
 

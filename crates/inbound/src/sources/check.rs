@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, span};
+use gancho_schema::Schema;
 use gancho_vault::Secret;
 use gancho_wire::{
-    Profile, Schema, SigningKey, Token, new_secret,
+    Profile, SigningKey, Token, new_secret,
     strict_json::{MAX_DEPTH, Pointer},
 };
 use serde_json::value::RawValue;

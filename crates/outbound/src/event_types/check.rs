@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gancho_domain::{FieldError, Tenant, TenantScope, event_type::is_reserved};
 use gancho_engine::off_thread;
+use gancho_schema::SchemaCheckError;
 use gancho_store::StoreError;
-use gancho_wire::SchemaCheckError;
 
 use super::{
     EventTypeError, EventTypes,

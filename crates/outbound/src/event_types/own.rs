@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
-use gancho_wire::Schema;
+use gancho_schema::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use bytes::Bytes;
+use gancho_schema::Schema;
 use gancho_store::{Document, ReadCache, Result, Store};
-use gancho_wire::Schema;
 
 use super::{
     EventTypeInfo, catalog,
