@@ -25,7 +25,7 @@ export async function startReceiver() {
   return receiver;
 }
 
-async function freePort() {
+export async function freePort() {
   const listener = createListener();
   await new Promise((ready) => listener.listen(0, "127.0.0.1", ready));
   const { port } = listener.address();

@@ -35,6 +35,9 @@ pub type KeyId = Id<OfKey>;
 pub const COLLECTION: &str = "api_key";
 pub const USED_COLLECTION: &str = "api_key_used";
 
+/// Maximum number of keys of a tenant that are neither revoked nor expired.
+pub const MAX_KEYS: usize = 500;
+const KEYS_PER_PAGE: usize = 200;
 /// How long another node may still accept a revoked key.
 const CACHE_TTL: Duration = Duration::from_secs(5);
 /// Beyond this many, entries are evicted: invented ids must not fill the memory.
@@ -155,6 +158,8 @@ pub enum KeyError {
     NotFound,
     #[error("the API key is being changed by others; retry")]
     Busy,
+    #[error("the tenant has {MAX_KEYS} API keys already; revoke those that are not used")]
+    TooMany,
     #[error("the system random number generator failed")]
     NoRandom,
     #[error(transparent)]
@@ -199,12 +204,31 @@ impl ApiKeys {
         rights: Rights,
         expires_at: Option<Time>,
     ) -> Result<(ApiKey, Secret), KeyError> {
+        let collection = Collection::of(scope, COLLECTION);
+        if self.valid_keys(collection).await? >= MAX_KEYS {
+            return Err(KeyError::TooMany);
+        }
         let id = self.ids.make();
         let (text, secret) = key_text::new_key(id).ok_or(KeyError::NoRandom)?;
         let key = ApiKey::new(id, scope.tenant(), name, rights, &secret);
         let key = ApiKey { expires_at, ..key };
-        key.put(&*self.store, Collection::of(scope, COLLECTION), Expect::Nothing).await?;
+        key.put(&*self.store, collection, Expect::Nothing).await?;
         Ok((key, text))
+    }
+
+    /// How many keys are neither revoked nor expired, as far as the limit.
+    async fn valid_keys(&self, collection: Collection) -> Result<usize> {
+        let (mut count, mut after, now) = (0, None, self.clock.now());
+        loop {
+            let page = self.store.documents(collection, after.as_deref(), KEYS_PER_PAGE).await?;
+            for document in &page {
+                count += usize::from(ApiKey::of_document(document)?.is_valid(now));
+            }
+            after = page.last().map(|document| document.key.clone());
+            if page.len() < KEYS_PER_PAGE || count >= MAX_KEYS {
+                return Ok(count);
+            }
+        }
     }
 
     /// Lists the keys after `after`, oldest first, including revoked ones.
@@ -317,60 +341,5 @@ pub fn used_at(document: &Document) -> Option<Time> {
 }
 
 #[cfg(test)]
-mod tests {
-    use gancho_domain::{SystemClock, SystemRandom};
-    use gancho_store::Tenants;
-    use gancho_store_sqlite::SqliteStore;
-
-    use super::*;
-
-    async fn stage() -> (ApiKeys, TenantCache, TenantScope) {
-        let store = SqliteStore::inline().unwrap();
-        let clock = Arc::new(SystemClock);
-        let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SystemRandom)));
-        let keys = ApiKeys::new(store.clone(), ids, clock, TaskTracker::new());
-        let tenant = Tenant::new(TenantId::from_bits(3), "m2", Time::from_secs(1));
-        let scope = TenantScope::internal(tenant.id);
-        store.create_tenant(tenant).await.unwrap();
-        (keys, TenantCache::new(store), scope)
-    }
-
-    #[tokio::test]
-    async fn what_was_revoked_while_it_was_read_does_not_come_back() {
-        let (keys, tenants, scope) = stage().await;
-        let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
-        let read = keys.cache.get(key.id, |before| async {
-            let read = keys.read(key.id, before).await;
-            keys.revoke(scope, key.id).await.unwrap();
-            read
-        });
-        assert!(read.await.unwrap().key.as_ref().unwrap().revoked_at.is_none());
-        assert!(keys.verify(&tenants, &text).await.unwrap().is_none(), "the store is asked");
-    }
-
-    #[tokio::test]
-    async fn a_key_is_good_until_it_is_revoked() {
-        let (keys, tenants, scope) = stage().await;
-        let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
-        let (owner, rights) = keys.verify(&tenants, &text).await.unwrap().unwrap();
-        assert_eq!((owner.id, rights), (scope.tenant(), Rights::ALL));
-        keys.revoke(scope, key.id).await.unwrap();
-        assert!(keys.verify(&tenants, &text).await.unwrap().is_none());
-        assert_eq!(keys.revoke(scope, KeyId::from_bits(1)).await, Err(KeyError::NotFound));
-        let listed = keys.list(scope, None, 10).await.unwrap();
-        assert!(listed.len() == 1 && listed[0].key.revoked_at.is_some(), "{listed:?}");
-    }
-
-    #[test]
-    fn kept_and_read_without_the_secret() {
-        let tenant = TenantId::from_bits(3);
-        let rights = Rights::default().with(Right::Read);
-        let mut key = ApiKey::new(KeyId::from_bits(9 << 80), tenant, "ci".into(), rights, "s3cret");
-        key.expires_at = Some(Time::from_secs(5));
-        let body = key.to_bytes().unwrap();
-        assert!(!String::from_utf8_lossy(&body).contains("s3cret"));
-        let document = Document { tenant: Some(tenant), key: key.id.to_string(), body, version: 1 };
-        assert_eq!(ApiKey::of_document(&document).unwrap(), key);
-        assert!(key.is_valid(Time::from_secs(4)) && !key.is_valid(Time::from_secs(5)));
-    }
-}
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

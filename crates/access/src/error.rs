@@ -9,14 +9,14 @@ use crate::{Right, Role};
 pub enum AccessError {
     /// The same for every kind of invalid credential.
     #[error(
-        "the API key is unknown, revoked, expired or mistyped; check that the whole key was copied"
+        "the API key or token is unknown, revoked, expired or mistyped; check that all of it was copied"
     )]
     InvalidCredentials,
     /// The operator named a tenant that does not exist.
     #[error("the tenant does not exist")]
     UnknownTenant,
     /// A tenant's credential named another tenant.
-    #[error("an API key works for its own tenant only")]
+    #[error("an API key or portal token works for its own tenant only")]
     OtherTenant,
     /// The operation works on one tenant, and the operator named none.
     #[error("this operation works on one tenant; name it")]
@@ -26,7 +26,7 @@ pub enum AccessError {
     /// The operation is for people, and an API key is for programs.
     #[error("an API key cannot do this; use a portal link or the operator token")]
     PersonRequired,
-    #[error("the API key lacks the scope `{0}`; use a key that has it")]
+    #[error("the API key or portal token lacks the scope `{0}`; use one that has it")]
     MissingRight(Right),
     /// A user whose role is too low.
     #[error("your role does not allow this; it takes the role `{0}`")]

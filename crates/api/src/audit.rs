@@ -3,25 +3,24 @@
 //! Invariant: the response to a recorded act is sent after its entry is stored. An entry that cannot be stored
 //! is logged, and does not undo the act.
 //!
-//! What strangers and tenants can cause is bounded: refused acts, and acts of a tenant's programs, are recorded up to
-//! a rate, and counted beyond it. Requests without a valid credential are only counted.
+//! What strangers and tenants can cause is bounded, see [`limits`]: beyond a rate, acts are counted, and one entry says how
+//! many were left out. Requests without a valid credential are only counted.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-    time::Duration,
-};
+mod limits;
+
+use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use gancho_access::{Actor, ActorKind, Principal};
-use gancho_domain::{AddressBlock, Gcra, Rate, TenantId, Time};
+use gancho_domain::{AddressBlock, TenantId};
 use gancho_store::AuditEntry;
 use http::HeaderValue;
 use http_body_util::{BodyExt, Either};
-use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::task::JoinHandle;
 
+pub use self::limits::AuditLimits;
+use self::limits::{Admission, CounterKey};
 use crate::{
     answer::Answer,
     codes::Code,
@@ -34,55 +33,17 @@ use crate::{
 
 /// The operation of a login to the dashboard.
 pub const LOG_IN: &str = "log_in";
+/// The operation of an entry that stands for others, and its code. Its resource says how many.
+pub const LEFT_OUT: &str = "left_out";
+/// How long those that are left out are counted before they are reported.
+const REPORT_AFTER: Duration = Duration::from_mins(10);
 /// The code of an act whose caller disconnected before it had an outcome.
 const DISCONNECTED: &str = "disconnected";
 /// The status that proxies log for it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Refused acts of one actor, and failed logins of everyone.
-const REFUSALS: Rate = Rate { count: 60, per: Duration::from_mins(10) };
-/// Acts of one tenant's credentials.
-const TENANT_ACTS: Rate = Rate { count: 3_600, per: Duration::from_hours(1) };
-/// Actors share this many counters, by hash.
-const SLOTS: usize = 512;
 /// Longer names of resources are cut off.
 const MAX_RESOURCE: usize = 128;
-
-/// Decides what is recorded where there is too much.
-pub struct AuditLimits {
-    hasher: RandomState,
-    refusals: Mutex<Box<[Gcra]>>,
-    tenant_acts: Mutex<Box<[Gcra]>>,
-}
-
-impl Default for AuditLimits {
-    fn default() -> Self {
-        let slots = || Mutex::new(vec![Gcra::default(); SLOTS].into_boxed_slice());
-        Self { hasher: RandomState::new(), refusals: slots(), tenant_acts: slots() }
-    }
-}
-
-impl AuditLimits {
-    fn admits(&self, actor: &Actor, tenant: Option<TenantId>, is_done: bool, now: Time) -> bool {
-        let (slots, rate) = match (is_done, actor.kind) {
-            (false, _) => (&self.refusals, REFUSALS),
-            (true, ActorKind::ApiKey | ActorKind::Portal) => (&self.tenant_acts, TENANT_ACTS),
-            (true, _) => return true,
-        };
-        // All keys of a tenant share a counter.
-        let hash = match actor.kind {
-            ActorKind::ApiKey | ActorKind::Portal => self.hasher.hash_one(tenant),
-            _ => self.hasher.hash_one(actor),
-        };
-        let mut slots = slots.lock();
-        let slot = &mut slots[hash as usize % SLOTS];
-        let is_free = slot.free_at(rate, now) <= now;
-        if is_free {
-            slot.take(rate, now);
-        }
-        is_free
-    }
-}
 
 /// What an operation says about its act, where the request does not.
 #[derive(Debug, Clone, Copy)]
@@ -222,9 +183,17 @@ pub(crate) async fn record_login(
 /// Stores the entry, for the tenant of this name if it is given. Nothing where there are too many.
 fn record(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> Option<JoinHandle<()>> {
     let (is_done, now) = (entry.code.is_empty(), api.clock.now());
-    if !api.audit.admits(&entry.actor, entry.tenant, is_done, now) {
-        api.meter.audit_skipped();
-        return None;
+    match api.audit.admit(&entry.actor, entry.tenant, &entry.address, is_done, now) {
+        Admission::Record => {}
+        Admission::LeaveOut => {
+            api.meter.audit_skipped();
+            return None;
+        }
+        Admission::LeaveOutAndReport(counter) => {
+            api.meter.audit_skipped();
+            report_later(api, entry, counter);
+            return None;
+        }
     }
     let tasks = api.tasks.clone();
     let api = api.clone();
@@ -233,13 +202,37 @@ fn record(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> Option<
             let found = api.access.tenants.find(&name).await;
             entry.tenant = found.ok().flatten().map(|tenant| tenant.id);
         }
-        let retention = api.settings.audit_retention;
-        if let Err(error) = api.store.append_audit(vec![entry.clone()], retention).await {
-            let AuditEntry { actor, operation, resource, status, request_id, .. } = &entry;
-            let (kind, actor) = (actor.kind.name(), &actor.name);
-            tracing::error!(%error, kind, actor, operation, resource, status, request_id, "audit entry not stored");
-        }
+        append(&api, entry).await;
     }))
+}
+
+async fn append(api: &Api, entry: AuditEntry) {
+    let retention = api.settings.audit_retention;
+    if let Err(error) = api.store.append_audit(vec![entry.clone()], retention).await {
+        let AuditEntry { actor, operation, resource, status, request_id, .. } = &entry;
+        let (kind, actor) = (actor.kind.name(), &actor.name);
+        tracing::error!(%error, kind, actor, operation, resource, status, request_id, "audit entry not stored");
+    }
+}
+
+/// Reports those that are left out from `first` on by one entry, in a while, or when the gateway stops.
+fn report_later(api: &Api, first: AuditEntry, counter: CounterKey) {
+    let tasks = api.tasks.clone();
+    let api = api.clone();
+    tasks.spawn(async move {
+        let closing = api.tails.closing();
+        let _ = tokio::time::timeout(REPORT_AFTER, closing.cancelled()).await;
+        let count = api.audit.take_left_out(counter);
+        let entry = AuditEntry {
+            id: api.ids.make(),
+            operation: LEFT_OUT.to_owned(),
+            resource: format!("{count} similar: {}", first.operation),
+            code: LEFT_OUT.to_owned(),
+            request_id: String::new(),
+            ..first
+        };
+        append(&api, entry).await;
+    });
 }
 
 /// The id or name of what was created.
@@ -259,25 +252,4 @@ fn created(answer: &Answer) -> Option<String> {
 
 fn short(text: &str) -> String {
     text.chars().take(MAX_RESOURCE).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_and_tenants_are_bounded_and_operators_are_not() {
-        let limits = AuditLimits::default();
-        let count = |kind, tenant, is_done| {
-            let actor = Actor::new(kind, "someone");
-            let tenant = Some(TenantId::from_bits(tenant));
-            let admitted = |_: &u32| limits.admits(&actor, tenant, is_done, Time::from_secs(1_000));
-            (0..10_000_u32).filter(admitted).count()
-        };
-        assert_eq!(count(ActorKind::User, 1, true), 10_000);
-        assert_eq!(count(ActorKind::Operator, 1, true), 10_000);
-        assert_eq!(count(ActorKind::Anonymous, 1, false), 60);
-        assert_eq!(count(ActorKind::ApiKey, 1, true), 3_600);
-        assert_eq!(count(ActorKind::Portal, 1, true), 0, "all credentials of a tenant share it");
-    }
 }

@@ -129,7 +129,7 @@ impl From<AccessError> for Problem {
                 return Self::new(&codes::UNKNOWN_TENANT, detail);
             }
             AccessError::OtherTenant => {
-                let detail = "an API key works for its own tenant only; leave out `X-Tenant`";
+                let detail = "an API key or portal token works for its own tenant only; leave out `X-Tenant`";
                 return Self::new(&codes::OPERATOR_ONLY, detail);
             }
             AccessError::TenantRequired => {
@@ -164,7 +164,7 @@ impl From<KeyError> for Problem {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::NotFound => Self::not_found(Noun::ApiKey),
-            KeyError::Busy => Self::new(&codes::CONFLICT, error.to_string()),
+            KeyError::Busy | KeyError::TooMany => Self::new(&codes::CONFLICT, error.to_string()),
             KeyError::NoRandom => Self::internal(error),
             KeyError::Store(error) => error.into(),
         }

@@ -46,14 +46,14 @@ codes! {
     UNAUTHENTICATED UNAUTHORIZED "unauthenticated" "Authentication required"
         "The request carries no credentials."
         "Send `X-API-Key: <key>` or `Authorization: Bearer <key>`.";
-    INVALID_CREDENTIALS UNAUTHORIZED "invalid_credentials" "Invalid API key"
+    INVALID_CREDENTIALS UNAUTHORIZED "invalid_credentials" "Invalid API key or token"
         "The API key or token is unknown, revoked, expired or mistyped. The response does not say which."
         "Check that the whole key was copied; otherwise ask the operator for a new one.";
     MISSING_SCOPE FORBIDDEN "missing_scope" "Missing scope"
-        "The API key is valid, but lacks the scope that this operation requires."
+        "The API key or portal token is valid, but lacks the scope that this operation requires."
         "Use a key with the scope named in `detail`: `publish`, `read` or `manage`.";
     OPERATOR_ONLY FORBIDDEN "operator_only" "Operator only"
-        "A tenant's API key was used for an operation, a tenant or a partner that only the operator has access to."
+        "A tenant's API key or portal token was used for an operation, a tenant or a partner that only the operator has access to."
         "Use the operator token, or leave out the parameter or header named in `detail`.";
     NOT_FOR_API_KEYS FORBIDDEN "not_for_api_keys" "Not for API keys"
         "API keys are created and revoked by people: in the portal, or by the operator. An API key cannot do it, so that a leaked one can be revoked for good."

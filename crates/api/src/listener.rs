@@ -88,6 +88,8 @@ content-length: 185\r\n\r\n\
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// Number of idle connections to close then.
 const CONNECTIONS_TO_FREE: usize = 8;
+/// How long a stop waits for streams to end.
+const STREAM_GRACE: Duration = Duration::from_millis(500);
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The other end of a connection.
@@ -245,7 +247,15 @@ where
             ended = connection.as_mut() => ended,
             () = stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                if state.has_stream() {
+                    // A stream ends by its last event, unless its reader has stopped reading.
+                    match tokio::time::timeout(STREAM_GRACE, connection).await {
+                        Ok(ended) => ended,
+                        Err(_) => return,
+                    }
+                } else {
+                    connection.await
+                }
             }
             () = state.must_close() => {
                 // A request that arrived in the meantime is answered.

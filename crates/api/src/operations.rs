@@ -11,6 +11,7 @@ pub mod encryption_keys;
 pub mod event_types;
 pub mod events;
 pub mod ledger;
+pub mod nodes;
 pub mod portal_links;
 pub mod queues;
 pub mod replays;

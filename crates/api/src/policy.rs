@@ -7,7 +7,11 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use gancho_access::Role;
 
-use crate::{audit::LOG_IN, route::Route, router::ROUTES};
+use crate::{
+    audit::{LEFT_OUT, LOG_IN},
+    route::Route,
+    router::ROUTES,
+};
 
 /// Whose calls of an operation are recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +61,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("get_deliveries_tail", ReadOnly, Never),
     ("get_deliveries_delivery_id", ReadOnly, Never),
     ("post_deliveries_delivery_id_retry", Support, ForPeople),
+    ("post_deliveries_delivery_id_check_signature", Support, ForPeople),
     ("get_webhooks_id_deliveries", ReadOnly, Never),
     ("get_webhooks_id_deliveries_delivery_id", ReadOnly, Never),
     ("post_webhooks_id_deliveries_delivery_id_retry", Support, ForPeople),
@@ -85,6 +90,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("get_queues", ReadOnly, Never),
     ("post_queues_lane_pause", Support, Always),
     ("post_queues_lane_resume", Support, Always),
+    ("get_nodes", ReadOnly, Never),
     ("post_tenants", Operator, Always),
     ("get_tenants", ReadOnly, Never),
     ("get_tenants_tenant", ReadOnly, Never),
@@ -113,6 +119,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("post_source_keys_import", Operator, Always),
     ("get_sources_partner_receipts", ReadOnly, Never),
     ("get_sources_partner_receipts_receipt_id", ReadOnly, Never),
+    ("get_sources_partner_receipts_receipt_id_proof", ReadOnly, Never),
     ("post_sources_partner_receipts_receipt_id_retry", Support, Always),
     ("post_sources_partner_receipts_retry", Support, Always),
     ("get_sources_partner_rejections", ReadOnly, Never),
@@ -144,7 +151,9 @@ pub fn of(route: &Route) -> Policy {
 pub fn summary(operation: &str) -> &'static str {
     static SUMMARIES: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
         let login = (LOG_IN.to_owned(), "Log in to the dashboard");
-        ROUTES.iter().map(|route| (route.operation_id(), route.summary)).chain([login]).collect()
+        let left_out = (LEFT_OUT.to_owned(), "Similar acts that were not recorded one by one");
+        let routes = ROUTES.iter().map(|route| (route.operation_id(), route.summary));
+        routes.chain([login, left_out]).collect()
     });
     SUMMARIES.get(operation).copied().unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::{Router, body::Body};
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, header};
 use http_body_util::Either;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
@@ -105,14 +105,26 @@ impl Service<Request<Incoming>> for ApiService {
             });
         }
         let router = self.router.clone();
+        let connection = self.peer.as_ref().map(|peer| peer.connection.clone());
         Box::pin(async move {
             let _answering = answering;
             match router.oneshot(request.map(Body::new)).await {
-                Ok(response) => Ok(response.map(Either::Right)),
+                Ok(response) => {
+                    if let Some(connection) = connection.filter(|_| is_stream(&response)) {
+                        connection.mark_stream();
+                    }
+                    Ok(response.map(Either::Right))
+                }
                 Err(never) => match never {},
             }
         })
     }
+}
+
+/// Whether a response does not end by itself.
+fn is_stream(response: &Response<Body>) -> bool {
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
 fn is_publish(method: &Method, path: &str) -> bool {

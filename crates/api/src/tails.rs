@@ -16,7 +16,7 @@ const MAX_OF_TENANTS: usize = 256;
 /// Maximum concurrent tails of one tenant.
 const MAX_PER_TENANT: usize = 8;
 /// Maximum concurrent tails of the operator, whose open dashboards have one each. Tenants cannot take them.
-const MAX_OF_OPERATOR: usize = 32;
+const MAX_OF_OPERATOR: usize = 100;
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 pub struct Tails {

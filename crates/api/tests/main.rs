@@ -16,11 +16,14 @@ mod audit {
     mod record;
 }
 mod deliveries {
+    mod check_signature;
     mod read_and_retry;
+    mod search;
     mod tail;
 }
 mod dlq {
     mod lifecycle;
+    mod redirect;
 }
 mod emails {
     mod lifecycle;
@@ -54,12 +57,16 @@ mod listener {
     pub mod hostile_clients;
     mod smuggling;
     mod unread_bodies;
+    mod unread_streams;
 }
 mod lists {
     mod all_tenants;
     mod cursors;
     mod page_size;
     mod scan_limit;
+}
+mod nodes {
+    mod list;
 }
 mod openapi {
     mod documents;

@@ -34,6 +34,10 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/suppressions") => json!({"address": "nobody@example.com"}),
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
+        (&Method::POST, "/dlq/{letter_id}/replay") => json!({}),
+        (&Method::POST, "/deliveries/{delivery_id}/check-signature") => {
+            json!({"headers": "webhook-signature: v1,none"})
+        }
         (&Method::POST, "/tenants") => json!({"slug": "made-by-a-matrix"}),
         (&Method::PATCH, "/tenants/{tenant}") => json!({}),
         (&Method::POST, "/tenants/{tenant}/api-keys" | "/api-keys") => json!({}),

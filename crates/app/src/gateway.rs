@@ -28,7 +28,7 @@ use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use setup::{Setup, database_url, has_role};
+pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
 use mailing::Mailing;
@@ -149,6 +149,7 @@ impl Gateway {
             limits: setup.limits,
             archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
             name: setup.node_name,
+            facts: setup.node_facts,
         })
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bench {
+    mod dashboard;
     mod isolation;
     mod run;
 }

@@ -60,6 +60,7 @@ pub fn router(setup: Setup) -> Router {
         Arc::new(Dashboard { backend, clock, sessions, portal, login_links, public_url });
     let pages = pages::router()
         .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
+        .method_not_allowed_fallback(refuse_method)
         .layer(map_response_with_state(dashboard.clone(), with_headers));
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/ui/") }))
@@ -69,6 +70,12 @@ pub fn router(setup: Setup) -> Router {
         .merge(pages)
         .merge(portal::router(&dashboard))
         .with_state(dashboard)
+}
+
+/// An address that only takes a form was opened as a page, or the other way round.
+pub(crate) async fn refuse_method(visit: Visit) -> Response {
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "");
+    error::show(&visit, &problem)
 }
 
 async fn to_start(request: Request) -> Redirect {

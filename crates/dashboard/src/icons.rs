@@ -70,6 +70,10 @@ const ICONS: &[(&str, &str)] = &[
         "more",
         r#"<circle cx="3.5" cy="8" r="1.3"/><circle cx="8" cy="8" r="1.3"/><circle cx="12.5" cy="8" r="1.3"/>"#,
     ),
+    (
+        "nodes",
+        r#"<rect x="2.5" y="2.5" width="11" height="4.5" rx="1"/><rect x="2.5" y="9" width="11" height="4.5" rx="1"/><path d="M5 4.75h.2M5 11.25h.2"/>"#,
+    ),
     ("overview", r#"<path d="M2 13V9m4 4V5m4 8V7m4 6V3"/>"#),
     (
         "paused",

@@ -9,7 +9,7 @@
 //! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
 //! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the frame around it.
 //! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
-//! [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
+//! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
 //! has the errors of the API. `event_stream` reads the API's live tails. `params`, `cookies`, `theme`, `flashes`,
 //! `icons`, `assets` and `mark` are the small parts.
 //!
@@ -47,6 +47,7 @@ pub mod statistics;
 pub mod submission;
 pub mod texts;
 pub mod theme;
+pub mod typed_json;
 pub mod visit;
 pub mod visitor;
 

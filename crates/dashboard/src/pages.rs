@@ -18,6 +18,7 @@ mod endpoint_secret;
 mod endpoint_stats;
 mod endpoints;
 pub mod error;
+mod event_type_form;
 mod event_types;
 mod events;
 mod first_run;
@@ -25,6 +26,7 @@ mod ledger;
 mod list;
 mod login;
 mod login_link;
+mod nodes;
 mod overview;
 mod plan;
 mod portal;
@@ -34,6 +36,8 @@ mod queues;
 mod replays;
 mod search;
 mod source;
+mod source_form;
+mod source_keys;
 mod sources;
 mod suppressions;
 mod tenant;
@@ -59,9 +63,31 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))
         .route("/ui/sources", page(sources::show))
+        .route("/ui/sources/new", setup_page(source_form::new).merge(form(source_form::create)))
         .route("/ui/sources/{partner}", page(source::show))
+        .route(
+            "/ui/sources/{partner}/edit",
+            setup_page(source_form::edit).merge(form(source_form::save)),
+        )
+        .route("/ui/sources/{partner}/enable", form(source_form::enable))
+        .route("/ui/sources/{partner}/disable", form(source_form::disable))
+        .route(
+            "/ui/sources/{partner}/keys/new",
+            setup_page(source_keys::new).merge(form(source_keys::create)),
+        )
+        .route("/ui/sources/{partner}/keys/{key}/delete", form(source_keys::delete))
         .route("/ui/sources/{partner}/receipts/{receipt}", page(source::receipt))
+        .route("/ui/sources/{partner}/receipts/{receipt}/proof", page(source::proof))
         .route("/ui/sources/{partner}/receipts/{receipt}/retry", form(source::retry))
+        .route(
+            "/ui/event-types/new",
+            setup_page(event_type_form::new).merge(form(event_type_form::create)),
+        )
+        .route(
+            "/ui/event-types/{event_type}/edit",
+            setup_page(event_type_form::edit).merge(form(event_type_form::save)),
+        )
+        .route("/ui/event-types/{event_type}/delete", form(event_type_form::delete))
         .route("/ui/ledger", page(ledger::show))
         .route("/ui/ledger/checkpoint", form(ledger::checkpoint))
         .route("/ui/emails", page(emails::show))
@@ -87,6 +113,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/users/{user}/delete", form(users::delete))
         .route("/ui/password", page(users::own_password).merge(form(users::set_own_password)))
         .route("/ui/audit", page(audit::show))
+        .route("/ui/nodes", page(nodes::show))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))
@@ -100,6 +127,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
         .route(&at("/live/deliveries"), page(deliveries::live::stream))
         .route(&at("/deliveries/{delivery}"), page(delivery::show))
         .route(&at("/deliveries/{delivery}/retry"), form(delivery::retry))
+        .route(&at("/deliveries/{delivery}/signature"), form(delivery::check_signature))
         .route(&at("/events"), page(events::list))
         .route(&at("/events/{event}"), page(events::show))
         .route(&at("/event-types"), page(event_types::show))
@@ -132,6 +160,9 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
         .route(&at("/endpoints/{endpoint}/enable"), form(endpoint::enable))
         .route(&at("/dead-letters"), page(dead_letters::show))
         .route(&at("/dead-letters/replay"), form(dead_letters::replay))
+        .route(&at("/dead-letters/export"), page(dead_letters::export::download))
+        .route(&at("/dead-letters/selection"), form(dead_letters::selection::replay))
+        .route(&at("/dead-letters/purge"), form(dead_letters::purge::submit))
         .route(&at("/replays"), page(replays::list))
         .route(&at("/replays/{replay}"), page(replays::show))
         .route(&at("/replays/{replay}/cancel"), form(replays::cancel))

@@ -20,6 +20,12 @@ impl Params {
         values.find(|(_, value)| !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
+    /// All values that are not empty.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.0.iter().filter(move |(known, value)| known == name && !value.is_empty());
+        values.map(|(_, value)| value.as_str())
+    }
+
     /// The value as it was sent, trimmed; empty if there is none.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).map_or("", str::trim)

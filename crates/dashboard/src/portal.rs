@@ -20,7 +20,7 @@ use crate::{
     base::Base,
     brand::{self, Brand},
     cookies,
-    dashboard::{Dashboard, PageResult, form, with_headers},
+    dashboard::{Dashboard, PageResult, form, refuse_method, with_headers},
     flashes::Flashes,
     language::Language,
     page,
@@ -83,6 +83,7 @@ pub fn router(dashboard: &Arc<Dashboard>) -> Router<Arc<Dashboard>> {
         .route("/portal/preferences", form(preferences))
         .route("/portal/leave", form(leave))
         .route("/portal/{*path}", get(enter_or_miss).post(enter_or_miss))
+        .method_not_allowed_fallback(refuse_method)
         .layer(from_fn_with_state(dashboard.clone(), with_policy))
         .layer(map_response_with_state(dashboard.clone(), with_headers));
     Router::new()

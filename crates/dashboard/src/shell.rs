@@ -191,7 +191,7 @@ impl Vitals {
         let counts = Figures::sum(recent);
         let rate = |first: &Bin| visit.t.rate(counts.delivered, visit.t.now.since(first.at.time()));
         Self {
-            delivered: recent.first().map(rate),
+            delivered: recent.first().filter(|_| counts.delivered > 0).map(rate),
             first_share: counts.first_share().map(|share| visit.t.percent(share)),
             waiting: queues.iter().map(|queue| queue.depth).sum(),
             oldest: queues.iter().filter_map(|queue| queue.oldest_due_at).min(),

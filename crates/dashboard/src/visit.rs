@@ -57,6 +57,9 @@ impl std::ops::Deref for Visit {
     }
 }
 
+/// Maximum size of an error of the API.
+const MAX_PROBLEM: usize = 64 * 1024;
+
 pub type ApiResult<T> = Result<T, Problem>;
 
 impl Visit {
@@ -115,6 +118,16 @@ impl Visit {
         link: Link,
         body: Option<Value>,
     ) -> ApiResult<T> {
+        self.send_text(method, link, body.map(|body| body.to_string())).await
+    }
+
+    /// The same with a body that is JSON already, and stays as it was typed.
+    pub async fn send_text<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        link: Link,
+        body: Option<String>,
+    ) -> ApiResult<T> {
         let answer = self.call(self.principal(), method, &link, body).await?;
         parse(if answer.is_empty() { b"null" } else { &answer })
     }
@@ -128,13 +141,13 @@ impl Visit {
         principal: Principal,
         method: Method,
         link: &Link,
-        body: Option<Value>,
+        body: Option<String>,
     ) -> ApiResult<Bytes> {
         let mut request = Request::builder().method(method).uri(link.to_string());
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
+        let body = body.map_or_else(Bytes::new, Bytes::from);
         let mut request = request.body(body).map_err(Problem::internal)?;
         if let Some(address) = self.address {
             request.extensions_mut().insert(address);
@@ -155,7 +168,10 @@ impl Visit {
         if response.status().is_success() {
             return Ok(response.into_body());
         }
-        Err(Problem::new(response.status(), "", ""))
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), MAX_PROBLEM).await;
+        let problem = body.ok().and_then(|body| serde_json::from_slice(&body).ok());
+        Err(problem.unwrap_or_else(|| Problem::new(status, "", "")))
     }
 
     /// A variable part of the path.

@@ -4,7 +4,7 @@ use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use gancho_domain::{Clock, Lane, Random};
-use gancho_store::{NodeId, Result, Store, StoreError};
+use gancho_store::{NodeFacts, NodeId, Result, Store, StoreError};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -36,6 +36,8 @@ pub struct EngineSetup {
     pub archive: Option<Arc<dyn Archive>>,
     /// The name of the node in logs and in the store.
     pub name: String,
+    /// What the node says of itself in the list of nodes.
+    pub facts: NodeFacts,
 }
 
 impl EngineSetup {
@@ -47,7 +49,8 @@ impl EngineSetup {
         lanes: Vec<LaneSetup>,
     ) -> Self {
         let (limits, name) = (Limits::default(), "gancho".into());
-        Self { store, clock, random, lanes, limits, archive: None, name }
+        let facts = NodeFacts::default();
+        Self { store, clock, random, lanes, limits, archive: None, name, facts }
     }
 }
 
@@ -60,6 +63,7 @@ pub struct Engine {
     /// One for each lane.
     pub(crate) archived: [Counter; Lane::ALL.len()],
     pub(crate) name: String,
+    pub(crate) facts: NodeFacts,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: WriteShares,
@@ -80,7 +84,7 @@ pub struct Engine {
 impl Engine {
     /// Joins the cluster, rescues the deliveries of dead nodes, and starts the lanes.
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
-        let EngineSetup { store, clock, random, lanes, limits, archive, name } = setup;
+        let EngineSetup { store, clock, random, lanes, limits, archive, name, facts } = setup;
         let room = Room::new(
             Size { jobs: limits.max_jobs, bytes: limits.max_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
@@ -89,6 +93,7 @@ impl Engine {
         let beaten_at = Instant::now();
         let clock_guard = ClockGuard::new(&*clock, store.last_written().await?);
         let node = store.join(&name, clock.now()).await?;
+        store.describe_node(node, facts.clone()).await?;
         let engine = Arc::new(Self {
             lanes: lanes
                 .into_iter()
@@ -111,6 +116,7 @@ impl Engine {
             archive,
             archived: Default::default(),
             name,
+            facts,
             stopping: CancellationToken::new(),
             aborted: CancellationToken::new(),
             tracker: TaskTracker::new(),

@@ -60,6 +60,9 @@ impl Engine {
                 self.drop_queued();
                 tracing::info!(node = node.0, name = self.name, "node rejoined");
                 self.membership.joined(node, at);
+                if let Err(error) = self.store.describe_node(node, self.facts.clone()).await {
+                    self.recovery_for("join", node, &error);
+                }
                 self.go_on();
                 true
             }

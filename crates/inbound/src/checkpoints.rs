@@ -7,6 +7,7 @@
 
 mod files;
 mod newest;
+mod prove;
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -18,7 +19,10 @@ use thiserror::Error;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub use self::files::on_file;
+pub use self::{
+    files::on_file,
+    prove::{MAX_PROVED_LINES, PROOF_FORM, ProofError},
+};
 use crate::SigningKeys;
 
 /// The collection of checkpoints, keyed by size.
@@ -35,6 +39,8 @@ pub struct Checkpointer {
     clock: Arc<dyn Clock>,
     settings: CheckpointSettings,
     walked: Mutex<WalkState>,
+    /// Held while a proof is made.
+    proving: Mutex<()>,
 }
 
 #[derive(Debug, Clone)]
@@ -122,7 +128,7 @@ impl Checkpointer {
         };
         let (head, tree) = (Head::start(), Tree::default());
         let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
-        Self { store, keys, clock, settings, walked }
+        Self { store, keys, clock, settings, walked, proving: Mutex::default() }
     }
 
     /// Signs a checkpoint if lines were added since the last; with `force` in any case.

@@ -4,11 +4,16 @@
 //! A page costs a bounded number of reads, so it may have fewer rows than requested; the list ends when
 //! there is no next cursor.
 
-use std::collections::HashMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use bytes::Bytes;
-use gancho_domain::{EventId, Lane, TenantScope};
-use gancho_store::{DeliveryFilter, DeliveryRow, FailedEmails, Page, PageRequest, Result};
+use gancho_domain::{EventId, Lane, TenantId, TenantScope};
+use gancho_store::{
+    DeliveryFilter, DeliveryRow, FailedEmails, Page, PageRequest, Result, TenantRow,
+};
 
 use crate::{
     EmailFilter, EmailRow, EmailStatus, Outbox,
@@ -33,6 +38,7 @@ impl Outbox {
             event_type: None,
             event: None,
             external_id: filter.external_id,
+            text: None,
             since: filter.since,
             until: filter.until,
         };
@@ -51,6 +57,35 @@ impl Outbox {
         };
         let mut rows = self.shown(scope, &found.rows).await?;
         rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
+        Ok(Page { rows, next: found.next })
+    }
+
+    /// Of all tenants, newest first. `external_id` must not be set. Those that bounced after they were sent count as
+    /// failed in their tenant's list only.
+    pub async fn all_emails(
+        &self,
+        filter: EmailFilter,
+        page: PageRequest,
+    ) -> Result<Page<EmailRow>> {
+        let wanted = filter.status;
+        let filter = DeliveryFilter {
+            lane: Some(Lane::Email),
+            status: wanted.map(EmailStatus::in_log),
+            since: filter.since,
+            until: filter.until,
+            ..DeliveryFilter::default()
+        };
+        let found = self.store.all_deliveries(filter, page).await?;
+        let mut of_tenants: BTreeMap<TenantId, Vec<DeliveryRow>> = BTreeMap::new();
+        for TenantRow { tenant, row } in found.rows {
+            of_tenants.entry(tenant).or_default().push(row);
+        }
+        let mut rows = Vec::new();
+        for (tenant, found) in of_tenants {
+            rows.extend(self.shown(TenantScope::internal(tenant), &found).await?);
+        }
+        rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
+        rows.sort_by_key(|row| Reverse(row.delivery));
         Ok(Page { rows, next: found.next })
     }
 

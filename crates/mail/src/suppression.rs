@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use gancho_domain::{Clock, FieldError, TenantScope, Time};
+use gancho_domain::{Clock, FieldError, TenantId, TenantScope, Time};
 use gancho_store::{NewSuppression, Result, Store, StoreError, Suppression};
 
 use crate::{FailureCode, Mailbox};
@@ -86,6 +86,16 @@ impl Suppressions {
     ) -> Result<Vec<SuppressedAddress>> {
         let found = self.store.suppressions(scope, after, max).await?;
         found.into_iter().map(read).collect()
+    }
+
+    /// Of all tenants, sorted by tenant and address, after `after`.
+    pub async fn list_all(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<(TenantId, SuppressedAddress)>> {
+        let found = self.store.all_suppressions(after, max).await?;
+        found.into_iter().map(|found| Ok((found.tenant, read(found.row)?))).collect()
     }
 
     /// Returns whether it is new. An existing one stays as it is, unless the new reason is a complaint.

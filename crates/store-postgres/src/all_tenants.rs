@@ -6,14 +6,14 @@ use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
-    Result, TenantRow,
+    Result, Suppression, TenantRow,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    delivery_list::{OUTCOME, add_filter, read_place, write_place},
+    delivery_list::{OUTCOME, add_filter, max_looks, parcel_columns, read_place, write_place},
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
@@ -30,7 +30,7 @@ impl AllTenants for PostgresStore {
     ) -> Result<Page<TenantRow<DeliveryRow>>> {
         let session = self.lists.next(None).await?;
         let ids = rows::ids_at(ListOrder::NewestFirst, filter.since, filter.until);
-        let looks = Looks::new(self.max_looks, request.max);
+        let looks = Looks::new(max_looks(self.max_looks, &filter), request.max);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let trail = AllDeliveries { session: &session, filter: &filter, ids };
         let (found, next) = page(&trail, request.max, looks, after).await?;
@@ -47,6 +47,14 @@ impl AllTenants for PostgresStore {
 
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
         self.newest_of_all_endpoints(before, max).await
+    }
+
+    async fn all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>> {
+        self.list_all_suppressions(after, max).await
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
@@ -106,11 +114,12 @@ pub(crate) fn looked(
     let mut conditions = conditions.without_conditions();
     let (after, looks) = (conditions.value(after), conditions.value(looks));
     let edge = conditions.value(ids.edge());
-    let of_parcel = if filter.event_type.is_some() {
-        "(select p.event_type from parcels p
-            where p.tenant_id = d.tenant_id and p.id = d.parcel_id offset 0)"
-    } else {
-        "(select null::text as event_type)"
+    let of_parcel = match parcel_columns(filter) {
+        Some(columns) => format!(
+            "(select {columns} from parcels p
+                where p.tenant_id = d.tenant_id and p.id = d.parcel_id offset 0)"
+        ),
+        None => "(select)".to_owned(),
     };
     let sql = format!(
         "with looked as materialized (

@@ -6,7 +6,9 @@
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Lane, Status, TenantScope, Time};
-use gancho_store::{DeliveryFilter, DeliveryRow, ListOrder, Page, PageRequest, Result};
+use gancho_store::{
+    DeliveryFilter, DeliveryRow, ListOrder, MAX_SEARCHED_BYTES, Page, PageRequest, Result,
+};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -30,7 +32,7 @@ impl PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let asked = ListQuery { session: &session, scope, filter, ids };
-        let looks = Looks::new(self.max_looks, request.max);
+        let looks = Looks::new(max_looks(self.max_looks, filter), request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
             asked.named(request, looks).await?
         } else {
@@ -152,14 +154,15 @@ impl Trail for ExternalIdTrail<'_> {
         conditions.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
         let sql = format!(
             "select d.id, p.id from unnest({events}::uuid[]) as k(id)
-             cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries from parcels p
+             cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries{body} from parcels p
                  where p.tenant_id = $1 and p.id = k.id offset 0) p
              cross join lateral unnest(p.deliveries) as n(id)
              cross join lateral (select * from deliveries d
                  where d.tenant_id = $1 and d.id = n.id offset 0) d
              where {} order by p.id {word}, d.id {word}",
             conditions.sql(),
-            word = asked.ids.word()
+            word = asked.ids.word(),
+            body = if asked.filter.text.is_some() { ", p.body" } else { "" },
         );
         let found = query(asked.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let place = |row| -> Result<_> {
@@ -235,11 +238,12 @@ pub(crate) fn looked(
             )
         }
     };
-    let of_parcel = if filter.event_type.is_some() || filter.external_id.is_some() {
-        "(select p.event_type, p.external_id from parcels p
-            where p.tenant_id = $1 and p.id = d.parcel_id offset 0)"
-    } else {
-        "(select null::text as event_type, null::bytea as external_id)"
+    let of_parcel = match parcel_columns(filter) {
+        Some(columns) => format!(
+            "(select {columns} from parcels p
+                where p.tenant_id = $1 and p.id = d.parcel_id offset 0)"
+        ),
+        None => "(select)".to_owned(),
     };
     // A walk says itself how far it came.
     let reached = if is_walk {
@@ -278,7 +282,27 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter) {
     conditions.add_if("p.event_type = ?", filter.event_type.clone());
     let name = filter.external_id.as_ref();
     conditions.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    let text = filter.text.as_ref();
+    let contains = format!("position(? in substring(p.body from 1 for {MAX_SEARCHED_BYTES})) > 0");
+    conditions.add_if(&contains, text.map(|text| text.as_bytes().to_vec()));
 }
+
+/// What a filter reads of parcels.
+pub(crate) fn parcel_columns(filter: &DeliveryFilter) -> Option<&'static str> {
+    match (&filter.text, &filter.event_type, &filter.external_id) {
+        (Some(_), ..) => Some("p.event_type, p.external_id, p.body"),
+        (None, None, None) => None,
+        (None, ..) => Some("p.event_type, p.external_id"),
+    }
+}
+
+/// How many rows a page may look at. A search of bodies costs much more than a look at a row.
+pub(crate) fn max_looks(max: usize, filter: &DeliveryFilter) -> usize {
+    if filter.text.is_some() { (max / BODY_COST).max(1) } else { max }
+}
+
+/// What it costs to search a body, in rows that are merely looked at.
+const BODY_COST: usize = 50;
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 

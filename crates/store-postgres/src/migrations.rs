@@ -59,6 +59,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "all_tenants",
         sql: include_str!("../migrations/0015_all_tenants.sql"),
     },
+    Migration { number: 16, name: "nodes", sql: include_str!("../migrations/0016_nodes.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -5,9 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, State, Time};
 use gancho_store::{
-    NodeId, Nodes, RescueCounts, Result, StoreError,
+    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     PostgresStore,
@@ -22,6 +23,31 @@ use crate::{
 impl Nodes for PostgresStore {
     async fn join(&self, name: &str, _now: Time) -> Result<NodeId> {
         self.add_node(name).await.map_err(TxError::into_error)
+    }
+
+    async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()> {
+        let session = self.session().await?;
+        let sql = "update nodes set version = $2, roles = $3 where id = $1";
+        let values: [&(dyn ToSql + Sync); 3] =
+            [&node.0, &text(&facts.version), &text(&facts.roles)];
+        execute(&session, sql, &values).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
+        let session = self.lists.next(None).await?;
+        let found = query(&session, NODES, &[&(max as i64)]).await.map_err(store_error)?;
+        let record = |row: &Row| {
+            Ok(NodeRecord {
+                id: NodeId(rows::get(row, 0)?),
+                name: rows::get(row, 1)?,
+                facts: NodeFacts { version: rows::get(row, 2)?, roles: rows::get(row, 3)? },
+                is_dead: rows::get(row, 4)?,
+                joined_at: rows::time(row, 5)?,
+                seen_at: rows::time(row, 6)?,
+            })
+        };
+        found.iter().map(record).collect()
     }
 
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
@@ -50,6 +76,11 @@ impl Nodes for PostgresStore {
         done.map_err(TxError::into_error)
     }
 }
+
+const NODES: &str = "
+select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
+    (extract(epoch from beat_at) * 1000000)::bigint
+from nodes order by is_dead, id desc limit $1";
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.
@@ -153,8 +184,7 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         session.batch_execute(ONE_AT_A_TIME).await?;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-            [&caller.0, &silent_for.as_secs_f64()];
+        let values: [&(dyn ToSql + Sync); 2] = [&caller.0, &silent_for.as_secs_f64()];
         let nodes = execute(session, DECLARE_DEAD, &values).await?;
         let mut spans = DeadSpans { low: Vec::new(), high: Vec::new() };
         for row in &query(session, DEAD_SPANS, &[]).await? {
@@ -204,7 +234,7 @@ impl PostgresStore {
             let ids: Vec<_> = held.iter().map(|one| rows::uuid(one.1)).collect();
             let session = self.session().await?;
             let suspect = SUSPECT_LEASES as i32;
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            let values: [&(dyn ToSql + Sync); 5] =
                 [&tenants, &ids, &spans.low, &spans.high, &suspect];
             released += execute(&session, &RELEASE, &values).await?;
         }
@@ -217,8 +247,7 @@ impl PostgresStore {
     ) -> Result<Vec<(gancho_domain::TenantId, gancho_domain::DeliveryId)>, TxError> {
         let session = self.session().await?;
         let max = MAX_LOST_LEASES as i32;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&spans.low, &spans.high, &max, &too_often];
+        let values: [&(dyn ToSql + Sync); 4] = [&spans.low, &spans.high, &max, &too_often];
         let found = query(&session, &HELD_BY_DEAD, &values).await?;
         found.iter().map(give_up::key).collect()
     }

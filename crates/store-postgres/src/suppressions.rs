@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantId, TenantScope};
-use gancho_store::{NewSuppression, Result, Suppression, Suppressions};
+use gancho_store::{NewSuppression, Result, Suppression, Suppressions, TenantRow};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -109,6 +109,24 @@ impl PostgresStore {
         let added = add(transaction.session()?, &new).await?;
         transaction.commit().await?;
         Ok(added)
+    }
+
+    /// Of all tenants, by tenant and address.
+    pub(crate) async fn list_all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>> {
+        let session = self.lists.next(None).await?;
+        let sql = format!(
+            "select {COLUMNS}, tenant_id from suppressions
+             where (tenant_id, address) > ($1, $2) order by tenant_id, address limit $3"
+        );
+        let (tenant, address) = after.unwrap_or((TenantId::from_bits(0), String::new()));
+        let values: [&(dyn ToSql + Sync); 3] = [&uuid(tenant), &address.as_bytes(), &(max as i64)];
+        let found = query(&session, &sql, &values).await.map_err(store_error)?;
+        let owned = |row: &Row| Ok(TenantRow { tenant: rows::id(row, 4)?, row: suppression(row)? });
+        found.iter().map(owned).collect()
     }
 
     async fn list_suppressions(

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
-    Result, TenantRow,
+    Result, Suppression, TenantRow,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,6 +12,7 @@ use crate::{
     SqliteStore, deliveries, endpoints, events,
     look::Looks,
     rows::{self, seq},
+    suppressions,
     tx_error::TxError,
 };
 
@@ -48,6 +49,14 @@ impl AllTenants for SqliteStore {
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
         let before = before.unwrap_or(EndpointId::from_bits(u128::MAX));
         self.read_list(None, move |db| endpoints::newest_of_all(db, before, max)).await
+    }
+
+    async fn all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>> {
+        self.read_list(None, move |db| suppressions::of_all(db, after, max)).await
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {

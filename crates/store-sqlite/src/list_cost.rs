@@ -114,6 +114,7 @@ fn delivery_filters() -> Vec<DeliveryFilter> {
         DeliveryFilter { status: Some(Status::Delivered), ..all.clone() },
         DeliveryFilter { external_id: Some("all".to_owned()), ..all.clone() },
         DeliveryFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() },
+        DeliveryFilter { text: Some("nowhere".to_owned()), ..all.clone() },
         DeliveryFilter { since: Some(Time::from_secs(1 << 40)), ..all.clone() },
         DeliveryFilter { until: Some(Time::from_secs(0)), ..all.clone() },
         DeliveryFilter::default(),

@@ -66,6 +66,8 @@ pub(crate) struct Looks {
 
 /// What it costs to read the parcel of a row, in rows that are merely passed over.
 pub(crate) const PARCEL_COST: usize = 8;
+/// What it costs to search the body of a parcel.
+pub(crate) const BODY_COST: usize = 50;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 

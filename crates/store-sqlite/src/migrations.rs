@@ -22,6 +22,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0012_ordered_fan_out.sql"),
     include_str!("../migrations/0013_audit.sql"),
     include_str!("../migrations/0014_all_tenants.sql"),
+    include_str!("../migrations/0015_nodes.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -6,13 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Time};
 use gancho_store::{
-    NodeId, Nodes, RescueCounts, Result, StoreError,
+    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 use rusqlite::params;
 
 use crate::{
-    SqliteStore, order,
+    SqliteStore, order, rows,
     settle::bury,
     states::{DEAD, LEASED, PENDING, sql},
     transaction::Tx,
@@ -25,9 +25,44 @@ impl Nodes for SqliteStore {
         let name = name.to_owned();
         self.write(move |tx| {
             tx.db
-                .prepare_cached("INSERT INTO nodes (name, beat_at, is_dead) VALUES (?1, ?2, 0)")?
+                .prepare_cached(
+                    "INSERT INTO nodes (name, beat_at, is_dead, joined_at) VALUES (?1, ?2, 0, ?2)",
+                )?
                 .execute(params![name, now.micros()])?;
             Ok(NodeId(tx.db.last_insert_rowid()))
+        })
+        .await
+    }
+
+    async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()> {
+        self.write(move |tx| {
+            tx.db
+                .prepare_cached("UPDATE nodes SET version = ?2, roles = ?3 WHERE id = ?1")?
+                .execute(params![node.0, facts.version, facts.roles])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
+        self.read_list(None, move |db| {
+            let mut list = db.prepare_cached(
+                "SELECT id, name, version, roles, is_dead, joined_at, beat_at FROM nodes
+                 ORDER BY is_dead, id DESC LIMIT ?1",
+            )?;
+            let mut found = list.query([max as i64])?;
+            let mut nodes = Vec::new();
+            while let Some(row) = found.next()? {
+                nodes.push(NodeRecord {
+                    id: NodeId(row.get(0)?),
+                    name: row.get(1)?,
+                    facts: NodeFacts { version: row.get(2)?, roles: row.get(3)? },
+                    is_dead: row.get(4)?,
+                    joined_at: rows::time(row, 5)?,
+                    seen_at: rows::time(row, 6)?,
+                });
+            }
+            Ok(nodes)
         })
         .await
     }

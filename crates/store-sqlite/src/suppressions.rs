@@ -1,8 +1,8 @@
 //! Addresses to which a tenant's e-mails are not sent any more.
 
 use async_trait::async_trait;
-use gancho_domain::TenantScope;
-use gancho_store::{NewSuppression, Result, Suppression, Suppressions};
+use gancho_domain::{TenantId, TenantScope};
+use gancho_store::{NewSuppression, Result, Suppression, Suppressions, TenantRow};
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError};
@@ -81,6 +81,25 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Suppress
     let mut suppressions = Vec::new();
     while let Some(row) = found.next()? {
         suppressions.push(suppression(row)?);
+    }
+    Ok(suppressions)
+}
+
+/// Of all tenants, in the order of the table.
+pub(crate) fn of_all(
+    db: &Connection,
+    after: Option<(TenantId, String)>,
+    max: usize,
+) -> Result<Vec<TenantRow<Suppression>>, TxError> {
+    let (tenant, address) = after.unwrap_or((TenantId::from_bits(0), String::new()));
+    let mut list = db.prepare_cached(&format!(
+        "SELECT {COLUMNS}, tenant_id FROM suppressions
+         WHERE (tenant_id, address) > (?1, ?2) ORDER BY tenant_id, address LIMIT ?3"
+    ))?;
+    let mut found = list.query(params![tenant.bytes(), address, max as i64])?;
+    let mut suppressions = Vec::new();
+    while let Some(row) = found.next()? {
+        suppressions.push(TenantRow { tenant: rows::id(row, 4)?, row: suppression(row)? });
     }
     Ok(suppressions)
 }

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 
-use crate::{DeliveryFilter, DeliveryRow, EventFilter, EventRow, Page, PageRequest, Result};
+use crate::{
+    DeliveryFilter, DeliveryRow, EventFilter, EventRow, Page, PageRequest, Result, Suppression,
+};
 
 /// A row of a list over all tenants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,13 @@ pub trait AllTenants: Send + Sync + 'static {
 
     /// At most `max` endpoints of all tenants, newest first, before `before`.
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>>;
+
+    /// At most `max` suppressed addresses of all tenants, by tenant and address (compared as bytes), after `after`.
+    async fn all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>>;
 
     /// The tenant of an event.
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>>;

@@ -3,7 +3,7 @@
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`all_tenants`], [`redeliver`] and
+//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`text_search`], [`all_tenants`], [`redeliver`] and
 //! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting, [`statistics_upkeep`] to
 //! statistics).
 //! [`build`] holds the helpers of the cases.
@@ -59,6 +59,7 @@ pub mod statistics;
 pub mod statistics_upkeep;
 pub mod suppressions;
 pub mod tenants;
+pub mod text_search;
 pub mod upkeep;
 pub mod usage;
 pub mod withheld;
@@ -238,6 +239,7 @@ macro_rules! conformance_suite {
                 what_was_not_tried_is_never_given_up
                 an_attempt_that_was_survived_clears_the_count
                 who_leaves_gives_everything_back
+                nodes_are_listed_with_what_they_say_of_themselves
             }
             bell {
                 it_rings_for_a_due_delivery
@@ -332,11 +334,16 @@ macro_rules! conformance_suite {
                 oldest_first_is_newest_first_backwards
                 what_is_not_there_is_looked_for_from_the_oldest_on
             }
+            text_search {
+                a_text_is_found_in_bodies
+                a_search_of_bodies_goes_on_page_by_page
+            }
             all_tenants {
                 deliveries_of_all_come_newest_first
                 what_no_tenant_has_is_looked_for_page_by_page
                 events_of_all_come_newest_first
                 endpoints_of_all_come_newest_first
+                suppressions_of_all_come_by_tenant
             }
             redeliver {
                 it_goes_to_a_new_target

@@ -62,6 +62,9 @@ pub struct EventView {
     pub request: Option<Bytes>,
 }
 
+/// How much of a body is searched for a text.
+pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
     pub lane: Option<Lane>,
@@ -70,6 +73,8 @@ pub struct DeliveryFilter {
     pub event_type: Option<String>,
     pub event: Option<EventId>,
     pub external_id: Option<String>,
+    /// Occurs in the first [`MAX_SEARCHED_BYTES`] of its parcel's body, byte for byte.
+    pub text: Option<String>,
     /// Made at or after,
     pub since: Option<Time>,
     /// and before.

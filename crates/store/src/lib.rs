@@ -67,7 +67,7 @@ pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job,
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, RetryOutcome,
+    EventView, MAX_SEARCHED_BYTES, RetryOutcome,
 };
 pub use documents::{Collection, Document, Documents, Expect};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
@@ -76,7 +76,7 @@ pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use ledger::Ledger;
-pub use nodes::{NodeId, Nodes, RescueCounts};
+pub use nodes::{NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};

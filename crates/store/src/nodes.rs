@@ -15,6 +15,28 @@ use crate::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub i64);
 
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NodeFacts {
+    /// The version of the program.
+    pub version: String,
+    /// What it does, separated by commas.
+    pub roles: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeRecord {
+    pub id: NodeId,
+    pub name: String,
+    /// Empty until the node has said them.
+    pub facts: NodeFacts,
+    /// Whether it was declared dead.
+    pub is_dead: bool,
+    pub joined_at: Time,
+    /// Its last heartbeat.
+    pub seen_at: Time,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RescueCounts {
     /// Nodes found dead.
@@ -39,6 +61,13 @@ pub const SUSPECT_LEASES: u32 = 3;
 #[async_trait]
 pub trait Nodes: Send + Sync + 'static {
     async fn join(&self, name: &str, now: Time) -> Result<NodeId>;
+
+    /// Stores what a node says of itself, for [`Nodes::nodes`].
+    async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()>;
+
+    /// At most `max` nodes: the living ones first, then those declared dead, each the newest first. A node that left
+    /// is not among them.
+    async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>>;
 
     /// Fails with [`crate::StoreError::Fenced`] once the node was declared dead. Stores that many
     /// nodes share go by the database's clock, not by `now`.

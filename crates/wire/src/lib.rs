@@ -18,6 +18,7 @@
 //! | `signing_key`, `verifying_key` | keys, prepared once, that never show themselves |
 //! | `new_secret` | secrets that the program makes |
 //! | `sign` | the headers of one attempt |
+//! | `signature_check` | which part of a signed request a receiver has otherwise |
 //! | `headers`, `timestamp`, `candidates`, `base_string` | the parts of a request that verifying reads, each strictly |
 //! | `recipe`, `generic`, `preset` | how a sender signs, as data |
 //! | `as_sender` | the other side of a recipe: signing as the sender does |
@@ -44,6 +45,7 @@ mod profile_check;
 mod recipe;
 mod secret;
 mod sign;
+mod signature_check;
 mod signing_key;
 mod span;
 pub mod strict_json;
@@ -65,6 +67,7 @@ pub use profile_check::ProfileError;
 pub use recipe::Recipe;
 pub use secret::{KeyError, SecretEncoding, SecretFormat};
 pub use sign::{Sending, SignError, sign, sign_as_partner};
+pub use signature_check::{SignatureCheck, SignedPart, SignedParts, check_signature};
 pub use signing_key::SigningKey;
 pub use timestamp::TimeForm;
 pub use token::Token;

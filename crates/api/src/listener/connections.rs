@@ -55,6 +55,8 @@ pub struct ConnectionState {
     is_authenticated: AtomicBool,
     /// Since when it has been idle, in milliseconds since the table was created.
     since: AtomicU64,
+    /// Whether it has answered with a stream that does not end by itself.
+    has_stream: AtomicBool,
     must_close: AtomicBool,
     closing: Notify,
     /// Positions in the two lists. Invariant: they change only while the table is locked.
@@ -70,6 +72,7 @@ impl ConnectionState {
             is_reading: AtomicBool::new(false),
             is_authenticated: AtomicBool::new(false),
             since: AtomicU64::new(0),
+            has_stream: AtomicBool::new(false),
             must_close: AtomicBool::new(false),
             closing: Notify::new(),
             place: AtomicUsize::new(0),
@@ -102,6 +105,15 @@ impl ConnectionState {
         if !self.is_authenticated.load(Ordering::Relaxed) {
             self.is_authenticated.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// It answers with a stream that does not end by itself.
+    pub fn mark_stream(&self) {
+        self.has_stream.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_stream(&self) -> bool {
+        self.has_stream.load(Ordering::Relaxed)
     }
 
     pub fn is_being_answered(&self) -> bool {

@@ -2,6 +2,7 @@
 //! The operator without a tenant sees the deliveries of all tenants.
 
 mod all_tenants;
+pub mod check_signature;
 pub mod dispatch_lane;
 pub mod get;
 pub mod list;

@@ -8,6 +8,7 @@ pub mod get;
 pub mod import;
 pub mod keys;
 pub mod list;
+pub mod proof;
 pub mod receipt_view;
 pub mod receipts;
 pub mod rejections;

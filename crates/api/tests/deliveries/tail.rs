@@ -158,3 +158,17 @@ async fn a_tenant_has_eight_at_most() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tail_that_could_never_show_anything_is_refused() {
+    let stage = Stage::new().await;
+    let [own, other] = [stage.tenant("own").await, stage.tenant("other").await];
+    let (_receiver, url) = receiver(200).await;
+    let foreign = other.webhook(&url).await;
+    let foreign = foreign["id"].as_str().unwrap();
+    own.client.get(&format!("{TAIL}?lane=dispatch")).await.refused(403, "operator_only");
+    own.client.get(&format!("{TAIL}?webhook_id={foreign}")).await.refused(404, "not_found");
+    own.client.get(&format!("{TAIL}?webhook_id={foreign}&lane=email")).await.is(422);
+    let nobody = "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    stage.operator().get(&format!("{TAIL}?webhook_id={nobody}")).await.refused(404, "not_found");
+}

@@ -2,6 +2,7 @@
 
 mod child;
 mod claim;
+mod dashboard;
 mod deliver;
 mod isolation;
 mod line;
@@ -34,6 +35,7 @@ enum Action {
     Receive(receive::ReceiveBench),
     Mail(mail::MailBench),
     Isolation(isolation::IsolationBench),
+    Dashboard(dashboard::DashboardBench),
 }
 
 impl Bench {
@@ -47,6 +49,7 @@ impl Bench {
             Action::Receive(bench) => bench.run().await,
             Action::Mail(bench) => bench.run().await,
             Action::Isolation(bench) => bench.run().await,
+            Action::Dashboard(bench) => bench.run().await,
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     admin_token, declared_endpoints, file_handles,
-    gateway::{Gateway, Setup, has_role},
+    gateway::{Gateway, Setup, has_role, role_names},
     lifecycle::{ReloadSignal, Stop},
     logs, private_file,
     servers::Servers,
@@ -74,7 +74,7 @@ impl Serve {
             api = %servers.address,
             ingest = servers.ingest.map(tracing::field::display),
             store = gateway.store.name(),
-            roles = roles(settings),
+            roles = role_names(settings),
             startup_ms = started.elapsed().as_millis() as u64,
             "gancho is ready"
         );
@@ -123,13 +123,6 @@ async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
             receiving.reload();
         }
     }
-}
-
-/// The roles of this process, separated by commas.
-fn roles(settings: &Settings) -> String {
-    let all = [(Role::Api, "api"), (Role::Ingest, "ingest"), (Role::Worker, "worker")];
-    let active = all.into_iter().filter(|(role, _)| has_role(settings, *role));
-    active.map(|(_, name)| name).collect::<Vec<_>>().join(",")
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.

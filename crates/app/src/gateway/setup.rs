@@ -12,6 +12,7 @@ use gancho_mail::{
     smtp::{SmtpServer, SmtpSettings},
 };
 use gancho_outbound::{Plan, Plans, health};
+use gancho_store::NodeFacts;
 use gancho_wire::Profile;
 
 use super::{
@@ -53,6 +54,7 @@ pub struct Setup {
     /// Whether this node delivers.
     pub is_worker: bool,
     pub node_name: String,
+    pub node_facts: NodeFacts,
 }
 
 impl Setup {
@@ -82,6 +84,7 @@ impl Setup {
             has_notices: false,
             is_worker: true,
             node_name: format!("gancho-{}", std::process::id()),
+            node_facts: node_facts("api,ingest,worker".to_owned()),
         }
     }
 
@@ -126,6 +129,7 @@ impl Setup {
             failing_for: settings.failing_for,
             has_notices: settings.notify_url.is_some(),
             is_worker: has_role(settings, Role::Worker),
+            node_facts: node_facts(role_names(settings)),
             ..plain
         })
     }
@@ -193,6 +197,17 @@ fn archive_folder(settings: &Settings) -> Option<PathBuf> {
         is_local.then(|| settings.data_dir.join("archive"))
     };
     settings.archive_dir.clone().or_else(beside)
+}
+
+fn node_facts(roles: String) -> NodeFacts {
+    NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles }
+}
+
+/// The roles of this process, separated by commas.
+pub fn role_names(settings: &Settings) -> String {
+    let all = [(Role::Api, "api"), (Role::Ingest, "ingest"), (Role::Worker, "worker")];
+    let active = all.into_iter().filter(|(role, _)| has_role(settings, *role));
+    active.map(|(_, name)| name).collect::<Vec<_>>().join(",")
 }
 
 /// Without configured roles, a process has all of them.

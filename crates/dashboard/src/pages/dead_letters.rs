@@ -1,7 +1,10 @@
 //! `/ui/dead-letters`: what was given up, and can it be brought back?
 
+pub mod export;
 mod filter;
 mod matrix;
+pub mod purge;
+pub mod selection;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::{filter::Filter, matrix::Matrix};
-use super::{list::List, replays::Replay};
+use super::{deliveries::endpoint_names, list::List, replays::Replay};
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -76,11 +79,24 @@ struct DeadLettersPage {
     next: Option<Link>,
     /// What a replay of the filter would send, once it was counted.
     dry_run: Option<Replay>,
+    /// Endpoints that a replay may send to instead, if the page is limited to a tenant.
+    endpoints: Vec<(String, Text)>,
+    /// The one that was chosen.
+    to: String,
 }
 
 impl DeadLettersPage {
     fn action(&self) -> Link {
         self.filter.link(&self.s.visit, "/dead-letters/replay")
+    }
+
+    fn act(&self, action: &str) -> Link {
+        self.filter.link(&self.s.visit, &format!("{PATH}/{action}"))
+    }
+
+    /// The name of the endpoint that was chosen.
+    fn destination(&self) -> Option<&Text> {
+        self.endpoints.iter().find(|(id, _)| *id == self.to).map(|(_, name)| name)
     }
 
     fn without(&self, name: &str) -> Link {
@@ -89,10 +105,10 @@ impl DeadLettersPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    show_with(visit, None).await
+    show_with(visit, None, "").await
 }
 
-async fn show_with(visit: Visit, dry_run: Option<Replay>) -> PageResult {
+async fn show_with(visit: Visit, dry_run: Option<Replay>, to: &str) -> PageResult {
     let t = visit.t;
     let filter = Filter::read(&visit.params);
     let link = filter.to_api("/v1/dlq").with("limit", ROWS);
@@ -109,9 +125,20 @@ async fn show_with(visit: Visit, dry_run: Option<Replay>) -> PageResult {
         rows,
         next: next_cursor.map(|cursor| page_link.with("cursor", cursor)),
         dry_run,
+        endpoints: endpoints(&visit).await,
+        to: to.to_owned(),
         filter,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+async fn endpoints(visit: &Visit) -> Vec<(String, Text)> {
+    if visit.tenant.is_none() {
+        return Vec::new();
+    }
+    let mut endpoints: Vec<_> = endpoint_names(visit).await.into_iter().collect();
+    endpoints.sort_by(|one, other| one.1.cmp(&other.1));
+    endpoints
 }
 
 async fn slugs(visit: &Visit, rows: &[DeadLetter]) -> HashMap<String, Text> {
@@ -142,11 +169,15 @@ pub async fn replay(submission: Submission) -> PageResult {
     if let Some(rate) = form.get("rate").and_then(|rate| rate.trim().parse::<u32>().ok()) {
         body.insert("rate".to_owned(), rate.into());
     }
+    let to = form.text("to").to_owned();
+    if !to.is_empty() {
+        body.insert("to".to_owned(), to.as_str().into());
+    }
     let started = visit.post::<Replay>(Link::new("/v1/dlq/replay"), Value::Object(body)).await;
     let back = filter.link(&visit, PATH);
     match started {
         // A dry run is not kept: its counts are in the answer.
-        Ok(counted) if is_dry => show_with(visit, Some(counted)).await,
+        Ok(counted) if is_dry => show_with(visit, Some(counted), &to).await,
         Ok(replay) => {
             let page = visit.link(format!("/replays/{}", segment(&replay.id)));
             Ok(visit.done(&page, visit.t.say("replay.was_started")))

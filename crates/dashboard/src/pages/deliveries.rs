@@ -1,6 +1,7 @@
 //! `/ui/deliveries`: where is this delivery, and what is happening right now?
 
 mod filter;
+mod histogram;
 pub mod live;
 
 use std::collections::HashMap;
@@ -9,7 +10,10 @@ use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use self::filter::{Chip, Filter};
+use self::{
+    filter::{Chip, Filter},
+    histogram::Histogram,
+};
 use super::{delivery_row::DeliveryRow, list::List};
 use crate::{
     dashboard::PageResult,
@@ -41,6 +45,7 @@ struct DeliveriesPage {
     filter: Filter,
     chips: Vec<Chip>,
     tabs: Vec<Tab>,
+    histogram: Option<Histogram>,
     rows: Vec<DeliveryRow>,
     endpoints: HashMap<String, Text>,
     next: Option<Link>,
@@ -67,6 +72,8 @@ struct PeekAttempt {
 
 struct Tab {
     label: Sentence,
+    /// In the window of the histogram.
+    count: Option<String>,
     link: Link,
     is_current: bool,
 }
@@ -92,19 +99,26 @@ impl DeliveriesPage {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    let filter = Filter::read(&visit);
+    let mut filter = Filter::read(&visit);
+    filter.resolve(&visit).await;
     if let Some(link) = filter.canonical(&visit) {
         return Ok(page::see_other(&link.to_string()));
+    }
+    if let (Some(external), None) = (&filter.external, &visit.tenant) {
+        // It is looked up tenant by tenant.
+        return Ok(page::see_other(&visit.link("/search").with("q", external).to_string()));
     }
     let cursor = visit.params.get("cursor");
     let link = filter.to_api().with("limit", ROWS).maybe("cursor", cursor);
     let List { data: rows, next_cursor } = visit.get(link).await?;
     let page_link = filter.link(&visit);
+    let histogram = Histogram::read(&visit, &filter).await;
     let template = DeliveriesPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.deliveries")).await,
         chips: filter.chips(&visit),
-        tabs: tabs(&visit, &filter),
+        tabs: tabs(&visit, &filter, histogram.as_ref()),
+        histogram,
         rows,
         endpoints: endpoint_names(&visit).await,
         next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
@@ -121,10 +135,11 @@ async fn peek(visit: &Visit) -> Option<Peek> {
     visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
 }
 
-fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
+fn tabs(visit: &Visit, filter: &Filter, histogram: Option<&Histogram>) -> Vec<Tab> {
     let t = visit.t;
     let tab = |status: &str, label| Tab {
         label,
+        count: histogram.and_then(|counts| counts.count(&t, status)),
         link: filter.link(visit).with("status", status),
         is_current: filter.status.as_deref().unwrap_or_default() == status,
     };

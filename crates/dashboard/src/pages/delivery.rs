@@ -3,6 +3,7 @@
 mod attempt;
 mod curl;
 mod plan;
+mod signature;
 mod waiting;
 
 use askama::Template;
@@ -13,6 +14,7 @@ use serde_json::{json, value::RawValue};
 use self::{
     attempt::{Attempt, Change},
     plan::PlanStep,
+    signature::SignatureForm,
     waiting::Waiting,
 };
 use super::{
@@ -63,7 +65,10 @@ struct DeliveryPage {
     /// Newest first.
     attempts: Vec<Attempt>,
     chosen: Option<usize>,
+    /// The attempt that it is compared with.
+    compared: Option<usize>,
     changes: Vec<Change>,
+    signature: SignatureForm,
     body: Option<Html>,
     body_size: u64,
     curl: Option<String>,
@@ -82,6 +87,21 @@ impl DeliveryPage {
 
     fn is_chosen(&self, attempt: &Attempt) -> bool {
         self.shown().is_some_and(|chosen| chosen.number == attempt.number)
+    }
+
+    /// The other attempts, to compare the shown one with.
+    fn others_to_compare(&self) -> impl Iterator<Item = &Attempt> {
+        self.attempts.iter().filter(|attempt| !self.is_chosen(attempt))
+    }
+
+    fn is_compared(&self, attempt: &Attempt) -> bool {
+        let compared = self.compared.and_then(|index| self.attempts.get(index));
+        compared.is_some_and(|compared| compared.number == attempt.number)
+    }
+
+    fn compare_link(&self, with: &Attempt) -> Link {
+        let chosen = self.shown().map_or(0, |attempt| attempt.number);
+        self.here().with("attempt", chosen).with("compare", with.number)
     }
 
     /// How it ended, in one sentence.
@@ -106,13 +126,30 @@ impl DeliveryPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
+    show_with(visit, SignatureForm::default()).await
+}
+
+/// Checks what a receiver got. Nothing is changed.
+pub async fn check_signature(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let checked = SignatureForm::check(&visit, &form).await?;
+    show_with(visit, checked).await
+}
+
+async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
     let t = visit.t;
     let link = Link::new(format!("/v1/deliveries/{}", visit.segment("delivery")));
     let Detail { row, payload, mut attempt_log } = visit.get(link).await?;
     attempt_log.reverse();
     let endpoint = find_endpoint(&visit, row.webhook_id.as_deref()).await;
     let chosen = choose(&attempt_log, visit.params.get("attempt"));
-    let changes = chosen.map(|index| attempt::changes(&attempt_log[index..])).unwrap_or_default();
+    let compared = compare_with(&attempt_log, chosen, visit.params.get("compare"));
+    let changes = match chosen.zip(compared) {
+        Some((one, other)) => {
+            attempt::changes(&attempt_log[one.max(other)], &attempt_log[one.min(other)])
+        }
+        None => Vec::new(),
+    };
     let event = read_event(&visit, row.event_id.as_deref()).await;
     let others = others(&visit, &row, event.as_ref()).await;
     let template = DeliveryPage {
@@ -127,7 +164,9 @@ pub async fn show(visit: Visit) -> PageResult {
         endpoint,
         attempts: attempt_log,
         chosen,
+        compared,
         changes,
+        signature,
         event,
         others,
     };
@@ -140,6 +179,15 @@ fn choose(attempts: &[Attempt], named: Option<&str>) -> Option<usize> {
     let place =
         number.and_then(|number: u32| attempts.iter().position(|attempt| attempt.number == number));
     place.or(if attempts.is_empty() { None } else { Some(0) })
+}
+
+/// The attempt that the address names to compare with, or the one before. Attempts are newest first.
+fn compare_with(attempts: &[Attempt], chosen: Option<usize>, named: Option<&str>) -> Option<usize> {
+    let (chosen, number) = (chosen?, named.and_then(|number| number.parse::<u32>().ok()));
+    let named =
+        number.and_then(|number| attempts.iter().position(|attempt| attempt.number == number));
+    let other = named.unwrap_or(chosen + 1);
+    (other != chosen && other < attempts.len()).then_some(other)
 }
 
 /// The event may be gone, or the delivery be of something else.

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{choose_tenant, list::List};
+use super::list::List;
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
@@ -26,6 +26,7 @@ pub const PATH: &str = "/emails";
 struct EmailRow {
     outbox_id: String,
     external_id: Option<Text>,
+    company_id: Text,
     recipient: Text,
     subject: Text,
     status: String,
@@ -114,6 +115,11 @@ impl EmailsPage {
         ]
     }
 
+    /// The list with this e-mail beside it, limited to its tenant.
+    fn peek_at(&self, row: &EmailRow) -> Link {
+        self.here().with("tenant", &row.company_id).with("peek", &row.outbox_id)
+    }
+
     fn is_peeked(&self, row: &EmailRow) -> bool {
         self.peek.as_ref().is_some_and(|peek| peek.row.outbox_id == row.outbox_id)
     }
@@ -121,9 +127,6 @@ impl EmailsPage {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, t.say("nav.emails")).await;
-    }
     let status = visit.params.text("status").to_owned();
     let link = Link::new("/v1/emails").with("status", &status).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));

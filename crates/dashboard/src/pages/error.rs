@@ -71,6 +71,8 @@ pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
         ("no_page", _) => (t.say("error.no_page"), t.say("error.no_page_advice")),
         ("receiving_off" | "email_off", _) => (t.say("error.off"), t.say("error.off_advice")),
         ("storage_full", _) => (t.say("error.full"), t.say("error.full_advice")),
+        ("method_not_allowed", _) => (t.say("error.method"), t.say("error.method_advice")),
+        (_, 429) => (t.say("error.too_many"), t.say("error.too_many_advice")),
         ("missing_role", _) => (t.say("error.role"), t.say("error.role_advice")),
         (_, 403) => (t.say("error.forbidden"), t.say("error.forbidden_advice")),
         (_, 404) => (t.say("error.not_found"), t.say("error.not_found_advice")),

@@ -11,7 +11,7 @@ use crate::{
     texts::Texts, visit::Visit,
 };
 
-const PATH: &str = "/event-types";
+pub const PATH: &str = "/event-types";
 
 #[derive(Deserialize)]
 struct EventType {

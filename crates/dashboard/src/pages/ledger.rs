@@ -5,16 +5,40 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 
 use crate::{
-    dashboard::PageResult, escape::Text, page, params::Link, shell::Shell, submission::Submission,
-    texts::Texts, visit::Visit,
+    dashboard::PageResult, escape::Text, mark::Mark, moment::Moment, page, params::Link,
+    sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
 };
 
 const PATH: &str = "/ledger";
 
 #[derive(Deserialize)]
-struct Ledger {
+pub struct Ledger {
     size: u64,
     checkpoint: Option<Checkpoint>,
+}
+
+impl Ledger {
+    /// Lines that the newest checkpoint does not cover.
+    fn uncovered(&self) -> u64 {
+        let covered = self.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.size);
+        self.size.saturating_sub(covered)
+    }
+
+    pub fn mark(&self) -> Mark {
+        match (&self.checkpoint, self.uncovered()) {
+            (None, _) if self.size > 0 => Mark::Warning,
+            (_, 0) => Mark::Delivered,
+            _ => Mark::Pending,
+        }
+    }
+
+    /// How far the newest checkpoint reaches, in one sentence.
+    pub fn sentence(&self, t: &Texts) -> Sentence {
+        let Some(checkpoint) = &self.checkpoint else { return t.say("ledger.none") };
+        t.count("ledger.covers", self.uncovered())
+            .with("size", t.number(checkpoint.size))
+            .html("time", t.time(&checkpoint.made_at))
+    }
 }
 
 #[derive(Deserialize)]
@@ -22,7 +46,7 @@ struct Checkpoint {
     origin: Text,
     size: u64,
     root: Text,
-    made_at: Text,
+    made_at: Moment,
 }
 
 #[derive(Deserialize)]
@@ -36,14 +60,6 @@ struct LedgerPage {
     t: Texts,
     s: Shell,
     ledger: Ledger,
-}
-
-impl LedgerPage {
-    /// Lines that the newest checkpoint does not cover.
-    fn uncovered(&self) -> u64 {
-        let covered = self.ledger.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.size);
-        self.ledger.size.saturating_sub(covered)
-    }
 }
 
 pub async fn show(visit: Visit) -> PageResult {

@@ -2,7 +2,7 @@
 
 mod failing;
 mod needs;
-mod range;
+pub mod range;
 mod tiles;
 mod traffic;
 

@@ -1,4 +1,5 @@
-//! `/ui/search`: any id opens its page at once; anything else is looked up as an external id.
+//! `/ui/search`: any id opens its page at once; anything else is looked up as an external id and as an
+//! event type.
 
 use askama::Template;
 use http::StatusCode;
@@ -26,6 +27,10 @@ struct SearchPage {
     s: Shell,
     query: String,
     results: Vec<Match>,
+    /// The deliveries of events of this type, if there are any.
+    of_type: Option<Link>,
+    /// The deliveries whose payload contains it.
+    in_payloads: Link,
     is_cut: bool,
 }
 
@@ -58,9 +63,23 @@ pub async fn show(visit: Visit) -> PageResult {
             }
         }
     }
+    let of_type = of_type(&visit, &query).await;
+    let in_payloads = visit.link("/deliveries").with("text", &query);
     let t = visit.t;
     let s = Shell::new(&visit, "/search", t.say("search.title")).await;
-    Ok(page::show(StatusCode::OK, &SearchPage { t, s, query, results, is_cut }))
+    Ok(page::show(
+        StatusCode::OK,
+        &SearchPage { t, s, query, results, of_type, in_payloads, is_cut },
+    ))
+}
+
+async fn of_type(visit: &Visit, name: &str) -> Option<Link> {
+    if name.is_empty() {
+        return None;
+    }
+    let link = Link::new("/v1/deliveries").with("event_type", name).with("limit", 1);
+    let List { data, .. } = visit.get::<List<DeliveryRow>>(link).await.ok()?;
+    (!data.is_empty()).then(|| visit.link("/deliveries").with("type", name))
 }
 
 async fn tenants(visit: &Visit) -> Result<(Vec<String>, bool), crate::problem::Problem> {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use http::{Method, StatusCode};
+use axum::response::IntoResponse;
+use http::{HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    ledger::Ledger,
     list::List,
     sources::{PATH, Rejection, SourceRow},
 };
@@ -18,7 +20,7 @@ use crate::{
     mark::Mark,
     moment::Moment,
     page,
-    params::Link,
+    params::{Link, segment},
     sentence::{Html, Sentence},
     shell::Shell,
     submission::Submission,
@@ -136,6 +138,7 @@ struct SourcePage {
     receipts: Vec<Receipt>,
     rejections: Vec<Rejection>,
     next: Option<Link>,
+    ledger: Option<Ledger>,
 }
 
 #[derive(Template)]
@@ -149,12 +152,21 @@ struct ReceiptPage {
 }
 
 impl SourcePage {
+    fn key_action(&self, key: &SourceKey, action: &str) -> Link {
+        let path = format!("keys/{}/{action}", segment(key.key_id.as_str()));
+        self.s.act(PATH, &self.source.row.partner, &path)
+    }
+
     fn receipt(&self, receipt: &Receipt) -> Link {
         self.s.act(PATH, &self.source.row.partner, &format!("receipts/{}", receipt.id))
     }
 }
 
 impl ReceiptPage {
+    fn proof(&self) -> Link {
+        self.s.act(PATH, &self.partner, &format!("receipts/{}/proof", self.detail.receipt.id))
+    }
+
     fn retry(&self) -> Link {
         self.s.act(PATH, &self.partner, &format!("receipts/{}/retry", self.detail.receipt.id))
     }
@@ -176,6 +188,7 @@ pub async fn show(visit: Visit) -> PageResult {
         keys: keys.data,
         receipts: receipts.data,
         rejections: rejections.data,
+        ledger: visit.get(Link::new("/v1/ledger")).await.ok(),
         next: receipts.next_cursor.map(|cursor| here.with("cursor", cursor)),
     };
     Ok(page::show(StatusCode::OK, &template))
@@ -193,6 +206,19 @@ pub async fn receipt(visit: Visit) -> PageResult {
         detail,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+/// The proof as a file.
+pub async fn proof(visit: Visit) -> PageResult {
+    let proof: Box<RawValue> = visit.get(receipt_api(&visit, "/proof")).await?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (
+            header::CONTENT_DISPOSITION,
+            HeaderValue::from_static("attachment; filename=\"proof.json\""),
+        ),
+    ];
+    Ok((headers, proof.get().to_owned()).into_response())
 }
 
 pub async fn retry(submission: Submission) -> PageResult {

@@ -6,7 +6,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{choose_tenant, list::List};
+use super::list::List;
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -24,6 +24,8 @@ const PATH: &str = "/suppressions";
 
 #[derive(Deserialize)]
 struct Suppression {
+    /// In a list of all tenants.
+    tenant: Option<Text>,
     address: String,
     reason: Text,
     detail: Option<Text>,
@@ -48,9 +50,6 @@ struct SuppressionsPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    if visit.tenant.is_none() {
-        return choose_tenant::show(&visit, PATH, visit.t.say("nav.suppressions")).await;
-    }
     render(&visit, "", FormErrors::default()).await
 }
 
@@ -92,6 +91,11 @@ pub async fn remove(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let address = form.text("address");
     let link = Link::new(format!("/v1/suppressions/{}", segment(address)));
+    // In a list of all tenants, each row names its own.
+    let visit = match form.get("of") {
+        Some(tenant) => visit.acting_for(tenant).await?,
+        None => visit,
+    };
     visit.send::<Value>(Method::DELETE, link, None).await?;
     let message = visit.t.say("suppressions.removed").code("address", address);
     Ok(visit.done(&visit.link(PATH), message))

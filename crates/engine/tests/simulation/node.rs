@@ -7,6 +7,7 @@ use std::{
 
 use futures_util::FutureExt;
 use gancho_engine::{Engine, EngineSetup, LaneSetup};
+use gancho_store::NodeFacts;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -132,6 +133,7 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
         ..LaneSetup::new(*lane, carrier.clone())
     };
     EngineSetup {
+        facts: NodeFacts::default(),
         store: store.clone(),
         clock: world.clock.clone(),
         random: world.dice.clone(),

@@ -18,9 +18,10 @@ use gancho_store::{
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
     DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
     EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
-    NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
-    Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle,
-    SettleOutcome, Settlement, Space, Store, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
+    NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest,
+    ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result,
+    RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint,
+    TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -105,6 +106,14 @@ impl Nodes for Proxy {
         through!(self, Join, self.tap.join(&self.inner, name, now))
     }
 
+    async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()> {
+        through!(self, Join, self.inner.describe_node(node, facts))
+    }
+
+    async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
+        through!(self, Join, self.inner.nodes(max))
+    }
+
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()> {
         through!(self, Heartbeat, self.tap.heartbeat(&self.inner, node, now))
     }
@@ -187,6 +196,14 @@ impl AllTenants for Proxy {
 
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
         self.inner.all_endpoints(before, max).await
+    }
+
+    async fn all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>> {
+        self.inner.all_suppressions(after, max).await
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {

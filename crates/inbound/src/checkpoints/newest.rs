@@ -55,7 +55,7 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Document>> {
 }
 
 /// The first checkpoint of more than this many lines.
-async fn after(store: &dyn Store, lines: u64) -> Result<Option<Document>> {
+pub(super) async fn after(store: &dyn Store, lines: u64) -> Result<Option<Document>> {
     Ok(store.documents(COLLECTION, Some(&name(lines)), 1).await?.pop())
 }
 

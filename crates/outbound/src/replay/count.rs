@@ -5,7 +5,7 @@ use gancho_store::{
     DeadFilter, DeliveryFilter, DeliveryRow, EventFilter, EventRow, PageRequest, Result, Store,
 };
 
-use super::{Replay, ReplayOf};
+use super::{Replay, ReplayFilter, ReplayOf};
 use crate::Owner;
 
 const PAGE: usize = 1_000;
@@ -39,11 +39,15 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
     }
 }
 
-/// The tenant whose deliveries or events are replayed; `None` for dead letters of all tenants.
+/// The tenant whose deliveries or events are replayed; `None` for dead letters.
 pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
     let filter = &replay.filter;
-    let named = || filter.tenant.map(TenantScope::internal);
-    owner.scope().or_else(named).filter(|_| filter.of != ReplayOf::DeadLetters)
+    scope_of_tenant(owner, filter).filter(|_| filter.of != ReplayOf::DeadLetters)
+}
+
+/// The tenant's own scope, or that of the tenant that the operator selected.
+pub(super) fn scope_of_tenant(owner: Owner, filter: &ReplayFilter) -> Option<TenantScope> {
+    owner.scope().or_else(|| filter.tenant.map(TenantScope::internal))
 }
 
 async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result<u64> {
@@ -103,7 +107,8 @@ pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
     let filter = &replay.filter;
     DeadFilter {
         tenant: owner.tenant().or(filter.tenant),
-        lane: filter.lane,
+        // Only webhooks can be sent to another endpoint.
+        lane: filter.lane.or(replay.to.map(|_| Lane::Webhook)),
         code: filter.code.clone(),
         since: filter.since,
         until: filter.until,

@@ -1,9 +1,9 @@
 //! Validates the request of a replay.
 
-use gancho_domain::FieldError;
+use gancho_domain::{FieldError, Lane};
 use gancho_store::Store;
 
-use super::{NewReplay, ReplayError, ReplayOf};
+use super::{NewReplay, ReplayError, ReplayOf, count::scope_of_tenant};
 use crate::Owner;
 
 const MAX_EVENTS: usize = 1_000;
@@ -27,8 +27,14 @@ pub(super) async fn judge(
             "`to` is required: the id of the endpoint to send the events to".into(),
         );
     }
-    if filter.of == ReplayOf::DeadLetters && new.to.is_some() {
-        add("out_of_place", "/to", "dead letters go to their original targets: remove `to`".into());
+    let is_redirect = filter.of == ReplayOf::DeadLetters && new.to.is_some();
+    if is_redirect && scope_of_tenant(owner, filter).is_none() {
+        let message = "dead letters of all tenants cannot go to one endpoint: select a tenant";
+        add("missing_field", "/tenant", message.into());
+    }
+    if is_redirect && filter.lane.is_some_and(|lane| lane != Lane::Webhook) {
+        let message = "only dead letters of the lane `webhook` can go to another endpoint";
+        add("out_of_place", "/to", message.into());
     }
     if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters && filter.tenant.is_none() {
         add(
@@ -48,7 +54,7 @@ pub(super) async fn judge(
     if new.rate.is_some_and(|rate| !(1..=MAX_RATE).contains(&rate)) {
         add("out_of_range", "/rate", format!("must be between 1 and {MAX_RATE} per second"));
     }
-    if let Some((scope, to)) = owner.scope().zip(new.to) {
+    if let Some((scope, to)) = scope_of_tenant(owner, filter).zip(new.to) {
         match store.endpoint(scope, to).await? {
             Some(endpoint) if endpoint.is_active => {}
             Some(_) => {

@@ -12,7 +12,9 @@ use tokio::task::JoinSet;
 use super::{
     Replay, ReplayOf, Replays,
     codec::Cursor,
-    count::{dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of},
+    count::{
+        dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of, scope_of_tenant,
+    },
 };
 use crate::{Owner, registry::Targets};
 
@@ -31,7 +33,7 @@ impl PageResult {
         self.done + self.skipped + self.failed
     }
 
-    fn add(&mut self, one: ItemResult) {
+    pub fn add(&mut self, one: ItemResult) {
         match one {
             ItemResult::Done => self.done += 1,
             ItemResult::Skipped => self.skipped += 1,
@@ -42,7 +44,7 @@ impl PageResult {
 
 /// The result of one delivery or event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ItemResult {
+pub(super) enum ItemResult {
     Done,
     Skipped,
     Failed,
@@ -61,7 +63,10 @@ impl Replays {
         doubt: InDoubt,
     ) -> Result<PageResult> {
         let Some(scope) = scope_of(owner, replay) else {
-            return self.arm_dead(owner, replay, cursor, max).await;
+            return match scope_of_tenant(owner, &replay.filter).zip(replay.to) {
+                Some(there) => self.redirect_dead(owner, replay, there, cursor, max).await,
+                None => self.arm_dead(owner, replay, cursor, max).await,
+            };
         };
         let targets = self.registry.of(scope.tenant()).await?;
         let (events, rows, next) = self.read_page(scope, replay, (cursor, order), max).await?;
@@ -207,7 +212,7 @@ impl Replays {
         Ok(PageResult { done: replayed.armed, next, ..PageResult::default() })
     }
 
-    fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {
+    pub(super) fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {
         NewDelivery {
             id: self.ids.make(),
             lane: Lane::Webhook,
@@ -234,7 +239,7 @@ fn split(rows: Vec<DeliveryRow>, to: Option<EndpointId>) -> (BTreeSet<EventId>, 
     }
 }
 
-fn active(targets: &Targets, id: EndpointId) -> Option<EndpointId> {
+pub(super) fn active(targets: &Targets, id: EndpointId) -> Option<EndpointId> {
     targets
         .endpoints()
         .find(|endpoint| endpoint.id == id && endpoint.is_active)
@@ -245,7 +250,7 @@ fn is_in_order(targets: &Targets, id: EndpointId) -> bool {
     targets.get(id).is_some_and(|target| target.endpoint.ordering == Ordering::PerSubject)
 }
 
-async fn send(
+pub(super) async fn send(
     store: Arc<dyn Store>,
     scope: TenantScope,
     event: EventId,

@@ -299,7 +299,14 @@ async fn replays_that_are_refused() {
         ReplayFilter { events: vec![EventId::from_bits(1); 1_001], ..ReplayFilter::default() };
     for (new, expected) in [
         (fast(events), ("missing_field", "/to")),
-        (NewReplay { to: Some(off), ..fast(dead) }, ("out_of_place", "/to")),
+        (NewReplay { to: Some(off), ..fast(dead.clone()) }, ("endpoint_off", "/to")),
+        (
+            NewReplay {
+                to: Some(off),
+                ..fast(ReplayFilter { lane: Some(Lane::Email), ..dead.clone() })
+            },
+            ("out_of_place", "/to"),
+        ),
         (fast(upside_down), ("out_of_range", "/filter/until")),
         (fast(many), ("too_many", "/filter/events")),
         (NewReplay { rate: Some(0), ..fast(failed_of(off)) }, ("out_of_range", "/rate")),
@@ -317,6 +324,9 @@ async fn replays_that_are_refused() {
             other => panic!("{expected:?}: {other:?}"),
         }
     }
+    let of_all = NewReplay { to: Some(off), ..fast(dead) };
+    let of_all = replays.create(Owner::Operator, of_all).await;
+    assert!(matches!(of_all, Err(ReplayError::Faulty(_))), "one endpoint belongs to one tenant");
     let all = replays.create(Owner::Operator, fast(failed_of(off))).await;
     assert!(matches!(all, Err(ReplayError::Faulty(_))), "only dead letters over all tenants");
     for _ in 0..10 {

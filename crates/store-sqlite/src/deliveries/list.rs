@@ -4,22 +4,27 @@
 //! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
 //! is asked for, the list goes by event, and within it by delivery.
 
+mod fit;
 mod reported;
 mod table;
 
 use std::collections::VecDeque;
 
 use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
-use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
+use gancho_store::{DeliveryFilter, DeliveryRow, MAX_SEARCHED_BYTES, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
-use self::{reported::ReportTrail, table::TableTrail};
+use self::{
+    fit::{BODY_SIZE, COST_OF_BYTES, FITS, READ_BODY, READ_PARCEL, fit},
+    reported::ReportTrail,
+    table::TableTrail,
+};
 pub(crate) use self::{reported::failed_emails, table::page_of_all};
 use super::read;
 use crate::{
-    look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
+    look::{BODY_COST, Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
-    states::{DEAD, DELIVERED, ENDED, sql},
+    states::DEAD,
     time_buckets,
     tx_error::TxError,
 };
@@ -187,15 +192,15 @@ impl<'a> ListQuery<'a> {
         found: &mut VecDeque<i64>,
     ) -> Result<Option<i64>, TxError> {
         let from = format!(
-            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
+            "deliveries d WHERE d.seq >= ?10 AND d.seq < ?11 ORDER BY d.seq {} LIMIT ?12",
             self.direction.word()
         );
         let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(last.filter(|_| count == step))
+        Ok(last.filter(|_| count >= step))
     }
 
-    /// Looks at the rows of a statement, whose parameters 1 to 8 are bound here and the others by
-    /// `more`. Returns how many there were and the key of the last.
+    /// Looks at the rows of a statement, whose parameters 1 to 9 are bound here and the others by
+    /// `more`. Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
     fn look(
         &self,
         from: &str,
@@ -205,7 +210,10 @@ impl<'a> ListQuery<'a> {
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let parcels = filter.event_type.is_some() || filter.external_id.is_some();
-        let sql = format!("SELECT d.seq, {} FROM {from}", fit(filter.status, parcels));
+        let text = filter.text.as_deref().map(str::as_bytes);
+        let fit = fit(filter.status, parcels, text.is_some());
+        let size = if text.is_some() { BODY_SIZE } else { "0" };
+        let sql = format!("SELECT d.seq, {fit}, {size} FROM {from}");
         let mut look = self.db.prepare_cached(&sql)?;
         let (tenant, target) = (self.tenant(), filter.endpoint.map(Id::bytes));
         let event = filter.event.map(Id::bytes);
@@ -216,48 +224,31 @@ impl<'a> ListQuery<'a> {
             filter.until.map_or(i64::MAX, Time::micros),
         );
         values.extend::<[&dyn ToSql; 3]>([&lane, &since, &until]);
-        values.extend::<[&dyn ToSql; 3]>([&filter.event_type, &filter.external_id, &event]);
+        values.extend::<[&dyn ToSql; 4]>([&filter.event_type, &filter.external_id, &event, &text]);
         values.extend(more);
         let mut rows = look.query(&*values)?;
         let (mut count, mut last) = (0, None);
         while let Some(row) = rows.next()? {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
-            looks.spend(if fit >= READ_PARCEL && parcels { PARCEL_COST } else { 1 });
+            looks.spend(match fit {
+                READ_BODY.. if text.is_some() => {
+                    BODY_COST + row.get::<_, i64>(2)? as usize / COST_OF_BYTES
+                }
+                READ_PARCEL.. if parcels => PARCEL_COST,
+                _ => 1,
+            });
             if fit == FITS {
                 found.push_back(self.direction.key(number));
             }
             count += 1;
             last = Some(self.direction.key(number));
+            // A body may be large: a search of bodies ends within a step.
+            if text.is_some() && looks.are_spent() {
+                return Ok((usize::MAX, last));
+            }
         }
         Ok((count, last))
     }
-}
-
-/// How far a row got on the way to the page. Its tenant and its state are read from the row itself,
-/// the rest of its parcel.
-const READ_PARCEL: i64 = 2;
-const FITS: i64 = 3;
-
-fn fit(status: Option<Status>, parcels: bool) -> String {
-    let status = match status {
-        None => "true",
-        Some(Status::Pending) => sql!("d.state < {ENDED} AND d.attempts = 0"),
-        Some(Status::Retrying) => sql!("d.state < {ENDED} AND d.attempts > 0"),
-        Some(Status::Delivered) => sql!("d.state = {DELIVERED}"),
-        Some(Status::Failed) => sql!("d.state = {DEAD}"),
-    };
-    let of_parcel = if parcels {
-        "WHEN NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = d.parcel
-           AND (?6 IS NULL OR p.event_type = ?6) AND (?7 IS NULL OR p.external_id = ?7)) THEN 2"
-    } else {
-        ""
-    };
-    format!(
-        "CASE WHEN d.tenant_id <> ?1 OR (?2 IS NOT NULL AND d.target_id <> ?2)
-                OR (?3 IS NOT NULL AND d.lane <> ?3) THEN 0
-              WHEN d.created_at < ?4 OR d.created_at >= ?5 OR NOT ({status}) THEN 1
-              {of_parcel} ELSE 3 END"
-    )
 }
 
 impl Trail for DeliveryTrail<'_> {
@@ -310,11 +301,11 @@ impl Trail for FailureTrail<'_> {
     ) -> Result<Reach, TxError> {
         let (index, by) = match self.of {
             Ok(_) => ("deliveries_failed", "d.target_id = ?2"),
-            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?12"),
+            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?13"),
         };
         let from = format!(
             "deliveries d INDEXED BY {index} WHERE d.state = {DEAD} AND d.tenant_id = ?1 AND {by}
-               AND d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
+               AND d.seq >= ?10 AND d.seq < ?11 ORDER BY d.seq {} LIMIT ?12",
             self.asked.direction.word()
         );
         let direction = self.asked.direction;
@@ -326,7 +317,7 @@ impl Trail for FailureTrail<'_> {
             values.push(&lane);
         }
         let (count, last) = self.asked.look(&from, &values, looks, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }
 
@@ -341,15 +332,15 @@ impl Trail for EventTrail<'_> {
         let word = self.asked.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
-               WHERE q.seq = ?9 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
-                 AND j.value >= ?10 AND j.value < ?11
-               ORDER BY j.value {word} LIMIT ?12) n
+               WHERE q.seq = ?10 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
+                 AND j.value >= ?11 AND j.value < ?12
+               ORDER BY j.value {word} LIMIT ?13) n
              CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number {word}"
         );
         let (first, end) = self.asked.direction.rows_below(below, 0, i64::MAX);
         let values: [&dyn ToSql; 4] = [&self.event, &first, &end, &(step as i64)];
         let (count, last) = self.asked.look(&from, &values, looks, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }
 

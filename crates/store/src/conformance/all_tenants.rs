@@ -7,7 +7,9 @@ use super::{
     build::{Draft, World, scope, secs},
     endpoints::plain_endpoint,
 };
-use crate::{DeliveryFilter, EventFilter, Page, PageRequest, TenantRow};
+use crate::{
+    DeliveryFilter, EventFilter, NewSuppression, Page, PageRequest, Suppression, TenantRow,
+};
 
 /// A list is followed to its end. Answers with all rows, and with how many pages there were.
 async fn follow<R, E: std::fmt::Debug>(
@@ -161,4 +163,33 @@ pub async fn endpoints_of_all_come_newest_first<F: Fixture>() {
     let (tenant, id) = made[3];
     assert_eq!(world.store.endpoint_owner(id).await.unwrap(), Some(tenant));
     assert_eq!(world.store.endpoint_owner(world.id()).await.unwrap(), None);
+}
+
+pub async fn suppressions_of_all_come_by_tenant<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let mut tenants = [world.tenant().await, world.tenant().await];
+    tenants.sort();
+    let mut made = Vec::new();
+    for tenant in tenants {
+        for address in ["a@x.test", "b@x.test", "é@x.test"] {
+            let suppression = Suppression {
+                address: address.to_owned(),
+                reason: "bounce".to_owned(),
+                detail: None,
+                since: world.now(),
+            };
+            let new = NewSuppression { suppression: suppression.clone(), replaces: false };
+            world.store.suppress(scope(tenant), vec![new]).await.unwrap();
+            made.push(TenantRow { tenant, row: suppression });
+        }
+    }
+    assert_eq!(world.store.all_suppressions(None, 100).await.unwrap(), made);
+    let (mut found, mut after) = (Vec::new(), None);
+    for _ in 0..made.len() {
+        let page = world.store.all_suppressions(after, 1).await.unwrap();
+        after = page.last().map(|last| (last.tenant, last.row.address.clone()));
+        found.extend(page);
+    }
+    assert_eq!(found, made, "page by page");
+    assert_eq!(world.store.all_suppressions(after, 1).await.unwrap(), []);
 }

@@ -85,6 +85,7 @@ pub async fn filters_join<F: Fixture>() {
         event_type: Some("invoice.paid".to_owned()),
         event: Some(log.events[0]),
         external_id: Some("inv-1".to_owned()),
+        text: Some("9.90".to_owned()),
         since: Some(start),
         until: Some(start + secs(1)),
     };

@@ -90,6 +90,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         (DeliveryFilter { status: Some(Status::Failed), ..Default::default() }, 0),
         (DeliveryFilter { lane: Some(Lane::Email), ..Default::default() }, 0),
         (DeliveryFilter { external_id: Some("nobody".to_owned()), ..Default::default() }, 0),
+        (DeliveryFilter { text: Some("nowhere".to_owned()), ..Default::default() }, count * 3 / 5),
     ] {
         let (found, pages) = deliveries(&world, acme, filter.clone(), 50).await;
         assert_eq!(found, [], "{filter:?}");

@@ -9,7 +9,7 @@ use super::{
     build::{World, hours, ids, placed, secs, tried_again},
 };
 use crate::{
-    Claim, Job, NodeId, Placement, StoreError,
+    Claim, Job, NodeFacts, NodeId, Placement, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
@@ -213,4 +213,24 @@ pub async fn who_leaves_gives_everything_back<F: Fixture>() {
     let jobs = world.take_all().await;
     assert_eq!(ids(&jobs), made);
     assert_eq!(jobs[0].attempts, 0);
+}
+
+pub async fn nodes_are_listed_with_what_they_say_of_themselves<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let store = &world.store;
+    let (other, left) = (world.join().await, world.join().await);
+    let facts = NodeFacts { version: "1.2.3".to_owned(), roles: "api,worker".to_owned() };
+    store.describe_node(other, facts.clone()).await.unwrap();
+    store.leave(left, world.now()).await.unwrap();
+    let nodes = store.nodes(10).await.unwrap();
+    let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
+    assert_eq!(ids, [other, world.node], "who left is not listed");
+    assert_eq!((&nodes[0].facts, nodes[0].name.as_str()), (&facts, "another"));
+    assert_eq!(nodes[1].facts, NodeFacts::default());
+    assert!(nodes.iter().all(|node| !node.is_dead && node.seen_at >= node.joined_at));
+    assert_eq!(store.nodes(1).await.unwrap(), nodes[..1]);
+    world.rescue().await;
+    let nodes = store.nodes(10).await.unwrap();
+    let states: Vec<_> = nodes.iter().map(|node| (node.id, node.is_dead)).collect();
+    assert_eq!(states, [(world.node, false), (other, true)], "the living come first");
 }

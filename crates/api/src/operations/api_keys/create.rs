@@ -34,9 +34,15 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Maybe(ApiKeyBody::FIELDS),
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
-    refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
+    refuses: &[
+        &codes::UNKNOWN_TENANT,
+        &codes::OPERATOR_ONLY,
+        &codes::CONFLICT,
+        &codes::STORAGE_FULL,
+    ],
     tag: TAG,
     summary: "Create an API key",
+    about: "A tenant has at most 500 keys that are neither revoked nor expired.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -42,7 +42,7 @@ pub const CREATE: Route = Route {
     needs: Needs::Person(Right::Manage),
     takes: Takes::Maybe(ApiKeyBody::FIELDS),
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
-    refuses: &[&codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
+    refuses: &[&codes::OPERATOR_ONLY, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create an API key for the own tenant",
     about: "The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot \

@@ -21,7 +21,7 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Purged {
-    /// Number of dead letters that were deleted.
+    /// Number of dead letters that were deleted; with `dry_run`, that would be.
     pub purged: u64,
     /// Whether more dead letters match the filters; if so, call again.
     pub has_more: bool,
@@ -32,6 +32,8 @@ request! {
         flatten filter: DeadLetterFilter,
         /// `true` to delete all dead letters. Required if no filter is given.
         optional all: bool as flag(),
+        /// `true` to count what would be deleted, without deleting it.
+        optional dry_run: bool as flag(),
     }
 }
 
@@ -63,7 +65,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::MISSING_FIELD, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Purge dead letters",
-    about: "Deletes the dead letters that match the filters, at most 10,000 per call. Without a filter, `all=true` is required.",
+    about: "Deletes the dead letters that match the filters, at most 10,000 per call. Without a filter, `all=true` is required. With `dry_run=true`, counts them all and deletes none.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -82,6 +84,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         ));
     }
     let filter = filter::filter(&call, query.filter).await?;
+    if query.dry_run == Some(true) {
+        let purged = call.api.store.dead_stats(filter).await?.total;
+        return Answer::ok(&Purged { purged, has_more: false });
+    }
     let mut purged = 0;
     loop {
         let step = call.api.store.purge_dead(filter.clone(), MAX_PER_STEP).await?;

@@ -2,7 +2,9 @@
 //! removed when its delivery succeeds.
 
 use gancho_access::Right;
+use gancho_domain::EndpointId;
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
+use gancho_store::DeadLetter;
 use http::Method;
 
 use super::{
@@ -14,7 +16,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, request},
+    input::{Request, field::Noun, request},
     operations::replays::{create::ReplayOptions, view::ReplayJob},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -24,6 +26,17 @@ request! {
     struct ReplayDeadLettersBody {
         flatten filter: DeadLetterFilter,
         flatten options: ReplayOptions,
+        /// Webhook of the same tenant to send to, instead of the original one. Only dead letters of the lane `webhook` go
+        /// there, and each is removed once its new delivery is stored.
+        optional to: String as id(Noun::Webhook),
+    }
+}
+
+request! {
+    struct ReplayDeadLetterBody {
+        /// Webhook of the same tenant to send to, instead of the original one. The dead letter is removed once the new
+        /// delivery is stored.
+        optional to: String as id(Noun::Webhook),
     }
 }
 
@@ -31,10 +44,11 @@ pub const ONE: Route = Route {
     method: Method::POST,
     path: "/dlq/{letter_id}/replay",
     needs: Needs::Anyone(Right::Manage),
+    takes: Takes::Maybe(ReplayDeadLetterBody::FIELDS),
     gives: Gives::accepted::<DeadLetterRow>(
         "The delivery is due again. The dead letter is removed once it is delivered.",
     ),
-    refuses: &[&codes::STORAGE_FULL],
+    refuses: &[&codes::STORAGE_FULL, &codes::CONFLICT],
     tag: TAG,
     summary: "Replay a dead letter",
     run: |call| Box::pin(one(call)),
@@ -53,14 +67,39 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay dead letters",
-    about: "Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. Filters can be given in the URL or in the body.",
+    about: "Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. With `to`, they go to another webhook of their tenant. Filters can be given in the URL or in the body.",
     run: |call| Box::pin(many(call)),
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {
+    let body: ReplayDeadLetterBody = call.parse_body()?;
     let (filter, letter) = find(&call).await?;
-    call.api.store.replay_dead(filter, 1, None, call.api.clock.now()).await?;
+    match body.to.as_deref() {
+        Some(to) => redirect(&call, &letter, webhook_id(to)?).await?,
+        None => {
+            call.api.store.replay_dead(filter, 1, None, call.api.clock.now()).await?;
+        }
+    }
     Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)
+}
+
+async fn redirect(call: &Call, letter: &DeadLetter, to: EndpointId) -> Result<(), Problem> {
+    use gancho_outbound::replay::RedirectOutcome;
+    match call.api.replays.redirect(letter, to).await? {
+        RedirectOutcome::Sent => Ok(()),
+        RedirectOutcome::UnknownEndpoint => Err(Problem::not_found(Noun::Webhook)),
+        RedirectOutcome::Disabled => {
+            Err(Problem::new(&codes::CONFLICT, "the webhook in `to` is disabled; enable it first"))
+        }
+        RedirectOutcome::NotPossible => Err(Problem::new(
+            &codes::CONFLICT,
+            "only dead letters of the lane `webhook` that are not being replayed can go to another webhook",
+        )),
+    }
+}
+
+fn webhook_id(text: &str) -> Result<EndpointId, Problem> {
+    text.parse().map_err(|_| Problem::not_found(Noun::Webhook))
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {
@@ -78,7 +117,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             until: filter.until,
             ..ReplayFilter::default()
         },
-        to: None,
+        to: body.to.as_deref().map(webhook_id).transpose()?,
         rate: body.options.rate,
         dry_run: body.options.dry_run.unwrap_or(false),
     };

@@ -1,6 +1,7 @@
 //! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, its payload and its
 //! attempts.
 
+use bytes::Bytes;
 use gancho_access::Right;
 use gancho_domain::{Lane, TenantId};
 use gancho_inbound::payload;
@@ -74,13 +75,16 @@ async fn rendered(call: &Call, tenant: TenantId, view: &DeliveryView) -> Result<
         let usual = owner.and_then(|owner| call.api.registry.profile(&owner.default_profile));
         usual.map_or(Envelope::Standard, |profile| profile.envelope)
     };
+    Ok(Json::of(&rendered_body(envelope, view)))
+}
+
+pub(super) fn rendered_body(envelope: Envelope, view: &DeliveryView) -> Bytes {
     let parcel = &view.parcel;
-    let body = envelope.render(&Content {
+    envelope.render(&Content {
         event_id: &parcel.id.to_string(),
         event_type: &parcel.event_type,
         created_at: parcel.created_at,
         number: view.number,
         data: &parcel.body,
-    });
-    Ok(Json::of(&body))
+    })
 }

@@ -26,6 +26,9 @@ request! {
         optional event_id: String as id(Noun::Event),
         /// Only deliveries of events with this external id.
         optional external_id: String as text(1, 256),
+        /// Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page searches about
+        /// 2,000 payloads.
+        optional text: String as text(1, 256),
         /// Only deliveries created at or after this time.
         optional since: Time as time(),
         /// Only deliveries created before this time.
@@ -116,6 +119,7 @@ async fn list(
         event_type: query.event_type,
         event,
         external_id: query.external_id,
+        text: query.text,
         since: query.since,
         until: query.until,
     };

@@ -41,7 +41,7 @@ pub const ROUTE: Route = Route {
     path: "/deliveries/tail",
     needs: Needs::Anyone(Right::Read),
     query: TailQuery::FIELDS,
-    refuses: &[&codes::RATE_LIMITED],
+    refuses: &[&codes::RATE_LIMITED, &codes::NOT_FOUND],
     gives: Gives {
         media_type: MEDIA_TYPE,
         ..Gives::ok::<DeliveryEvent>(
@@ -50,13 +50,13 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 32 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
+    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let filter = filter(&call)?;
+    let filter = filter(&call).await?;
     let tenant = match &call.principal {
         Principal::Tenant(caller) if !caller.is_operator() => Some(caller.tenant().id),
         Principal::Tenant(_) | Principal::Operator(_) => None,
@@ -72,7 +72,8 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Ok(answer.with(X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
 
-fn filter(call: &Call) -> Result<TailFilter, Problem> {
+/// What could match nothing is refused: a stream that stays empty says nothing.
+async fn filter(call: &Call) -> Result<TailFilter, Problem> {
     let query: TailQuery = call.parse_query()?;
     let scope: Option<TenantScope> = match &call.principal {
         Principal::Tenant(principal) => Some(principal.scope()),
@@ -82,9 +83,24 @@ fn filter(call: &Call) -> Result<TailFilter, Problem> {
     let target = target.map_err(|error: gancho_domain::id::IdParseError| {
         Problem::field("", format!("`webhook_id` is {error}"))
     })?;
+    let lane = query.lane.unwrap_or(Lane::Webhook);
+    if lane == Lane::Dispatch && scope.is_some() {
+        let detail = "only the operator can watch the lane `dispatch`, without `X-Tenant`";
+        return Err(Problem::new(&codes::OPERATOR_ONLY, detail));
+    }
+    if let Some(target) = target {
+        if lane != Lane::Webhook {
+            let message = "`webhook_id` selects deliveries in the lane `webhook`; leave out `lane`";
+            return Err(Problem::field("", message));
+        }
+        let owner = call.api.store.endpoint_owner(target).await?;
+        let is_seen = owner.is_some_and(|owner| scope.is_none_or(|own| own.tenant() == owner));
+        if !is_seen {
+            return Err(Problem::not_found(Noun::Webhook));
+        }
+    }
     let event_type = query.event_type.as_deref().map(str::parse::<Pattern>).transpose();
     let event_type =
         event_type.map_err(|error| Problem::field("", format!("`event_type`: {error}")))?;
-    let lane = Some(query.lane.unwrap_or(Lane::Webhook));
-    Ok(TailFilter { scope, lane, target, event_type, status: query.status })
+    Ok(TailFilter { scope, lane: Some(lane), target, event_type, status: query.status })
 }

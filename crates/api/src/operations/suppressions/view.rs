@@ -8,6 +8,9 @@ use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
+    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// E-mail address, in lower case.
     pub address: String,
     /// `bounce`, `complaint` or `manual`.
@@ -20,6 +23,7 @@ pub struct Suppression {
 impl From<SuppressedAddress> for Suppression {
     fn from(one: SuppressedAddress) -> Self {
         Self {
+            tenant: None,
             address: one.address,
             reason: one.reason.name(),
             detail: one.detail,

@@ -76,6 +76,11 @@ impl Child {
         anyhow::bail!("the gateway did not start; it last said {said}")
     }
 
+    /// The token of the operator.
+    pub const fn token() -> &'static str {
+        TOKEN
+    }
+
     /// The header that the operator authenticates with.
     pub fn operator() -> String {
         format!("authorization: Bearer {TOKEN}")

@@ -8,7 +8,7 @@
 mod arrivals;
 mod backlog;
 mod batches;
-mod calls;
+pub mod calls;
 mod dead;
 mod endpoint;
 mod fan_out;

@@ -1,7 +1,7 @@
 //! The whole gateway from outside: `gancho serve` in a process of its own, published to over HTTP, with
 //! receivers that answer, dawdle or hang.
 
-mod load;
+pub mod load;
 
 use std::{sync::Arc, time::Duration};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use gancho_inbound::{PublicKey, receive::identity::body_sha256};
+use gancho_inbound::{PublicKey, checkpoints::PROOF_FORM as FORM, receive::identity::body_sha256};
 use gancho_ledger::{Checkpoint, Hash, Inclusion, chain};
 use serde_json::{Value, json};
 
@@ -16,9 +16,6 @@ use crate::{
     },
     paint::{DIM, GREEN, YELLOW},
 };
-
-/// The format of the proof. A later one gets another name.
-const FORM: &str = "gancho-ledger-proof/1";
 
 pub struct Proof {
     /// The line's text.

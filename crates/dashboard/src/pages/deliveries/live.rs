@@ -138,7 +138,7 @@ impl Filter {
 
 /// The address of the stream of a page; `None` where nothing new can come.
 pub fn address(visit: &Visit, filter: &Filter) -> Option<Link> {
-    let is_first_page = visit.params.get("cursor").is_none() && !filter.has_end();
+    let is_first_page = visit.params.get("cursor").is_none() && filter.is_live();
     is_first_page.then(|| filter.link_to(visit, PATH))
 }
 

@@ -52,18 +52,43 @@ pub enum Change {
     /// What the lines after it are of.
     Request,
     Response,
+    ResponseBody,
     Removed(Text),
     Added(Text),
 }
 
-/// What is different from the attempt before. The first of the list is the later one.
-pub fn changes(attempts: &[Attempt]) -> Vec<Change> {
-    let [later, earlier, ..] = attempts else { return Vec::new() };
+/// What is different in the later one.
+pub fn changes(earlier: &Attempt, later: &Attempt) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(&mut changes, Change::Request, &earlier.request_headers, &later.request_headers);
     let (before, after) = (response(earlier), response(later));
     compare(&mut changes, Change::Response, &before, &after);
+    compare_bodies(&mut changes, body(earlier), body(later));
     changes
+}
+
+fn body(attempt: &Attempt) -> &str {
+    attempt.response_body.as_ref().map_or("", |body| body.0.as_str())
+}
+
+/// More changed lines than this are not worth reading.
+const MAX_LINES: usize = 100;
+
+/// By line: what lies between the lines that both begin and end with.
+fn compare_bodies(changes: &mut Vec<Change>, before: &str, after: &str) {
+    if before == after {
+        return;
+    }
+    let (before, after): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+    let same = |(one, other): &(&&str, &&str)| one == other;
+    let head = before.iter().zip(&after).take_while(same).count();
+    let rest = (&before[head..], &after[head..]);
+    let tail = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(same).count();
+    let (removed, added) = (&rest.0[..rest.0.len() - tail], &rest.1[..rest.1.len() - tail]);
+    changes.push(Change::ResponseBody);
+    let removed = removed.iter().map(|line| Change::Removed((*line).into()));
+    let added = added.iter().map(|line| Change::Added((*line).into()));
+    changes.extend(removed.take(MAX_LINES).chain(added.take(MAX_LINES)));
 }
 
 fn response(attempt: &Attempt) -> BTreeMap<Text, Text> {

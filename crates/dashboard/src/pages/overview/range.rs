@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use http::StatusCode;
 
-use crate::{params::Params, problem::Problem};
+use crate::{moment::Moment, params::Params, problem::Problem, texts::Texts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
@@ -24,7 +24,19 @@ impl Range {
     pub fn read(params: &Params) -> Result<Self, Problem> {
         let Some(name) = params.get("range") else { return Ok(Self::SixHours) };
         let unknown = || Problem::new(StatusCode::BAD_REQUEST, "unknown_range", "");
-        Self::ALL.into_iter().find(|range| range.name() == name).ok_or_else(unknown)
+        Self::named(name).ok_or_else(unknown)
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|range| range.name() == name)
+    }
+
+    /// The time of a bin: with its day, if the range has several.
+    pub fn clock(self, t: &Texts, at: &Moment) -> String {
+        match self {
+            Self::Week | Self::Month => at.day_and_clock(t),
+            _ => at.clock(),
+        }
     }
 
     /// As in the address, and in the API.

@@ -22,7 +22,7 @@ pub struct Traffic {
 impl Traffic {
     pub fn draw(t: &Texts, range: Range, stats: Stats) -> Self {
         let step = t.span(stats.step());
-        let clock = |at: &Moment| clock(t, range, at);
+        let clock = |at: &Moment| range.clock(t, at);
         let totals = &stats.totals;
         let describe = |sentence: Sentence| {
             let sentence = sentence.with("step", &step).with("since", clock(&stats.since));
@@ -116,14 +116,6 @@ fn latency_title(t: &Texts, at: String, time: Option<Percentiles>) -> Html {
         None => t.say("overview.latency_none"),
     };
     title.with("time", at).into()
-}
-
-/// The time of a bin: with its day, if the range has several.
-fn clock(t: &Texts, range: Range, at: &Moment) -> String {
-    match range {
-        Range::Week | Range::Month => at.day_and_clock(t),
-        _ => at.clock(),
-    }
 }
 
 fn ticks(t: &Texts, range: Range, stats: &Stats) -> Vec<String> {

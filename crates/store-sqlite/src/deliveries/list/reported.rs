@@ -45,13 +45,13 @@ impl Trail for ReportTrail<'_> {
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery
              CROSS JOIN deliveries d ON d.seq = r.delivery
-             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?9 AND r.delivery < ?10
-             ORDER BY r.delivery {} LIMIT ?11",
+             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?10 AND r.delivery < ?11
+             ORDER BY r.delivery {} LIMIT ?12",
             direction.word()
         );
         let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
         let (count, last) =
             self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }

@@ -1,0 +1,178 @@
+//! Decides what is recorded where there is too much, and counts what is left out.
+//!
+//! Strangers and tenants cannot fill the log: refused acts have a rate per caller and address, and one of all together;
+//! acts of a tenant's programs one per tenant. What is left out of a rate is counted, and reported by one entry.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+use gancho_access::{Actor, ActorKind};
+use gancho_domain::{Gcra, Rate, TenantId, Time};
+use parking_lot::Mutex;
+
+/// Refused acts of one caller from one address, and failed logins from one address.
+const REFUSALS: Rate = Rate { count: 60, per: Duration::from_mins(10) };
+/// Refused acts and failed logins of all together.
+const ALL_REFUSALS: Rate = Rate { count: 3_000, per: Duration::from_mins(10) };
+/// Acts of one tenant's credentials.
+const TENANT_ACTS: Rate = Rate { count: 3_600, per: Duration::from_hours(1) };
+/// Callers share this many counters, by hash.
+const SLOTS: usize = 512;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    Record,
+    /// The first that is left out of this counter since the last report: report how many there are in a while, with
+    /// [`AuditLimits::take_left_out`].
+    LeaveOutAndReport(CounterKey),
+    LeaveOut,
+}
+
+/// One of the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterKey {
+    is_refusal: bool,
+    slot: usize,
+}
+
+#[derive(Clone, Default)]
+struct Counter {
+    rate: Gcra,
+    left_out: u64,
+}
+
+pub struct AuditLimits {
+    hasher: RandomState,
+    refusals: Mutex<Box<[Counter]>>,
+    all_refusals: Mutex<Gcra>,
+    tenant_acts: Mutex<Box<[Counter]>>,
+}
+
+impl Default for AuditLimits {
+    fn default() -> Self {
+        let slots = || Mutex::new(vec![Counter::default(); SLOTS].into_boxed_slice());
+        Self {
+            hasher: RandomState::new(),
+            refusals: slots(),
+            all_refusals: Mutex::default(),
+            tenant_acts: slots(),
+        }
+    }
+}
+
+impl AuditLimits {
+    pub fn admit(
+        &self,
+        actor: &Actor,
+        tenant: Option<TenantId>,
+        address: &str,
+        is_done: bool,
+        now: Time,
+    ) -> Admission {
+        let is_tenants = matches!(actor.kind, ActorKind::ApiKey | ActorKind::Portal);
+        if is_done && !is_tenants {
+            return Admission::Record;
+        }
+        // All keys of a tenant share a counter, so that many keys record no more than one.
+        let caller = match is_tenants {
+            true => self.hasher.hash_one(tenant),
+            false => self.hasher.hash_one(actor),
+        };
+        let hash = if is_done { caller } else { self.hasher.hash_one((caller, address)) };
+        let key = CounterKey { is_refusal: !is_done, slot: hash as usize % SLOTS };
+        let rate = if is_done { TENANT_ACTS } else { REFUSALS };
+        let mut counters = self.counters(key).lock();
+        let counter = &mut counters[key.slot];
+        let is_free = is_free(&counter.rate, rate, now)
+            && (is_done || take(&mut self.all_refusals.lock(), ALL_REFUSALS, now));
+        if is_free {
+            counter.rate.take(rate, now);
+            return Admission::Record;
+        }
+        counter.left_out += 1;
+        match counter.left_out {
+            1 => Admission::LeaveOutAndReport(key),
+            _ => Admission::LeaveOut,
+        }
+    }
+
+    /// How many were left out since the last time.
+    pub fn take_left_out(&self, key: CounterKey) -> u64 {
+        std::mem::take(&mut self.counters(key).lock()[key.slot].left_out)
+    }
+
+    fn counters(&self, key: CounterKey) -> &Mutex<Box<[Counter]>> {
+        if key.is_refusal { &self.refusals } else { &self.tenant_acts }
+    }
+}
+
+fn is_free(gcra: &Gcra, rate: Rate, now: Time) -> bool {
+    gcra.free_at(rate, now) <= now
+}
+
+fn take(gcra: &mut Gcra, rate: Rate, now: Time) -> bool {
+    let is_free = is_free(gcra, rate, now);
+    if is_free {
+        gcra.take(rate, now);
+    }
+    is_free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_and_tenants_are_bounded_and_operators_are_not() {
+        let limits = AuditLimits::default();
+        let count = |kind, tenant, address: &str, is_done| {
+            let actor = Actor::new(kind, "someone");
+            let tenant = Some(TenantId::from_bits(tenant));
+            let now = Time::from_secs(1_000);
+            let admit =
+                |_: &u32| limits.admit(&actor, tenant, address, is_done, now) == Admission::Record;
+            (0..10_000_u32).filter(admit).count()
+        };
+        assert_eq!(count(ActorKind::User, 1, "a", true), 10_000);
+        assert_eq!(count(ActorKind::Operator, 1, "a", true), 10_000);
+        assert_eq!(count(ActorKind::Anonymous, 1, "a", false), 60);
+        assert_eq!(count(ActorKind::Anonymous, 1, "a", false), 0);
+        assert_eq!(count(ActorKind::Anonymous, 1, "b", false), 60, "another address has its own");
+        assert_eq!(count(ActorKind::ApiKey, 1, "a", true), 3_600);
+        assert_eq!(count(ActorKind::Portal, 1, "b", true), 0, "a tenant's credentials share it");
+    }
+
+    #[test]
+    fn many_addresses_record_no_more_than_a_part() {
+        let limits = AuditLimits::default();
+        let actor = Actor::new(ActorKind::Anonymous, "");
+        let now = Time::from_secs(1_000);
+        let admit = |number: &u32| {
+            let address = format!("10.0.{}.{}", number / 250, number % 250);
+            limits.admit(&actor, None, &address, false, now) == Admission::Record
+        };
+        assert_eq!((0..50_000_u32).filter(admit).count(), 3_000);
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_reported_once() {
+        let limits = AuditLimits::default();
+        let actor = Actor::new(ActorKind::Anonymous, "");
+        let now = Time::from_secs(1_000);
+        let all: Vec<_> = (0..100).map(|_| limits.admit(&actor, None, "a", false, now)).collect();
+        let reports: Vec<_> = all
+            .iter()
+            .filter_map(|one| match one {
+                Admission::LeaveOutAndReport(key) => Some(*key),
+                _ => None,
+            })
+            .collect();
+        let [key] = reports[..] else { panic!("{reports:?}") };
+        assert_eq!(limits.take_left_out(key), 40);
+        assert_eq!(limits.take_left_out(key), 0);
+        let next = limits.admit(&actor, None, "a", false, now);
+        assert_eq!(next, Admission::LeaveOutAndReport(key));
+    }
+}

@@ -1,0 +1,144 @@
+//! Renders what differs between a received request and the one that was sent.
+
+use gancho_wire::{Profile, SignatureCheck, SignedPart, SignedParts};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::pasted_headers::PastedHeaders;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SignatureReport {
+    /// Whether the signature is valid for what was received.
+    pub is_valid: bool,
+    /// The parts that differ from what was sent: `id`, `timestamp`, `body`, `secret`.
+    pub differs: Vec<&'static str>,
+    pub parts: Vec<SignaturePart>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SignaturePart {
+    /// `id`, `timestamp`, `body` or `secret`.
+    pub part: &'static str,
+    /// `same`, `different`, `assumed` (it was not given, and is taken as it was sent), `unsigned` (it is no part of the
+    /// signature) or `unknown`.
+    pub state: &'static str,
+    /// What to look at, in words.
+    pub hint: String,
+}
+
+impl SignatureReport {
+    /// `was_recorded`: an attempt sent this very signature.
+    pub fn new(
+        profile: &Profile,
+        check: &SignatureCheck,
+        received: &PastedHeaders<'_>,
+        parts: SignedParts<'_>,
+        sent: &[SignedParts<'_>],
+        was_recorded: bool,
+    ) -> Self {
+        let is_signed = |part| profile.signature.scheme.signs().contains(&part);
+        let id = part("id", is_signed(SignedPart::Id), received.id.is_some(), || {
+            let is_same = sent.iter().any(|sent| sent.id == parts.id);
+            (is_same, format!("sent: {}", sent.first().map_or("", |sent| sent.id)))
+        });
+        let timestamp = part(
+            "timestamp",
+            is_signed(SignedPart::Timestamp),
+            received.timestamp.is_some(),
+            || {
+                let is_same = sent.iter().any(|sent| sent.timestamp == parts.timestamp);
+                let times: Vec<_> = sent.iter().map(|sent| sent.timestamp).collect();
+                (is_same, format!("sent: {}", times.join(", ")))
+            },
+        );
+        let sent_body = sent.first().map_or(parts.body, |sent| sent.body);
+        let body = part("body", true, true, || {
+            (sent_body == parts.body, body_difference(sent_body, parts.body))
+        });
+        let is_as_sent = [&id, &timestamp, &body].iter().all(|part| part.state != "different");
+        let (state, hint) = match check {
+            SignatureCheck::Made { .. } => ("same", ""),
+            SignatureCheck::OtherKey if was_recorded => (
+                "different",
+                "the gateway sent this signature; the secret was rotated since, and no longer signs",
+            ),
+            SignatureCheck::OtherKey if is_as_sent => (
+                "different",
+                "none of the webhook's secrets makes this signature; the receiver may use the secret of another webhook, or an old one",
+            ),
+            SignatureCheck::OtherKey => (
+                "unknown",
+                "no secret of the webhook makes this signature, of what was received nor of what was sent",
+            ),
+        };
+        let secret = SignaturePart { part: "secret", state, hint: hint.to_owned() };
+        let parts = vec![id, timestamp, body, secret];
+        let differs = parts.iter().filter(|part| part.state == "different");
+        Self {
+            is_valid: matches!(check, SignatureCheck::Made { differs } if differs.is_empty()),
+            differs: differs.map(|part| part.part).collect(),
+            parts,
+        }
+    }
+}
+
+fn part(
+    part: &'static str,
+    is_signed: bool,
+    is_given: bool,
+    compare: impl FnOnce() -> (bool, String),
+) -> SignaturePart {
+    let (state, hint) = match (is_signed, is_given) {
+        (false, _) => ("unsigned", String::new()),
+        (true, false) => ("assumed", String::new()),
+        (true, true) => match compare() {
+            (true, _) => ("same", String::new()),
+            (false, hint) => ("different", hint),
+        },
+    };
+    SignaturePart { part, state, hint }
+}
+
+/// Where two bodies part, and the usual cause.
+fn body_difference(sent: &[u8], received: &[u8]) -> String {
+    let at = sent.iter().zip(received).take_while(|(one, other)| one == other).count();
+    let json = |body| serde_json::from_slice::<serde_json::Value>(body).ok();
+    if at == received.len() {
+        return format!("it was cut off after {at} of {} bytes", sent.len());
+    }
+    if at == sent.len() {
+        let more = received.len() - sent.len();
+        return format!(
+            "{more} bytes more than the {at} that were sent; is there a line break at the end?"
+        );
+    }
+    if json(sent).is_some_and(|sent| json(received) == Some(sent)) {
+        return format!(
+            "the same JSON, written differently from byte {at} on; verify the raw bytes, before parsing them"
+        );
+    }
+    format!(
+        "it differs from byte {at} on ({} bytes were sent, {} received)",
+        sent.len(),
+        received.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_another_body_is_named() {
+        let sent = br#"{"a":1,"b":2}"#;
+        for (received, hint) in [
+            (&br#"{"a": 1, "b": 2}"#[..], "the same JSON"),
+            (br#"{"a":1"#, "cut off after 6 of 13 bytes"),
+            (b"{\"a\":1,\"b\":2}\n", "line break"),
+            (br#"{"a":2,"b":2}"#, "differs from byte 5 on"),
+        ] {
+            let difference = body_difference(sent, received);
+            assert!(difference.contains(hint), "{difference}");
+        }
+    }
+}

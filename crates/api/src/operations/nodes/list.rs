@@ -1,0 +1,77 @@
+//! `GET /v1/nodes`: the processes that work on this store, from their heartbeats.
+
+use std::time::Duration;
+
+use gancho_domain::Time;
+use gancho_store::NodeRecord;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    problem::Problem,
+    render::{List, Timestamp},
+    route::{Call, Gives, Needs, Route},
+};
+
+const MAX_NODES: usize = 500;
+/// A living node beats every few seconds.
+const SILENT_AFTER: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Node {
+    /// Number of the node. A restarted process is another node.
+    pub id: i64,
+    pub name: String,
+    /// `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over).
+    pub state: &'static str,
+    /// Whether this node answered the request.
+    pub is_self: bool,
+    /// `api`, `ingest`, `worker`; empty for a node of an earlier version.
+    pub roles: Vec<String>,
+    /// Null for a node of an earlier version.
+    pub version: Option<String>,
+    pub joined_at: Timestamp,
+    /// The last heartbeat.
+    pub last_seen_at: Timestamp,
+}
+
+impl Node {
+    fn of(record: NodeRecord, own: i64, now: Time) -> Self {
+        let is_silent = now.since(record.seen_at) > SILENT_AFTER;
+        let roles = record.facts.roles.split(',').filter(|role| !role.is_empty());
+        Self {
+            id: record.id.0,
+            name: record.name,
+            state: match (record.is_dead, is_silent) {
+                (true, _) => "dead",
+                (false, true) => "silent",
+                (false, false) => "alive",
+            },
+            is_self: record.id.0 == own,
+            roles: roles.map(str::to_owned).collect(),
+            version: Some(record.facts.version).filter(|version| !version.is_empty()),
+            joined_at: Timestamp(record.joined_at),
+            last_seen_at: Timestamp(record.seen_at),
+        }
+    }
+}
+
+pub const ROUTE: Route = Route {
+    path: "/nodes",
+    needs: Needs::Operator,
+    gives: Gives::ok::<List<Node>>("The nodes, living ones first, newest first."),
+    tag: TAG,
+    summary: "List nodes",
+    about: "Lists the processes that share this store, from their heartbeats. A node that stopped in order is not listed. At most 500 nodes are listed.",
+    run: |call| Box::pin(run(call)),
+    ..Route::DEFAULT
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let nodes = call.api.store.nodes(MAX_NODES).await?;
+    let (own, now) = (call.api.engine.node().0, call.api.clock.now());
+    let data = nodes.into_iter().map(|node| Node::of(node, own, now)).collect();
+    Answer::ok(&List::<Node> { data, next_cursor: None })
+}

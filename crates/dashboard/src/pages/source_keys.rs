@@ -1,0 +1,144 @@
+//! `/ui/sources/{partner}/keys/new`: a key of a partner, and its rotation: a new key that replaces one, which stays valid
+//! for a while.
+
+use askama::Template;
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{list::List, sources::PATH};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    page,
+    params::{Link, Params, segment},
+    problem::FormErrors,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+#[derive(Template)]
+#[template(path = "source_key_form.html")]
+struct KeyFormPage {
+    t: Texts,
+    s: Shell,
+    partner: Text,
+    /// The keys that it may replace.
+    keys: Vec<Text>,
+    fields: Fields,
+    errors: FormErrors,
+}
+
+/// What someone typed, without the secret.
+#[derive(Default)]
+struct Fields {
+    key_id: String,
+    scheme: String,
+    encoding: String,
+    public_key: String,
+    not_after: String,
+    replaces: String,
+    overlap: String,
+}
+
+#[derive(Deserialize)]
+struct KnownKey {
+    key_id: Text,
+    is_valid: bool,
+}
+
+impl Fields {
+    fn read(form: &Params) -> Self {
+        let text = |name| form.text(name).to_owned();
+        Self {
+            key_id: text("key_id"),
+            scheme: text("scheme"),
+            encoding: text("encoding"),
+            public_key: text("public_key"),
+            not_after: text("not_after"),
+            replaces: text("replaces"),
+            overlap: text("overlap"),
+        }
+    }
+
+    fn body(&self, secret: &str) -> Value {
+        let is_hmac = self.scheme != "ed25519";
+        let mut body = Map::new();
+        body.insert("scheme".to_owned(), json!(if is_hmac { "hmac" } else { "ed25519" }));
+        let fields = [
+            ("secret", secret, is_hmac),
+            ("encoding", &self.encoding, is_hmac),
+            ("publicKey", &self.public_key, !is_hmac),
+            ("not_after", &self.not_after, true),
+            ("replaces", &self.replaces, true),
+            ("overlap", &self.overlap, !self.replaces.is_empty()),
+        ];
+        for (name, value, is_meant) in fields {
+            if is_meant && !value.is_empty() {
+                body.insert(name.to_owned(), json!(value));
+            }
+        }
+        Value::Object(body)
+    }
+}
+
+pub async fn new(visit: Visit) -> PageResult {
+    let replaces = visit.params.text("replaces").to_owned();
+    let fields = Fields { replaces, overlap: "24h".to_owned(), ..Fields::default() };
+    show(&visit, fields, FormErrors::default()).await
+}
+
+pub async fn create(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let fields = Fields::read(&form);
+    // An id is a segment of the address: none would be another one.
+    let id = if fields.key_id.is_empty() { "-".to_owned() } else { segment(&fields.key_id) };
+    let body = fields.body(form.text("secret"));
+    match visit.send::<Value>(Method::PUT, api(&visit, &format!("/{id}")), Some(body)).await {
+        Ok(_) => {
+            let message = visit.t.say("source_key.saved").with("name", &fields.key_id);
+            Ok(visit.done(&source(&visit), message))
+        }
+        Err(problem) if problem.is_input() => show(&visit, fields, problem.into()).await,
+        Err(problem) => Err(problem),
+    }
+}
+
+pub async fn delete(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = api(&visit, &format!("/{}", visit.segment("key")));
+    visit.send::<Value>(Method::DELETE, link, None).await?;
+    let message = visit.t.say("delete.done").with("name", visit.name("key"));
+    Ok(visit.done(&source(&visit), message))
+}
+
+fn api(visit: &Visit, below: &str) -> Link {
+    Link::new(format!("/v1/sources/{}/keys{below}", visit.segment("partner")))
+}
+
+fn source(visit: &Visit) -> Link {
+    visit.link(format!("{PATH}/{}", visit.segment("partner")))
+}
+
+async fn show(visit: &Visit, fields: Fields, errors: FormErrors) -> PageResult {
+    let t = visit.t;
+    let List { data, .. } = visit.get::<List<KnownKey>>(api(visit, "")).await?;
+    let title = t.say("source_key.title").with("name", visit.name("partner"));
+    let template = KeyFormPage {
+        t,
+        s: Shell::new(visit, PATH, title).await,
+        partner: visit.name("partner").into(),
+        keys: data.into_iter().filter(|key| key.is_valid).map(|key| key.key_id).collect(),
+        fields,
+        errors,
+    };
+    let status = template.errors.status();
+    Ok(respond(status, &template))
+}
+
+fn respond(status: StatusCode, template: &KeyFormPage) -> Response {
+    page::show(if status.is_server_error() { StatusCode::OK } else { status }, template)
+}

@@ -1,0 +1,47 @@
+//! Whether a row belongs on a page, as SQL: the cheap conditions first.
+
+use gancho_domain::Status;
+use gancho_store::MAX_SEARCHED_BYTES;
+
+use crate::states::{DEAD, DELIVERED, ENDED, sql};
+
+/// How far a row got on the way to the page. Its tenant and its state are read from the row itself,
+/// the rest of its parcel.
+pub(super) const READ_PARCEL: i64 = 2;
+pub(super) const READ_BODY: i64 = 3;
+pub(super) const FITS: i64 = 4;
+
+pub(super) const BODY_SIZE: &str =
+    "(SELECT octet_length(p.body) FROM parcels p WHERE p.seq = d.parcel)";
+/// This many bytes of a body cost as much as a row.
+pub(super) const COST_OF_BYTES: usize = 1 << 10;
+
+pub(super) fn fit(status: Option<Status>, parcels: bool, text: bool) -> String {
+    let status = match status {
+        None => "true",
+        Some(Status::Pending) => sql!("d.state < {ENDED} AND d.attempts = 0"),
+        Some(Status::Retrying) => sql!("d.state < {ENDED} AND d.attempts > 0"),
+        Some(Status::Delivered) => sql!("d.state = {DELIVERED}"),
+        Some(Status::Failed) => sql!("d.state = {DEAD}"),
+    };
+    let of_parcel = if parcels {
+        "WHEN NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = d.parcel
+           AND (?6 IS NULL OR p.event_type = ?6) AND (?7 IS NULL OR p.external_id = ?7)) THEN 2"
+    } else {
+        ""
+    };
+    let of_body = if text {
+        format!(
+            "WHEN NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = d.parcel
+           AND instr(substr(p.body, 1, {MAX_SEARCHED_BYTES}), ?9) > 0) THEN 3"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "CASE WHEN d.tenant_id <> ?1 OR (?2 IS NOT NULL AND d.target_id <> ?2)
+                OR (?3 IS NOT NULL AND d.lane <> ?3) THEN 0
+              WHEN d.created_at < ?4 OR d.created_at >= ?5 OR NOT ({status}) THEN 1
+              {of_parcel} {of_body} ELSE 4 END"
+    )
+}
