@@ -9,6 +9,7 @@ mod bench {
 mod browser;
 mod cli {
     mod help;
+    mod manual;
     mod output;
 }
 mod config {
@@ -32,6 +33,9 @@ mod deliveries {
 mod dev {
     mod start;
 }
+mod doctor {
+    mod checks;
+}
 mod docs {
     mod documents;
 }
@@ -41,6 +45,9 @@ mod egress {
 mod emails {
     mod commands;
     pub mod crash;
+}
+mod endpoints {
+    mod commands;
 }
 mod events {
     mod crash;
@@ -58,12 +65,19 @@ mod listener {
     mod crowd;
     mod slow_clients;
 }
+mod login {
+    mod profiles;
+    mod tls;
+}
 mod operator;
 mod partner;
 mod pipe {
     mod invalid_lines;
 }
 mod pipe_process;
+mod publish {
+    mod commands;
+}
 mod receipts {
     mod receive;
 }
@@ -76,6 +90,9 @@ mod serve {
     mod metrics;
     mod start;
     mod stop;
+}
+mod sign {
+    mod vectors;
 }
 mod sources {
     mod commands;
