@@ -19,6 +19,7 @@ mod failure;
 mod input;
 pub mod keys;
 pub mod ledger;
+pub mod listen;
 pub mod login;
 pub mod migrate;
 pub mod pipe;

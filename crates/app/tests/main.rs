@@ -61,6 +61,9 @@ mod key_ring {
 mod ledger {
     mod commands;
 }
+mod listen {
+    mod forward;
+}
 mod listener {
     mod crowd;
     mod slow_clients;
