@@ -2,6 +2,7 @@
 //! confirmations), [`table`] (output), [`progress`] and [`failure`] (errors, hints and exit codes).
 
 pub mod api_keys;
+pub mod apply;
 pub mod audit;
 pub mod bench;
 mod client;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod apply {
+    mod file;
+}
 mod bench {
     mod isolation;
     mod run;
