@@ -1,52 +1,43 @@
-//! One file per command. They share [`client`] (calls a running gateway), [`input`] (files, secrets and
-//! confirmations), [`table`] (output) and [`progress`].
+//! One file per command. They share [`client`] (calls a gateway), [`input`] (files, secrets and
+//! confirmations), [`table`] (output), [`progress`] and [`failure`] (errors, hints and exit codes).
 
+pub mod api_keys;
+pub mod apply;
 pub mod audit;
 pub mod bench;
 mod client;
+pub mod completions;
 pub mod config;
 pub mod deliveries;
 pub mod dev;
+pub mod dlq;
+pub mod doctor;
 pub mod emails;
+pub mod endpoints;
+pub mod event_types;
+pub mod events;
+mod failure;
 mod input;
 pub mod keys;
 pub mod ledger;
+pub mod listen;
+pub mod login;
+pub mod migrate;
 pub mod pipe;
 mod progress;
+pub mod publish;
+pub mod queues;
+mod reference;
+pub mod replays;
 pub mod serve;
+pub mod sign;
 pub mod sources;
 pub mod stats;
 mod table;
+pub mod tenants;
+pub mod trigger;
 pub mod users;
+pub mod verify;
+pub mod version;
 
-use std::fmt;
-
-/// A failure with a specific exit code.
-#[derive(Debug)]
-pub struct Failure {
-    pub code: u8,
-    text: String,
-}
-
-/// The command line is invalid.
-const USAGE: u8 = 2;
-/// A verification failed: the data was changed, or is not what it claims to be.
-const DOES_NOT_HOLD: u8 = 3;
-
-impl Failure {
-    fn usage(text: impl Into<String>) -> anyhow::Error {
-        Self { code: USAGE, text: text.into() }.into()
-    }
-
-    fn does_not_hold(text: impl Into<String>) -> anyhow::Error {
-        Self { code: DOES_NOT_HOLD, text: text.into() }.into()
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Failure {}
+pub use failure::{Failure, report, report_usage};

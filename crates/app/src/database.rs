@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
-use gancho_store::Store;
+use gancho_store::{SchemaVersion, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
 
@@ -46,4 +46,18 @@ pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
         // PostgreSQL is shared by several nodes: this is one more.
         None => open(url, Options::default()).await,
     }
+}
+
+/// The schema of the database, without changing it.
+pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
+    let found = match url.strip_prefix("sqlite:") {
+        Some(path) => gancho_store_sqlite::schema(path),
+        None => gancho_store_postgres::schema(url).await,
+    };
+    found.context("cannot open the database")
+}
+
+/// The newest schemas of SQLite and PostgreSQL that this version knows.
+pub fn schema_versions() -> [u32; 2] {
+    [gancho_store_sqlite::SCHEMA_VERSION, gancho_store_postgres::SCHEMA_VERSION]
 }

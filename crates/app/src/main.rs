@@ -5,21 +5,25 @@
 //! listeners; [`declared_endpoints`] creates and updates the endpoints that the settings declare.
 //! [`admin_token`] and [`key_ring`] are the two secrets of the data directory, each a [`private_file`];
 //! [`key_rotator`] rotates the key ring and re-encrypts the [`sealed_records`]. [`logs`] sets up logging,
-//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals. [`commands`] has
-//! one file per command; [`remote`] is their client of a running gateway; [`receiver`] is the built-in
-//! webhook receiver of `gancho dev`, and [`paint`] its colors.
+//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals. [`cli`] is the
+//! command line and [`commands`] has one file per command; [`remote`] is their client of a gateway,
+//! [`login_profiles`] has its servers and keys, [`dev_gateway`] finds that of `gancho dev`; [`receiver`] is
+//! the built-in webhook receiver of `gancho dev`, and [`paint`] its colors.
 
 mod admin_token;
+mod cli;
 mod commands;
 mod dashboard;
 mod database;
 mod declared_endpoints;
+mod dev_gateway;
 mod feedback;
 mod file_handles;
 mod gateway;
 mod key_ring;
 mod key_rotator;
 mod lifecycle;
+mod login_profiles;
 mod logs;
 mod paint;
 mod private_file;
@@ -31,47 +35,31 @@ mod settings;
 
 use std::{pin::Pin, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use cli::Cli;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Webhook gateway: sends signed webhooks, receives and verifies partners' webhooks, and sends e-mail.
-#[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    Serve(commands::serve::Serve),
-    Dev(commands::dev::Dev),
-    Config(commands::config::Config),
-    Keys(commands::keys::Keys),
-    Sources(commands::sources::Sources),
-    Deliveries(commands::deliveries::Deliveries),
-    Stats(commands::stats::Stats),
-    Ledger(commands::ledger::Ledger),
-    Emails(commands::emails::Emails),
-    Users(commands::users::Users),
-    Audit(commands::audit::Audit),
-    Pipe(commands::pipe::Pipe),
-    Bench(commands::bench::Bench),
-}
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let as_json = is_json_asked_for();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if as_json && error.use_stderr() => {
+            return ExitCode::from(commands::report_usage(&error));
+        }
+        Err(error) => error.exit(),
+    };
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            anstream::eprintln!("{}error:{:#} {error:#}", paint::RED, paint::RED);
-            let failure = error.downcast_ref::<commands::Failure>();
-            failure.map_or(ExitCode::FAILURE, |failure| ExitCode::from(failure.code))
-        }
+        Err(error) => ExitCode::from(commands::report(&error, as_json)),
     }
+}
+
+/// Before the command line is parsed, since its errors are JSON too.
+fn is_json_asked_for() -> bool {
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
@@ -79,23 +67,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     file_handles::raise();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Boxed, so that the runtime has one copy of all commands and not one for each of its kinds.
-    let command: Pin<Box<dyn Future<Output = anyhow::Result<()>>>> = Box::pin(async {
-        match cli.command {
-            Command::Serve(serve) => serve.run().await,
-            Command::Dev(dev) => dev.run().await,
-            Command::Config(config) => config.run(),
-            Command::Keys(keys) => keys.run().await,
-            Command::Sources(sources) => sources.run().await,
-            Command::Deliveries(deliveries) => deliveries.run().await,
-            Command::Stats(stats) => stats.run().await,
-            Command::Ledger(ledger) => ledger.run().await,
-            Command::Emails(emails) => emails.run().await,
-            Command::Users(users) => users.run().await,
-            Command::Audit(audit) => audit.run().await,
-            Command::Pipe(pipe) => pipe.run().await,
-            Command::Bench(bench) => bench.run().await,
-        }
-    });
+    let command: Pin<Box<dyn Future<Output = anyhow::Result<()>>>> = Box::pin(cli.run());
     let done = runtime.block_on(command);
     // Reading standard input cannot be cancelled: do not wait for it.
     runtime.shutdown_background();

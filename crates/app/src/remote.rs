@@ -1,132 +1,67 @@
-//! Talking to a gateway that runs, as the operator. It reaches the addresses of the settings and no
-//! other: customers' URLs are for the client of `outbound`.
+//! The client of a gateway's API, local or remote: HTTP/1.1 over TCP or TLS, with connections that are used
+//! again. It reaches the server that the user names and no other: customers' URLs are for the client of
+//! `egress`.
+//!
+//! In reading order: `server` is the address, `connection` opens connections, `error` says what went wrong
+//! and what to do, `stream` reads answers piece by piece, `events` reads those that have no end.
 
+mod connection;
+mod error;
 mod events;
+mod server;
+mod stream;
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use data_encoding::HEXUPPER;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
-    Method, Request, StatusCode,
-    client::conn::http1::{self, SendRequest},
-    header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue},
+    Method, Request, Response,
+    body::Incoming,
+    header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT},
+    http::response::Parts,
 };
-use hyper_util::rt::TokioIo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
+
+pub use connection::Trust;
+pub use error::{Refusal, RemoteError, Unreachable};
+pub use server::ServerUrl;
 
 use crate::settings::Secret;
-
-type ClientConnection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
+use connection::{Connection, Connections};
 
 #[derive(Clone)]
 pub struct Remote {
-    address: SocketAddr,
+    server: Arc<ServerUrl>,
+    connections: Arc<Connections>,
     token: Option<Secret>,
-    /// For whom the operator acts.
+    /// The tenant that the operator acts for.
     tenant: Option<HeaderValue>,
 }
 
-#[derive(Debug)]
-pub enum RemoteError {
-    /// Nobody listens there.
-    Unreachable(String),
-    /// The server refused the request.
-    Refused {
-        status: StatusCode,
-        /// The stable word for it, where there is one.
-        code: String,
-        detail: String,
-        /// Where in what was sent, and what is wrong there.
-        errors: Vec<(String, String)>,
-    },
-    Broken(String),
-}
-
-const TO_CONNECT: Duration = Duration::from_secs(3);
 /// Re-encrypting all secrets may take a while.
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
 const MAX_SIZE: usize = 32 << 20;
-
-impl RemoteError {
-    pub fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
-    }
-
-    /// The stable word of a refusal.
-    pub fn code(&self) -> Option<&str> {
-        match self {
-            Self::Refused { code, .. } => Some(code),
-            _ => None,
-        }
-    }
-
-    /// The server has no room for the request now.
-    pub fn is_busy(&self) -> bool {
-        let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
-        matches!(self, Self::Refused { status, .. } if busy.contains(status))
-    }
-
-    fn refused(status: StatusCode, body: &Value) -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let errors = body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Self::Refused {
-            status,
-            code: text(&body["code"]),
-            detail: body["detail"].as_str().unwrap_or("no reason given").to_owned(),
-            errors: errors
-                .iter()
-                .map(|error| (text(&error["pointer"]), text(&error["detail"])))
-                .collect(),
-        }
-    }
-}
-
-impl fmt::Display for RemoteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable(why) => write!(f, "cannot reach the gateway: {why}"),
-            Self::Refused { status, detail, errors, .. } => {
-                write!(f, "the gateway responded {status}: ")?;
-                match &errors[..] {
-                    [] => f.write_str(detail),
-                    [(pointer, _)] if pointer.is_empty() => f.write_str(detail),
-                    // The detail is the first of them: all are told, each with its place.
-                    all => {
-                        let count = if all.len() == 1 { "" } else { "s" };
-                        write!(f, "{} error{count} in the request", all.len())?;
-                        all.iter().try_for_each(|(at, what)| write!(f, "\n  {at}  {what}"))
-                    }
-                }
-            }
-            Self::Broken(why) => write!(f, "the response was interrupted: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for RemoteError {}
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const AGENT: &str = concat!("gancho-cli/", env!("CARGO_PKG_VERSION"));
 
 impl Remote {
+    pub fn new(server: ServerUrl, token: Option<Secret>, trust: Trust) -> Self {
+        let connections = Arc::new(Connections::new(&server, trust));
+        Self { server: Arc::new(server), connections, token, tenant: None }
+    }
+
     /// The gateway that listens there. On all addresses means on this machine's own too.
     pub fn at(listen: SocketAddr, token: Secret) -> Self {
-        Self { token: Some(token), ..Self::open_to_all(listen) }
+        Self::new(ServerUrl::at(listen), Some(token), Trust::default())
     }
 
     /// A listener that is told no token, such as the one for partners.
     pub fn open_to_all(listen: SocketAddr) -> Self {
-        let ip = match listen.ip() {
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-            ip => ip,
-        };
-        Self { address: SocketAddr::new(ip, listen.port()), token: None, tenant: None }
+        Self::new(ServerUrl::at(listen), None, Trust::default())
     }
 
     /// The same, acting for a tenant.
@@ -137,28 +72,72 @@ impl Remote {
         Ok(Self { tenant: Some(tenant), ..self })
     }
 
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn server(&self) -> &ServerUrl {
+        &self.server
+    }
+
+    /// Whether it acts for a tenant.
+    pub fn is_acting(&self) -> bool {
+        self.tenant.is_some()
+    }
+
+    /// Whether the credential is a tenant's API key rather than the operator's token.
+    pub fn has_api_key(&self) -> bool {
+        self.token.as_ref().is_some_and(|token| token.reveal().starts_with("gk_"))
     }
 
     pub async fn get(&self, path: &str) -> Result<Value, RemoteError> {
-        self.call(Method::GET, path, None).await
+        self.call(Method::GET, path, None, None).await
+    }
+
+    /// The body of an answer as it is.
+    pub async fn get_bytes(&self, path: &str) -> Result<Bytes, RemoteError> {
+        let request = self.request(Method::GET, path, None, None)?;
+        let (head, body) = self.exchange(request).await?;
+        if head.status.is_success() {
+            return Ok(body);
+        }
+        Err(RemoteError::refused(&self.server, &head, &body))
+    }
+
+    /// Posts to a server that is not a gateway. Returns the status of its answer.
+    pub async fn forward(
+        &self,
+        path: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<u16, RemoteError> {
+        let mut request = self.request(Method::POST, path, Some(body), None)?;
+        for (name, value) in &headers {
+            request.headers_mut().insert(name, value.clone());
+        }
+        Ok(self.exchange(request).await?.0.status.as_u16())
     }
 
     pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
-        self.call(Method::POST, path, Some(text(body)?)).await
+        self.call(Method::POST, path, Some(text(body)?), None).await
+    }
+
+    /// Posts JSON that is written already. The key makes it safe to send it again.
+    pub async fn post_once(
+        &self,
+        path: &str,
+        body: Bytes,
+        key: Option<&str>,
+    ) -> Result<Value, RemoteError> {
+        self.call(Method::POST, path, Some(body), key).await
     }
 
     pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
-        self.call(Method::PUT, path, Some(text(body)?)).await
+        self.call(Method::PUT, path, Some(text(body)?), None).await
     }
 
     pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
-        self.call(Method::PATCH, path, Some(text(body)?)).await
+        self.call(Method::PATCH, path, Some(text(body)?), None).await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<(), RemoteError> {
-        self.call(Method::DELETE, path, None).await.map(drop)
+    pub async fn delete(&self, path: &str) -> Result<Value, RemoteError> {
+        self.call(Method::DELETE, path, None, None).await
     }
 
     async fn call(
@@ -166,38 +145,52 @@ impl Remote {
         method: Method,
         path: &str,
         body: Option<Bytes>,
+        key: Option<&str>,
     ) -> Result<Value, RemoteError> {
-        let (mut sender, connection) = self.connect().await?;
-        let request = self.request(method, path, body)?;
-        let exchange = async {
-            let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
-            let status = response.status();
-            let body = Limited::new(response.into_body(), MAX_SIZE).collect().await;
-            Ok((status, body.map_err(|error| broken(&error))?.to_bytes()))
-        };
-        // The connection moves only while it is polled, and ends with the exchange.
-        tokio::pin!(connection);
-        let answered = async {
-            tokio::pin!(exchange);
-            tokio::select! {
-                done = &mut exchange => done,
-                _ = &mut connection => exchange.await,
-            }
-        };
-        let (status, body) = timeout(TO_ANSWER, answered)
-            .await
-            .map_err(|_| RemoteError::Broken("timed out".to_owned()))??;
-        let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if status.is_success() { Ok(value) } else { Err(RemoteError::refused(status, &value)) }
+        let request = self.request(method, path, body, key)?;
+        let (head, body) = self.exchange(request).await?;
+        if head.status.is_success() {
+            return error::json_of(&self.server, &head, &body);
+        }
+        Err(RemoteError::refused(&self.server, &head, &body))
     }
 
-    async fn connect(&self) -> Result<(SendRequest<Full<Bytes>>, ClientConnection), RemoteError> {
-        let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(RemoteError::Unreachable(error.to_string())),
-            Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
+    /// Sends a request and reads the whole answer.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(Parts, Bytes), RemoteError> {
+        let answered = async {
+            let (response, connection) = self.send(request).await?;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, MAX_SIZE).collect().await;
+            let body = body.map_err(|error| self.interrupted(&error))?.to_bytes();
+            self.connections.give_back(connection);
+            Ok((head, body))
         };
-        http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))
+        let late = || RemoteError::Interrupted(format!("{} did not answer in time", self.server));
+        timeout(TO_ANSWER, answered).await.map_err(|_| late())?
+    }
+
+    /// Sends a request, on a connection that was used before if there is one. One that the server has closed
+    /// meanwhile is replaced, as long as nothing of the request was sent.
+    async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<(Response<Incoming>, Connection), RemoteError> {
+        while let Some(mut used) = self.connections.take() {
+            match used.sender.try_send_request(request).await {
+                Ok(response) => return Ok((response, used)),
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(self.interrupted(error.error())),
+                },
+            }
+        }
+        let mut new = self.connections.open(&self.server).await?;
+        let response = new.sender.send_request(request).await;
+        Ok((response.map_err(|error| self.interrupted(&error))?, new))
+    }
+
+    fn interrupted(&self, error: &dyn std::fmt::Display) -> RemoteError {
+        RemoteError::Interrupted(format!("the connection to {} broke: {error}", self.server))
     }
 
     fn request(
@@ -205,47 +198,41 @@ impl Remote {
         method: Method,
         path: &str,
         body: Option<Bytes>,
+        key: Option<&str>,
     ) -> Result<Request<Full<Bytes>>, RemoteError> {
-        let mut request =
-            Request::builder().method(method).uri(path).header(HOST, self.address.to_string());
+        let mut request = Request::builder()
+            .method(method)
+            .uri(self.server.path(path))
+            .header(HOST, self.server.authority())
+            .header(USER_AGENT, AGENT);
         if let Some(token) = &self.token {
-            let mut bearer =
-                HeaderValue::try_from(format!("Bearer {}", token.reveal())).map_err(|_| {
-                    RemoteError::Broken("the admin token contains invalid characters".to_owned())
-                })?;
+            let bearer = HeaderValue::try_from(format!("Bearer {}", token.reveal()));
+            let mut bearer = bearer.map_err(|_| RemoteError::InvalidKey)?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
         if let Some(tenant) = &self.tenant {
             request = request.header("x-tenant", tenant);
         }
+        if let Some(key) = key {
+            request = request.header(IDEMPOTENCY_KEY, key);
+        }
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
-        request
-            .body(Full::new(body.unwrap_or_default()))
-            .map_err(|error| RemoteError::Broken(error.to_string()))
+        let request = request.body(Full::new(body.unwrap_or_default()));
+        request.map_err(|error| RemoteError::Interrupted(error.to_string()))
     }
-}
-
-fn broken(error: &dyn fmt::Display) -> RemoteError {
-    RemoteError::Broken(error.to_string())
 }
 
 fn text(body: &impl Serialize) -> Result<Bytes, RemoteError> {
     let text = serde_json::to_vec(body);
-    text.map(Bytes::from).map_err(|error| RemoteError::Broken(error.to_string()))
+    text.map(Bytes::from).map_err(|error| RemoteError::Interrupted(error.to_string()))
 }
 
-/// One part of a path, so that nothing in it is taken for more than that.
+const IN_PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// One part of a path or a query, so that nothing in it is taken for more than that.
 pub fn part(text: &str) -> String {
-    let mut path = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            path.extend(["%", &HEXUPPER.encode(&[byte])]);
-        }
-    }
-    path
+    utf8_percent_encode(text, IN_PART).to_string()
 }

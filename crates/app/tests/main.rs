@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod apply {
+    mod file;
+}
 mod bench {
     mod dashboard;
     mod isolation;
@@ -10,6 +13,7 @@ mod bench {
 mod browser;
 mod cli {
     mod help;
+    mod manual;
     mod output;
 }
 mod config {
@@ -33,6 +37,9 @@ mod deliveries {
 mod dev {
     mod start;
 }
+mod doctor {
+    mod checks;
+}
 mod docs {
     mod documents;
 }
@@ -42,6 +49,9 @@ mod egress {
 mod emails {
     mod commands;
     pub mod crash;
+}
+mod endpoints {
+    mod commands;
 }
 mod events {
     mod crash;
@@ -55,9 +65,16 @@ mod key_ring {
 mod ledger {
     mod commands;
 }
+mod listen {
+    mod forward;
+}
 mod listener {
     mod crowd;
     mod slow_clients;
+}
+mod login {
+    mod profiles;
+    mod tls;
 }
 mod operator;
 mod partner;
@@ -65,6 +82,9 @@ mod pipe {
     mod invalid_lines;
 }
 mod pipe_process;
+mod publish {
+    mod commands;
+}
 mod receipts {
     mod receive;
 }
@@ -77,6 +97,9 @@ mod serve {
     mod metrics;
     mod start;
     mod stop;
+}
+mod sign {
+    mod vectors;
 }
 mod sources {
     mod commands;

@@ -80,6 +80,7 @@ use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
+pub use migrations::{SCHEMA_VERSION, schema};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 

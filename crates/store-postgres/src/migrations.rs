@@ -1,9 +1,9 @@
 //! The steps by which the tables came to be: numbered files, run forward on start, never changed.
 
-use gancho_store::{Result, StoreError};
+use gancho_store::{Result, SchemaVersion, StoreError};
 use tokio_postgres::Client;
 
-use crate::tx_error::store_error;
+use crate::{open, tx_error::store_error};
 
 pub(crate) struct Migration {
     pub number: i32,
@@ -98,6 +98,23 @@ pub(crate) async fn run(client: &mut Client) -> Result<()> {
         .map_err(store_error)?;
     }
     step.commit().await.map_err(store_error)
+}
+
+/// The newest schema that this program knows.
+pub const SCHEMA_VERSION: u32 = ALL.len() as u32;
+
+/// The schema of a database, which is not changed. An empty one has none.
+pub async fn schema(url: &str) -> Result<SchemaVersion> {
+    let client = open::plain_session(url).await?;
+    let exists = client.query_one("select to_regclass('schema_migrations') is not null", &[]).await;
+    let exists: bool = exists.map_err(store_error)?.get(0);
+    let found: i64 = if exists {
+        let count = client.query_one("select count(*) from schema_migrations", &[]).await;
+        count.map_err(store_error)?.get(0)
+    } else {
+        0
+    };
+    Ok(SchemaVersion { found: u32::try_from(found).unwrap_or(u32::MAX), known: SCHEMA_VERSION })
 }
 
 /// What ran must be the beginning of what this program knows.

@@ -44,6 +44,13 @@ impl Default for Options {
 
 const OLDEST_SERVER: i32 = 150_000;
 
+/// One connection to look at a database. Nothing is checked or changed.
+pub(crate) async fn plain_session(url: &str) -> Result<deadpool_postgres::Object> {
+    let config = config(url)?;
+    let tls = tls::connector(config.get_ssl_mode())?;
+    session::of(&session::pool(&config, &tls, 1, "")?).await
+}
+
 impl PostgresStore {
     /// `url` is a connection string such as `postgres://gancho@db.internal/gancho?sslmode=require`.
     pub async fn connect(url: &str, options: Options) -> Result<Arc<Self>> {

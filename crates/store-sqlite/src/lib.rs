@@ -70,6 +70,7 @@ use gancho_store::{Result, Store, StoreError, states};
 use rusqlite::Connection;
 use tokio::sync::{Notify, watch};
 
+pub use migrations::{SCHEMA_VERSION, schema};
 pub use open::Options;
 
 use crate::{

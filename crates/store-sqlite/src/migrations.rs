@@ -1,9 +1,9 @@
 //! The schema, in numbered steps, forward only. A step that was run is never changed.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, path::Path};
 
-use gancho_store::{Result, StoreError};
-use rusqlite::Connection;
+use gancho_store::{Result, SchemaVersion, StoreError};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::tx_error::store_error;
 
@@ -82,6 +82,27 @@ pub(crate) fn fits(db: &Connection) -> Result<()> {
             "this database is of an older Gancho (schema {found}, this one writes {known}). Start the gateway on it once, which brings it up to this version"
         )),
     }
+}
+
+/// The newest schema that this program knows.
+pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;
+
+/// The schema of a file, which is not changed. A file that is not there has none.
+pub fn schema(path: impl AsRef<Path>) -> Result<SchemaVersion> {
+    let path = path.as_ref();
+    if !path.exists() {
+        return Ok(SchemaVersion { found: 0, known: SCHEMA_VERSION });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(|error| store_error(&error))?;
+    let read = |pragma| {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| store_error(&e))
+    };
+    let (application, found) = (read("application_id")?, read("user_version")?);
+    if application != APPLICATION && (application != 0 || found != 0 || has_tables(&db)?) {
+        return Err(StoreError::Refused("this SQLite file belongs to another program".into()));
+    }
+    Ok(SchemaVersion { found: found.unsigned_abs(), known: SCHEMA_VERSION })
 }
 
 fn has_tables(db: &Connection) -> Result<bool> {

@@ -11,7 +11,7 @@
 //! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
 //! bounces and complaints of e-mails; [`audit`] is the log of who changed what; [`documents`] keeps the small documents that are set up
 //! rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] encode values for
-//! storage; [`fair`] shares the readers among tenants. [`cache`] is a read-through cache for
+//! storage; [`schema_version`] says how far a database was migrated; [`fair`] shares the readers among tenants. [`cache`] is a read-through cache for
 //! callers.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
@@ -46,6 +46,7 @@ pub mod replays;
 pub mod retry_plan_codec;
 pub mod rotated_secrets_codec;
 pub mod round;
+pub mod schema_version;
 pub mod settle;
 pub mod states;
 pub mod statistics;
@@ -85,6 +86,7 @@ pub use replays::{
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
 pub use round::{ClaimRound, ClaimTurn};
+pub use schema_version::SchemaVersion;
 pub use settle::{Settle, SettleOutcome, Settlement};
 pub use statistics::{
     FailingTarget, MinuteFigures, Series, Statistics, StatisticsBatch, StatisticsPoint,

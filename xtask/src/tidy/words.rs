@@ -22,7 +22,7 @@ const WORDS: [Word; 5] = [
         tests_may: true,
         except: &[
             // Their tasks end with what owns them.
-            "crates/app/src/remote/events.rs",
+            "crates/app/src/remote/connection.rs",
             "crates/store-postgres/src/committer.rs",
             "crates/store-postgres/src/listen.rs",
         ],

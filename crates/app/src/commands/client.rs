@@ -1,69 +1,107 @@
-//! Access to a running gateway, shared by commands: finds it and reads its lists.
+//! Access to a gateway, shared by the commands that call one: `ClientArgs` says which, `chosen_server` finds
+//! it, and [`rows`] reads its lists.
+
+mod chosen_server;
+pub mod list_args;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
+pub use chosen_server::{ServerArgs, find, key_of_environment, trust};
+pub use list_args::{Window, show_list};
+
 use crate::{
-    admin_token, logs,
+    commands::{Failure, table::text},
     remote::{Remote, part},
-    settings::{self, Flags, Settings},
 };
 
-/// Flags of commands that call a running gateway.
+/// Flags of commands that call a gateway.
 #[derive(Debug, Args)]
 pub struct ClientArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub flags: Flags,
+    pub server: ServerArgs,
+}
+
+/// Flags of commands that work on one tenant.
+#[derive(Debug, Args)]
+pub struct TenantArgs {
+    /// Slug or id of the tenant. Not needed with an API key, or if there is only one tenant.
+    #[arg(long, env = "GANCHO_TENANT", value_name = "TENANT")]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub client: ClientArgs,
+}
+
+/// Flags of commands that list what one tenant has, or all tenants.
+#[derive(Debug, Args)]
+pub struct AnyTenantArgs {
+    /// Slug or id of a tenant. Default: all tenants, or the one of the API key.
+    #[arg(long, env = "GANCHO_TENANT", value_name = "TENANT")]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub client: ClientArgs,
 }
 
 /// Rows per request.
 const PAGE: usize = 100;
+/// Tenants that a message names.
+const NAMED_TENANTS: usize = 20;
 
 impl ClientArgs {
-    pub fn settings(&self) -> anyhow::Result<Settings> {
-        let loaded = settings::load(&self.flags)?;
-        logs::start(loaded.settings.log_format, logs::QUIET);
-        Ok(loaded.settings)
-    }
-
-    /// Finds the gateway that is running with these settings.
+    /// The gateway, as the user has chosen it.
     pub async fn gateway(&self) -> anyhow::Result<Remote> {
-        let settings = self.settings()?;
-        if let Some(remote) = find(&settings).await? {
-            return Ok(remote);
-        }
-        bail!(
-            "no gateway is running on {} (api_listen). hint: start one with `gancho serve`, or select a running one with --data-dir and --api-listen",
-            settings.api_listen
-        )
+        Ok(self.server.choose().await?.remote)
     }
 
-    /// The same, acting for a tenant if one is named.
+    /// The same, acting for a tenant if one is named here or in the profile.
     pub async fn gateway_for(&self, tenant: Option<&str>) -> anyhow::Result<Remote> {
-        let remote = self.gateway().await?;
-        match tenant {
-            Some(tenant) => remote.acting_for(tenant),
-            None => Ok(remote),
+        let chosen = self.server.choose().await?;
+        match tenant.or(chosen.tenant.as_deref()) {
+            Some(tenant) => chosen.remote.acting_for(tenant),
+            None => Ok(chosen.remote),
         }
     }
 }
 
-/// Finds the gateway that is running with these settings: one that accepts the token of this data
-/// directory.
-pub async fn find(settings: &Settings) -> anyhow::Result<Option<Remote>> {
-    let Some(token) = admin_token::find(settings)? else { return Ok(None) };
-    let remote = Remote::at(settings.api_listen, token);
-    match remote.get("/v1/tenants?limit=1").await {
-        Ok(_) => Ok(Some(remote)),
-        Err(fault) if fault.is_unreachable() => Ok(None),
-        Err(fault) => Err(fault).context(format!(
-            "the server on {} (api_listen) is not a gateway with these settings",
-            settings.api_listen
-        )),
+impl AnyTenantArgs {
+    pub async fn gateway(&self) -> anyhow::Result<Remote> {
+        self.client.gateway_for(self.tenant.as_deref()).await
+    }
+}
+
+impl TenantArgs {
+    /// The gateway, to call it with the tenant's API key or as the operator on behalf of the tenant.
+    pub async fn gateway(&self) -> anyhow::Result<Remote> {
+        let chosen = self.client.server.choose().await?;
+        let tenant = match self.tenant.clone().or(chosen.tenant) {
+            Some(tenant) => tenant,
+            None if chosen.remote.has_api_key() => return Ok(chosen.remote),
+            None => only_tenant(&chosen.remote).await?,
+        };
+        chosen.remote.acting_for(&tenant)
+    }
+}
+
+/// The tenant that is meant if none is named: the only one.
+pub async fn only_tenant(remote: &Remote) -> anyhow::Result<String> {
+    let tenants = rows(remote, "/v1/tenants", NAMED_TENANTS).await?;
+    let slugs: Vec<String> = tenants.rows.iter().map(|tenant| text(&tenant["slug"])).collect();
+    match &slugs[..] {
+        [] => {
+            bail!("there are no tenants yet. hint: create one with `gancho tenants create <SLUG>`")
+        }
+        [one] => Ok(one.clone()),
+        many => {
+            let more = if tenants.has_more { ", …" } else { "" };
+            Err(Failure::usage(format!(
+                "there are several tenants. hint: choose one with --tenant: {}{more}",
+                many.join(", ")
+            )))
+        }
     }
 }
 
@@ -103,7 +141,7 @@ pub async fn rows(remote: &Remote, path: &str, max: usize) -> anyhow::Result<Row
         let data = page["data"].as_array().context("unexpected response from the gateway")?;
         rows.extend(data.iter().cloned());
         match page["next_cursor"].as_str() {
-            Some(next) if rows.len() < max => cursor = format!("&cursor={next}"),
+            Some(next) if rows.len() < max => cursor = format!("&cursor={}", part(next)),
             next => return Ok(Rows { has_more: next.is_some(), rows }),
         }
     }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::table;
 use crate::settings::{self, Flags, reference, show};
 
 /// Show the effective configuration, with secrets masked, and where each value comes from.
@@ -20,14 +21,13 @@ pub struct Config {
 impl Config {
     pub fn run(self) -> anyhow::Result<()> {
         if self.reference {
-            anstream::print!("{}", reference::text());
-            return Ok(());
+            return table::print(&reference::text());
         }
         let loaded = settings::load(&self.flags)?;
         if self.json {
-            anstream::println!("{:#}", show::json(&loaded));
+            table::say(&format!("{:#}", show::json(&loaded)))?;
         } else {
-            anstream::print!("{}", show::text(&loaded));
+            table::print(&show::text(&loaded))?;
         }
         for warning in &loaded.warnings {
             anstream::eprintln!("warning: {warning}");

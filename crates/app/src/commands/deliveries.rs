@@ -1,10 +1,20 @@
-//! `gancho deliveries`: what happens to deliveries. A running gateway does the work.
+//! `gancho deliveries`: what happens to deliveries.
+//!
+//! `show` prints one with its attempts, `tail` prints changes as they happen.
 
+mod show;
 mod tail;
 
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
-/// Watch deliveries.
+use super::{
+    client::{AnyTenantArgs, Window, filtered, rows, show_list},
+    table::{self, Table, age, cell, flexible, state, text},
+};
+use crate::remote::part;
+
+/// Search, follow and retry deliveries.
 #[derive(Debug, Args)]
 pub struct Deliveries {
     #[command(subcommand)]
@@ -13,15 +23,148 @@ pub struct Deliveries {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// List deliveries, newest first.
+    List(List),
+    /// Show a delivery with its payload and all attempts.
+    Show(Show),
+    /// Retry a delivery now.
+    Retry(One),
     /// Print what happens to deliveries, a line for each change, until interrupted. Reconnects when the
     /// connection is lost. Shows what the node that answers does.
     Tail(tail::Tail),
 }
 
+#[derive(Debug, Args)]
+struct List {
+    /// Only deliveries to this endpoint: wh_…
+    #[arg(long, value_name = "ID")]
+    endpoint: Option<String>,
+    /// Only deliveries of this event: evt_…
+    #[arg(long, value_name = "ID")]
+    event: Option<String>,
+    /// Only events of this type.
+    #[arg(long = "type", value_name = "TYPE")]
+    event_type: Option<String>,
+    /// Only events with your own id.
+    #[arg(long, value_name = "ID")]
+    external_id: Option<String>,
+    /// Only deliveries with this status: pending, retrying, delivered or failed.
+    #[arg(long)]
+    status: Option<String>,
+    /// Lane: webhook, dispatch or email. Default: webhook.
+    #[arg(long)]
+    lane: Option<String>,
+    /// Only deliveries of receipts from this partner, in the lane dispatch.
+    #[arg(long)]
+    partner: Option<String>,
+    #[command(flatten)]
+    window: Window,
+    /// Maximum number of deliveries.
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+    #[command(flatten)]
+    acting: AnyTenantArgs,
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// Id of the delivery: dlv_…
+    id: String,
+    #[command(flatten)]
+    acting: AnyTenantArgs,
+}
+
+#[derive(Debug, Args)]
+struct Show {
+    /// Show the headers and bodies of requests and responses too.
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(flatten)]
+    one: One,
+}
+
 impl Deliveries {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
+            Action::List(list) => list.run().await,
+            Action::Show(show) => show.run().await,
+            Action::Retry(one) => one.retry().await,
             Action::Tail(tail) => tail.run().await,
         }
     }
+}
+
+impl List {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let filters = [
+            ("webhook_id", &self.endpoint),
+            ("event_id", &self.event),
+            ("event_type", &self.event_type),
+            ("external_id", &self.external_id),
+            ("status", &self.status),
+            ("lane", &self.lane),
+            ("partner", &self.partner),
+            ("since", &self.window.since()),
+            ("until", &self.window.until()),
+        ];
+        let found = rows(&remote, &filtered("/v1/deliveries", &filters), self.limit).await?;
+        show_list(&self.acting.client, &found, "No deliveries found.", table)
+    }
+}
+
+impl Show {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.one.acting.gateway().await?;
+        let delivery = remote.get(&path(&self.one.id)).await?;
+        if self.one.acting.client.json {
+            return table::json(&delivery);
+        }
+        show::delivery(&delivery, self.verbose)
+    }
+}
+
+impl One {
+    async fn retry(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let delivery = remote.post(&format!("{}/retry", path(&self.id)), &json!({})).await?;
+        if self.acting.client.json {
+            return table::json(&delivery);
+        }
+        table::say(&format!(
+            "{} is due now. `gancho deliveries show {0}` shows its attempts.",
+            self.id
+        ))
+    }
+}
+
+fn path(id: &str) -> String {
+    format!("/v1/deliveries/{}", part(id))
+}
+
+/// One line for each delivery.
+pub fn table(rows: &[Value]) -> Table {
+    let has_tenants = rows.iter().any(|row| row["tenant"].is_string());
+    let heads: &'static [&'static str] = if has_tenants {
+        &["delivery", "tenant", "status", "attempts", "age", "what", "why"]
+    } else {
+        &["delivery", "status", "attempts", "age", "what", "why"]
+    };
+    let mut shown = Table::new(heads);
+    for row in rows {
+        let what = ["event_type", "partner", "outbox_id"].map(|name| text(&row[name]));
+        let mut cells = vec![cell(text(&row["id"]))];
+        if has_tenants {
+            cells.push(cell(text(&row["tenant"])));
+        }
+        cells.extend([
+            state(&text(&row["status"])),
+            cell(text(&row["attempts"])),
+            cell(age(&row["created_at"])),
+            flexible(what.into_iter().find(|what| !what.is_empty()).unwrap_or_default()),
+            flexible(show::why(row)),
+        ]);
+        shown.row(cells);
+    }
+    shown
 }

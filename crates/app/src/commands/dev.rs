@@ -22,14 +22,14 @@ use clap::Args;
 use tokio_util::task::TaskTracker;
 
 use self::{feed::Feed, keyboard::Keyboard, rejections::Rejections, stage::Stage};
-use crate::{lifecycle::Stop, logs, settings::LogFormat};
+use crate::{dev_gateway, lifecycle::Stop, logs, settings::LogFormat};
 
 /// Run everything with built-in defaults and deliver a first signed event. Configuration files and
 /// environment variables are ignored, so real data is never touched.
 #[derive(Debug, Args)]
 pub struct Dev {
     /// Data directory, kept between runs. Delete it to start over.
-    #[arg(long, default_value = ".gancho-dev", value_name = "DIR")]
+    #[arg(long, default_value = dev_gateway::DATA_DIR, value_name = "DIR")]
     data_dir: PathBuf,
     /// Port of the API. If it is in use, the next free port; 0 is any free port.
     #[arg(long, default_value_t = 3000)]

@@ -9,17 +9,13 @@ mod send;
 mod show;
 mod suppressions;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::{
-    client::{ClientArgs, filtered, rows},
-    table::{self, text},
+    client::{TenantArgs, filtered, rows},
+    table,
 };
-use crate::{
-    paint::DIM,
-    remote::{Remote, part},
-};
+use crate::{paint::DIM, remote::part};
 
 /// Send e-mails and follow their delivery.
 #[derive(Debug, Args)]
@@ -41,16 +37,6 @@ enum Action {
     Suppressions(suppressions::Suppressions),
     /// List captured e-mails, or show one, if the transport is `sink` (as in `gancho dev`).
     Caught(caught::Caught),
-}
-
-/// Selects the tenant.
-#[derive(Debug, Args)]
-struct TenantArgs {
-    /// Slug or id of the tenant. Default: the only tenant, if there is just one.
-    #[arg(long, env = "GANCHO_TENANT", value_name = "TENANT")]
-    tenant: Option<String>,
-    #[command(flatten)]
-    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -87,30 +73,6 @@ impl Emails {
             Action::Send(send) => send.run().await,
             Action::Suppressions(suppressions) => suppressions.run().await,
             Action::Caught(caught) => caught.run().await,
-        }
-    }
-}
-
-impl TenantArgs {
-    /// Finds the gateway, to call it as the operator on behalf of the tenant.
-    async fn gateway(&self) -> anyhow::Result<Remote> {
-        let remote = self.client.gateway().await?;
-        let tenant = match &self.tenant {
-            Some(tenant) => tenant.clone(),
-            None => only_tenant(&remote).await?,
-        };
-        remote.acting_for(&tenant)
-    }
-}
-
-async fn only_tenant(remote: &Remote) -> anyhow::Result<String> {
-    let tenants = rows(remote, "/v1/tenants", 20).await?.rows;
-    let slugs: Vec<String> = tenants.iter().map(|tenant| text(&tenant["slug"])).collect();
-    match &slugs[..] {
-        [] => bail!("there are no tenants yet. hint: create one with `POST /v1/tenants`"),
-        [one] => Ok(one.clone()),
-        many => {
-            bail!("there are several tenants. hint: choose one with --tenant: {}", many.join(", "))
         }
     }
 }

@@ -14,7 +14,10 @@ use clap::Args;
 use gancho_domain::{Clock, SystemClock, span};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::Failure;
 
@@ -25,7 +28,25 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
         std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
         return Ok(text);
     }
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Reads bytes from a file, or standard input for `-`.
+pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
+        return Ok(bytes);
+    }
+    std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+pub fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => ". hint: check the path; `-` is standard input",
+        _ => "",
+    };
+    Failure::usage(format!("cannot read {}: {error}{hint}", path.display()))
 }
 
 /// Reads JSON from a file and passes it on byte for byte.
@@ -69,6 +90,23 @@ impl SecretFrom {
             .map_err(|_| anyhow!("the environment variable {name} is not set"))?;
         Ok(Some(text))
     }
+
+    /// The same where there must be one: if no flag names it, the variable GANCHO_SECRET has it.
+    pub fn required(&self) -> anyhow::Result<String> {
+        if let Some(secret) = self.read()? {
+            return Ok(secret);
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a secret is not an argument, where others would see it"
+        )]
+        let secret = std::env::var("GANCHO_SECRET").ok().filter(|secret| !secret.is_empty());
+        secret.ok_or_else(|| {
+            Failure::usage(
+                "no secret is given. hint: set GANCHO_SECRET, or use --secret-file or --secret-env",
+            )
+        })
+    }
 }
 
 /// Reads a secret from a file or standard input.
@@ -100,6 +138,33 @@ pub fn time(text: &str) -> String {
     }
 }
 
+/// Reads a rate such as `100/s` or `600/1m` for the API. `none` removes the limit.
+pub fn rate(text: &str) -> anyhow::Result<Value> {
+    if text == "none" {
+        return Ok(Value::Null);
+    }
+    let invalid = || {
+        Failure::usage(format!("`{text}` is not a rate. hint: for example, 100/s, 600/1m or none"))
+    };
+    let (count, per) = text.split_once('/').ok_or_else(invalid)?;
+    let count: u64 = count.trim().replace('_', "").parse().map_err(|_| invalid())?;
+    let per = if per.starts_with(|one: char| one.is_ascii_digit()) {
+        per.to_owned()
+    } else {
+        format!("1{per}")
+    };
+    span::parse(&per).map_err(|_| invalid())?;
+    Ok(json!({ "count": count, "per": per }))
+}
+
+/// Reads `NAME=VALUE`.
+pub fn pair<'a>(text: &'a str, example: &str) -> anyhow::Result<(&'a str, &'a str)> {
+    // Not repeated in the message: it may be a secret.
+    text.split_once('=').ok_or_else(|| {
+        Failure::usage(format!("not of the form NAME=VALUE. hint: for example, {example}"))
+    })
+}
+
 /// A request body with the fields that were given and no others.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
@@ -121,6 +186,16 @@ impl Draft {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Fails if there is nothing to change.
+    pub fn require(&self, example: &str) -> anyhow::Result<()> {
+        if self.is_empty() {
+            return Err(Failure::usage(format!(
+                "nothing to change. hint: give a property, e.g. {example}"
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -10,14 +10,15 @@ use clap::{Args, Subcommand};
 use gancho_vault::KeyRing;
 use serde_json::{Value, json};
 
+use super::{client, table};
 use crate::{
-    admin_token, database,
+    database,
     gateway::database_url,
     key_ring,
     key_rotator::KeyRotator,
     logs,
     remote::Remote,
-    settings::{self, Flags, Settings},
+    settings::{self, Flags},
 };
 
 /// Manage the keys that encrypt secrets in the database.
@@ -68,10 +69,7 @@ struct Drop {
 impl Keys {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
-            Action::Generate => {
-                anstream::print!("{}", *KeyRing::generate()?.text());
-                Ok(())
-            }
+            Action::Generate => table::print(&KeyRing::generate()?.text()),
             Action::List(here) => list(&here).await,
             Action::Rotate(rotate) => self::rotate(&rotate).await,
             Action::Drop(drop) => drop_key(&drop).await,
@@ -89,27 +87,13 @@ async fn through(here: &KeyArgs) -> anyhow::Result<KeyAccess> {
     let loaded = settings::load(&here.flags)?;
     let settings = &loaded.settings;
     logs::start(settings.log_format, logs::QUIET);
-    if let Some(remote) = running(settings).await? {
+    if let Some(remote) = client::find(settings).await? {
         return Ok(KeyAccess::ClientArgs(remote));
     }
     let source = key_ring::of(settings)?;
     let store = database::open(&database_url(settings), database::Options::default()).await?;
     let ring = source.open(&*store).await?;
     Ok(KeyAccess::KeyArgs(KeyRotator::new(store, ring)))
-}
-
-/// Finds the running gateway that accepts the token of this data directory.
-async fn running(settings: &Settings) -> anyhow::Result<Option<Remote>> {
-    let Some(token) = admin_token::find(settings)? else { return Ok(None) };
-    let remote = Remote::at(settings.api_listen, token);
-    match remote.get("/v1/keys").await {
-        Ok(_) => Ok(Some(remote)),
-        Err(fault) if fault.is_unreachable() => Ok(None),
-        Err(fault) => Err(fault).context(format!(
-            "the server on {} (api_listen) is not a gateway with these settings",
-            settings.api_listen
-        )),
-    }
 }
 
 async fn list(here: &KeyArgs) -> anyhow::Result<()> {
@@ -123,15 +107,14 @@ async fn list(here: &KeyArgs) -> anyhow::Result<()> {
             .iter()
             .map(|(number, records)| json!({ "number": number, "records": records, "seals": Some(*number) == newest }))
             .collect();
-        anstream::println!("{}", json!({ "keys": keys }));
-        return Ok(());
+        return table::json(&json!({ "keys": keys }));
     }
-    anstream::println!("key    records");
+    let mut text = String::from("key    records\n");
     for (number, records) in counts {
         let note = if Some(number) == newest { "  current" } else { "" };
-        anstream::println!("{number:>3}  {records:>9}{note}");
+        text += &format!("{number:>3}  {records:>9}{note}\n");
     }
-    Ok(())
+    table::print(&text)
 }
 
 fn counts_of(answer: &Value) -> anyhow::Result<BTreeMap<u32, u64>> {
@@ -155,13 +138,11 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
         }
     };
     if rotate.here.json {
-        anstream::println!("{}", json!({ "newest": newest, "resealed": resealed }));
-    } else {
-        anstream::println!(
-            "Records re-encrypted: {resealed}. Everything is now encrypted with key {newest}."
-        );
+        return table::json(&json!({ "newest": newest, "resealed": resealed }));
     }
-    Ok(())
+    table::say(&format!(
+        "Records re-encrypted: {resealed}. Everything is now encrypted with key {newest}."
+    ))
 }
 
 async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
@@ -172,6 +153,8 @@ async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
             bail!("a gateway is running with this key ring. hint: stop it before you remove a key")
         }
     }
-    anstream::println!("Removed key {} from the ring.", drop.number);
-    Ok(())
+    if drop.here.json {
+        return table::json(&json!({ "removed": drop.number }));
+    }
+    table::say(&format!("Removed key {} from the ring.", drop.number))
 }

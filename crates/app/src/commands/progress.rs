@@ -28,25 +28,66 @@ impl Progress {
     }
 
     pub fn at(&mut self, done: u64) {
-        let is_soon = self.shown.is_some_and(|shown| shown.elapsed() < EVERY);
-        if !self.is_seen || is_soon {
+        if !self.is_due() {
             return;
         }
-        self.shown = Some(Instant::now());
         let total = self.total.max(done).max(1);
-        let full = usize::try_from(done * WIDTH / total).unwrap_or(0);
-        let speed = done as f64 / self.started.elapsed().as_secs_f64().max(0.001);
-        let (bar, rest) = ("━".repeat(full), "─".repeat(WIDTH as usize - full));
         anstream::eprint!(
-            "\r\u{1b}[2K{} {BLUE}{bar}{BLUE:#}{DIM}{rest}{DIM:#} {:>3} %  {} of {}  {DIM}{}/s{DIM:#}",
+            "\r\u{1b}[2K{} {}  {} of {}  {DIM}{}/s{DIM:#}",
             self.what,
-            done * 100 / total,
+            bar(done, total),
             count(done),
             count(total),
-            count(speed as u64),
+            count(self.speed(done)),
         );
         let _ = std::io::stderr().flush();
     }
+}
+
+impl Progress {
+    /// For work whose size is known in bytes, and counted in something else.
+    pub fn of_bytes(what: &'static str, total: u64) -> Self {
+        Self::new(what, total)
+    }
+
+    /// The bytes are the place in the whole; the count is what a person wants to know.
+    pub fn at_bytes(&mut self, number: u64, bytes: u64) {
+        if !self.is_due() {
+            return;
+        }
+        let speed = count(self.speed(number));
+        if self.total == 0 {
+            anstream::eprint!("\r\u{1b}[2K{} {}  {DIM}{speed}/s{DIM:#}", self.what, count(number));
+        } else {
+            let bar = bar(bytes, self.total.max(bytes));
+            anstream::eprint!(
+                "\r\u{1b}[2K{} {bar}  {}  {DIM}{speed}/s{DIM:#}",
+                self.what,
+                count(number)
+            );
+        }
+        let _ = std::io::stderr().flush();
+    }
+
+    fn is_due(&mut self) -> bool {
+        let is_soon = self.shown.is_some_and(|shown| shown.elapsed() < EVERY);
+        if !self.is_seen || is_soon {
+            return false;
+        }
+        self.shown = Some(Instant::now());
+        true
+    }
+
+    fn speed(&self, number: u64) -> u64 {
+        (number as f64 / self.started.elapsed().as_secs_f64().max(0.001)) as u64
+    }
+}
+
+/// `━━━━──── 50 %`
+fn bar(done: u64, total: u64) -> String {
+    let full = usize::try_from(done * WIDTH / total).unwrap_or(0);
+    let (bar, rest) = ("━".repeat(full), "─".repeat(WIDTH as usize - full));
+    format!("{BLUE}{bar}{BLUE:#}{DIM}{rest}{DIM:#} {:>3} %", done * 100 / total)
 }
 
 impl Drop for Progress {

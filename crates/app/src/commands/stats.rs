@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     client::{ClientArgs, filtered},
-    table::{self, Cell, Facts, Table, cell, count, painted, text, when},
+    table::{self, Cell, Facts, Table, cell, count, millis, painted, when},
 };
 use crate::{
     paint::{DIM, RED},
@@ -140,16 +140,6 @@ fn alarming(value: &Value) -> Cell {
     match value.as_u64() {
         None | Some(0) => painted("·", DIM),
         Some(number) => painted(count(number), RED),
-    }
-}
-
-/// `3 ms`, `1.5 s`, `2 min`; empty for null.
-fn millis(value: &Value) -> String {
-    match value.as_f64() {
-        None => text(value),
-        Some(millis) if millis < 1_000.0 => format!("{millis:.0} ms"),
-        Some(millis) if millis < 60_000.0 => format!("{:.1} s", millis / 1e3),
-        Some(millis) => format!("{:.0} min", millis / 60e3),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Output for people: aligned tables and lists of facts. Control characters are replaced, so that data
 //! from outside cannot control the terminal.
 
+mod figures;
+
 use std::{
     fmt::Write as _,
     io::{ErrorKind, IsTerminal, Write},
@@ -9,18 +11,31 @@ use std::{
 use anstyle::Style;
 use serde_json::Value;
 
+pub use figures::{age, count, many, millis, rate, size, when};
+
 use crate::paint::{DIM, GREEN, RED, YELLOW};
 
 pub struct Cell {
     text: String,
     style: Style,
+    /// Whether it may be truncated to fit the terminal.
+    is_flexible: bool,
 }
 
 /// Longer cells are truncated.
 const MAX_WIDTH: usize = 64;
+/// Flexible columns are not truncated further.
+const MIN_WIDTH: usize = 8;
+const GAP: usize = 2;
 
 pub fn cell(text: impl AsRef<str>) -> Cell {
-    Cell { text: short(&clean(text.as_ref())), style: Style::new() }
+    let text = short(&clean(text.as_ref()), MAX_WIDTH);
+    Cell { text, style: Style::new(), is_flexible: false }
+}
+
+/// A cell whose end matters little, such as a URL: it is truncated if the table is wider than the terminal.
+pub fn flexible(text: impl AsRef<str>) -> Cell {
+    Cell { is_flexible: true, ..cell(text) }
 }
 
 pub fn painted(text: impl AsRef<str>, style: Style) -> Cell {
@@ -30,9 +45,11 @@ pub fn painted(text: impl AsRef<str>, style: Style) -> Cell {
 /// A state, in the color that it has everywhere.
 pub fn state(word: &str) -> Cell {
     let style = match word.to_ascii_lowercase().as_str() {
-        "active" | "valid" | "dispatched" | "sent" => GREEN,
-        "paused" | "received" | "pending" | "retry_scheduled" | "retrying" | "not yet" => YELLOW,
-        "failed" | "dlq" | "expired" => RED,
+        "active" | "valid" | "dispatched" | "sent" | "delivered" | "finished" | "ok"
+        | "running" => GREEN,
+        "paused" | "received" | "pending" | "retry_scheduled" | "retrying" | "not yet" | "slow"
+        | "warn" | "waiting" => YELLOW,
+        "failed" | "dlq" | "expired" | "disabled" | "failing" | "fail" | "revoked" => RED,
         _ => Style::new(),
     };
     painted(word, style)
@@ -53,15 +70,18 @@ impl Table {
     }
 
     pub fn print(&self) -> anyhow::Result<()> {
-        print(&self.text())
+        print(&self.text(terminal_width()))
     }
 
-    fn text(&self) -> String {
+    fn text(&self, max: Option<usize>) -> String {
         let mut widths: Vec<usize> = self.heads.iter().map(|head| head.len()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.chars().count());
             }
+        }
+        if let Some(max) = max {
+            self.shrink(&mut widths, max);
         }
         let heads: Vec<Cell> = self.heads.iter().map(|head| painted(head, DIM)).collect();
         let rows = std::iter::once(&heads).chain(&self.rows);
@@ -69,29 +89,64 @@ impl Table {
     }
 }
 
+impl Table {
+    /// Takes from the widest flexible column until the table fits.
+    fn shrink(&self, widths: &mut [usize], max: usize) {
+        let is_flexible = |column: usize| {
+            self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.is_flexible))
+        };
+        let flexible: Vec<usize> =
+            (0..widths.len()).filter(|column| is_flexible(*column)).collect();
+        while widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1) > max {
+            let widest = flexible.iter().copied().max_by_key(|column| widths[*column]);
+            match widest {
+                Some(column) if widths[column] > MIN_WIDTH => widths[column] -= 1,
+                _ => return,
+            }
+        }
+    }
+}
+
 fn line(row: &[Cell], widths: &[usize]) -> String {
     let last = row.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or(0);
     let mut line = String::new();
-    for (place, (Cell { text, style }, width)) in row.iter().zip(widths).enumerate().take(last + 1)
+    for (place, (Cell { text, style, .. }, width)) in
+        row.iter().zip(widths).enumerate().take(last + 1)
     {
+        let text = short(text, *width);
         let _ = write!(line, "{style}{text}{style:#}");
         if place < last {
-            line += &" ".repeat(width + 2 - text.chars().count().min(*width));
+            line += &" ".repeat(width + GAP - text.chars().count().min(*width));
         }
     }
     line + "\n"
 }
 
+/// The width of the terminal that the output goes to; nothing for a file or a pipe.
+fn terminal_width() -> Option<usize> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&out).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
 /// Names and values, one pair per line. Names without a value are omitted.
 #[derive(Default)]
-pub struct Facts(Vec<(&'static str, String)>);
+pub struct Facts(Vec<(String, String)>);
 
 impl Facts {
     pub fn add(&mut self, name: &'static str, value: impl AsRef<str>) -> &mut Self {
         if !value.as_ref().is_empty() {
-            self.0.push((name, clean(value.as_ref())));
+            self.add_owned(name, value);
         }
         self
+    }
+
+    /// The same with a name that comes from outside.
+    pub fn add_owned(&mut self, name: &str, value: impl AsRef<str>) {
+        self.0.push((clean(name), clean(value.as_ref())));
     }
 
     pub fn print(&self) -> anyhow::Result<()> {
@@ -99,9 +154,9 @@ impl Facts {
     }
 
     pub fn text(&self) -> String {
-        let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         let line =
-            |(name, value): &(&str, String)| format!("  {DIM}{name:<width$}{DIM:#}  {value}\n");
+            |(name, value): &(String, String)| format!("  {DIM}{name:<width$}{DIM:#}  {value}\n");
         self.0.iter().map(line).collect()
     }
 }
@@ -136,55 +191,25 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// A time without fractions and zone: `2026-11-15 10:00:00`.
-pub fn when(value: &Value) -> String {
-    let text = text(value);
-    match text.split_once('T') {
-        Some((day, time)) if time.len() >= 8 && time.is_char_boundary(8) => {
-            format!("{day} {}", &time[..8])
-        }
-        _ => text,
-    }
-}
-
 pub fn clean(text: &str) -> String {
     text.chars().map(|one| if one.is_control() { '·' } else { one }).collect()
 }
 
-/// Formats a number with commas between thousands.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// The same for text of several lines.
+pub fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
-/// `1 key`, `2 keys`, `2 addresses`.
-pub fn many(number: usize, noun: &str) -> String {
-    let ending = match number {
-        1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
-    };
-    format!("{} {noun}{ending}", count(number as u64))
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_WIDTH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+/// At most `max` characters; the last one says that some are missing.
+fn short(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
     }
+    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -192,17 +217,18 @@ mod tests {
         let mut table = Table::new(&["name", "what"]);
         table.row([cell("ação"), cell("a\u{1b}[2Jb\nc")]);
         table.row([cell("b"), cell("")]);
-        let plain = anstream::adapter::strip_str(&table.text()).to_string();
+        let plain = anstream::adapter::strip_str(&table.text(None)).to_string();
         assert_eq!(plain, "name  what\nação  a·[2Jb·c\nb\n");
-        assert!(!table.text().contains("\u{1b}[2J"));
+        assert!(!table.text(None).contains("\u{1b}[2J"));
     }
 
     #[test]
-    fn figures_and_times() {
-        let figures = [0, 999, 1_000, 1_234_567].map(count);
-        assert_eq!(figures, ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(when(&json!("2026-11-15T10:00:00.123Z")), "2026-11-15 10:00:00");
-        assert_eq!(when(&Value::Null), "");
-        assert_eq!((many(1, "key"), many(2, "key")), ("1 key".into(), "2 keys".into()));
+    fn a_table_fits_the_terminal_and_ids_stay_whole() {
+        let mut table = Table::new(&["id", "url"]);
+        table.row([cell("evt_1234567890"), flexible("https://example.com/a/long/path")]);
+        let narrow = anstream::adapter::strip_str(&table.text(Some(32))).to_string();
+        assert_eq!(narrow, "id              url\nevt_1234567890  https://example…\n");
+        let too_narrow = anstream::adapter::strip_str(&table.text(Some(10))).to_string();
+        assert!(too_narrow.contains("evt_1234567890  https:/…"), "{too_narrow}");
     }
 }

@@ -3,40 +3,20 @@
 use std::collections::VecDeque;
 
 use gancho_dashboard::event_stream::{EventReader, ServerEvent};
-use http_body_util::{BodyExt, Limited};
-use hyper::{Method, body::Incoming};
-use serde_json::Value;
-use tokio_util::task::AbortOnDropHandle;
 
-use super::{MAX_SIZE, Remote, RemoteError, broken};
+use super::{Remote, RemoteError, stream::RemoteStream};
 
 pub struct RemoteEvents {
-    body: Incoming,
+    stream: RemoteStream,
     reader: EventReader,
     waiting: VecDeque<ServerEvent>,
-    _connection: AbortOnDropHandle<hyper::Result<()>>,
 }
 
 impl Remote {
     /// Opens a stream of events.
     pub async fn events(&self, path: &str) -> Result<RemoteEvents, RemoteError> {
-        let (mut sender, connection) = self.connect().await?;
-        let connection = AbortOnDropHandle::new(tokio::spawn(connection));
-        let request = self.request(Method::GET, path, None)?;
-        let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
-        let (status, body) = (response.status(), response.into_body());
-        if status.is_success() {
-            return Ok(RemoteEvents {
-                body,
-                reader: EventReader::default(),
-                waiting: VecDeque::new(),
-                _connection: connection,
-            });
-        }
-        let problem = Limited::new(body, MAX_SIZE).collect().await;
-        let problem = problem.map_err(|error| broken(&error))?.to_bytes();
-        let problem: Value = serde_json::from_slice(&problem).unwrap_or_default();
-        Err(RemoteError::refused(status, &problem))
+        let stream = self.stream(path).await?;
+        Ok(RemoteEvents { stream, reader: EventReader::default(), waiting: VecDeque::new() })
     }
 }
 
@@ -47,12 +27,8 @@ impl RemoteEvents {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
-            match self.body.frame().await {
-                Some(Ok(frame)) => {
-                    let piece = frame.into_data().unwrap_or_default();
-                    self.waiting.extend(self.reader.read(&piece));
-                }
-                Some(Err(error)) => return Err(broken(&error)),
+            match self.stream.next().await? {
+                Some(piece) => self.waiting.extend(self.reader.read(&piece)),
                 None => return Ok(None),
             }
         }

@@ -12,7 +12,18 @@ use super::{
 
 /// Variables with our prefix that are not settings: the path of the file, and those of other commands
 /// and the tests.
-const OTHERS: [&str; 4] = ["GANCHO_CONFIG", "GANCHO_LOG", "GANCHO_PIPE_SECRET", "GANCHO_KILLS"];
+const OTHERS: &[&str] = &[
+    "GANCHO_CONFIG",
+    "GANCHO_LOG",
+    "GANCHO_PIPE_SECRET",
+    "GANCHO_KILLS",
+    "GANCHO_URL",
+    "GANCHO_PROFILE",
+    "GANCHO_API_KEY",
+    "GANCHO_CA_FILE",
+    "GANCHO_TENANT",
+    "GANCHO_SECRET",
+];
 const PREFIX: &str = "GANCHO_";
 
 /// All variables by name. Empty ones count as unset.

@@ -8,11 +8,13 @@ use crate::pipe_process::GANCHO;
 fn pages(command: &[&str]) -> String {
     let page = help(command);
     let mut all = format!("$ gancho {} --help\n", command.join(" "));
-    // The settings are the same for every command.
-    match page.split_once("\nSettings:\n") {
-        Some((own, _)) if command != ["serve"] => {
-            all += own;
-            all += "\nSettings: [those of `gancho serve`]\n";
+    // These are the same for every command.
+    let shared = [("Settings", &["serve"][..]), ("Server", &["tenants", "list"])];
+    let found = shared.iter().find(|(heading, _)| page.contains(&format!("\n{heading}:\n")));
+    match found {
+        Some((heading, shown)) if command != *shown => {
+            all += page.split_once(&format!("\n{heading}:\n")).unwrap().0;
+            all += &format!("\n{heading}: [as for `gancho {}`]\n", shown.join(" "));
         }
         _ => all += &page,
     }

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use gancho_testkit::until;
 
-use crate::operator::{Operator, Ran, alone};
+use crate::{
+    operator::{Operator, Ran, alone},
+    scripted_receiver::Receiver,
+};
 
 /// A session as a terminal shows it.
 #[derive(Default)]
@@ -28,6 +31,7 @@ impl Session {
     fn matches(&self, name: &str) {
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, filters => vec![
             (r"\b(out|rcp|src|evt|dlv|wh|ten)_[0-9A-Z]{26}\b", "${1}_[id]"),
+            (r"\b\d+s\b *", "[age]  "),
             (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( UTC|Z)?", "[time]"),
             (r"\b[0-9a-f]{64}\b", "[secret]"),
             (r"\b[0-9a-f]{16}\b", "[key id]"),
@@ -112,6 +116,41 @@ fn the_key_ring_as_it_is_shown() {
     session.run(&at, &["keys", "drop", "1"]);
     session.run(&at, &["keys", "drop", "2"]);
     session.matches("keys");
+}
+
+#[test]
+fn events_and_deliveries_as_they_are_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["tenants", "list"]);
+    session.run(&at, &["endpoints", "list", "--tenant", "acme"]);
+    session.run(&at, &["tenants", "create", "acme", "--plan", "unlimited"]);
+    session.run(&at, &["tenants", "list"]);
+    let receiver = Receiver::start();
+    let create = ["endpoints", "create", &receiver.url(), "--name", "billing"];
+    let created = at.run(&create);
+    session.add(&create, &created);
+    let id = at.json(&["endpoints", "list"])["data"][0]["id"].as_str().unwrap().to_owned();
+    session.run(&at, &["endpoints", "list"]);
+    session.run(&at, &["endpoints", "test", &id]);
+    let publish = ["publish", "invoice.paid", "{\"id\":\"inv_1\"}", "--subject", "inv_1"];
+    let published = at.run(&publish);
+    session.add(&publish, &published);
+    let event = published.ok().out.trim().to_owned();
+    let of_event = ["deliveries", "list", "--event", &event];
+    until("it is delivered", || at.json(&of_event)["data"][0]["status"] == "delivered");
+    let delivery = at.json(&of_event)["data"][0]["id"].as_str().unwrap().to_owned();
+    session.run(&at, &of_event);
+    session.run(&at, &["events", "show", &event]);
+    session.run(&at, &["deliveries", "show", &delivery]);
+    session.run(&at, &["dlq", "list"]);
+    session.run(&at, &["queues", "list"]);
+    session.run(&at, &["replays", "list"]);
+    session.run(&at, &["api-keys", "list"]);
+    session.run(&at, &["endpoints", "update", &id, "--rate-limit", "fast"]);
+    session.run(&at, &["endpoints", "update", &id, "--ordering", "strict"]);
+    session.run(&at, &["endpoints", "show", "wh_00000000000000000000000000"]);
+    session.matches("events");
 }
 
 #[test]

@@ -54,9 +54,9 @@ fn a_line_for_each_change() {
     assert!(line.contains("#1  200") && !line.contains('\u{1b}'), "{line}");
 
     let refused = at.run(&["deliveries", "tail", "--status", "new"]);
-    assert_eq!(refused.code, 1);
+    assert_eq!(refused.code, 4);
     assert!(refused.err.contains("must be one of"), "{}", refused.err);
-    assert_eq!(at.run(&["deliveries", "tail", "--tenant", "nobody"]).code, 1);
+    assert_eq!(at.run(&["deliveries", "tail", "--tenant", "nobody"]).code, 4);
     assert_eq!(at.run(&["deliveries", "tail", "--color"]).code, 2);
 }
 

@@ -63,16 +63,16 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
         "--text",
         "y",
     ]);
-    assert_eq!(invalid.code, 1);
+    assert_eq!(invalid.code, 4);
     assert!(
-        invalid.err.contains("/from") && invalid.err.contains("/to"),
+        invalid.err.contains("\n  from: ") && invalid.err.contains("\n  to: "),
         "all faults: {}",
         invalid.err
     );
 
     at.served.tenant("beta");
     let which = at.run(&["emails", "list"]);
-    assert_eq!(which.code, 1);
+    assert_eq!(which.code, 2);
     assert!(which.err.contains("--tenant: acme, beta"), "{}", which.err);
     assert_eq!(at.json(&["emails", "list", "--tenant", "beta"])["data"], json!([]));
 }
@@ -92,5 +92,5 @@ fn addresses_are_suppressed_and_spared_no_more() {
     at.run(&["emails", "suppressions", "remove", "ana+x@example.com"]).ok();
     let left = at.json(&["emails", "suppressions", "list"]);
     assert_eq!(left["data"].as_array().unwrap().len(), 2);
-    assert_eq!(at.run(&["emails", "suppressions", "remove", "ana+x@example.com"]).code, 1);
+    assert_eq!(at.run(&["emails", "suppressions", "remove", "ana+x@example.com"]).code, 4);
 }

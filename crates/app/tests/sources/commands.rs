@@ -52,7 +52,7 @@ fn a_source_from_its_making_to_its_end() {
     assert!(unasked.err.contains("--yes"), "{}", unasked.err);
     at.run(&["sources", "delete", "acme", "--yes"]).ok();
     let gone = at.run(&["sources", "show", "acme"]);
-    assert_eq!(gone.code, 1);
+    assert_eq!(gone.code, 4);
     assert!(gone.err.contains("no source with this name exists"), "{}", gone.err);
 }
 
@@ -94,7 +94,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
     at.run(&["sources", "keys", "revoke", "acme", "k2", "--yes"]).ok();
     assert_eq!(at.json(&["sources", "keys", "list", "acme"])["data"].as_array().unwrap().len(), 5);
     let invalid = at.run(&["sources", "keys", "add", "acme", "k8", "--public-key", "no key"]);
-    assert_eq!(invalid.code, 1);
+    assert_eq!(invalid.code, 4);
     assert!(invalid.err.contains("/publicKey"), "the place is told: {}", invalid.err);
 }
 
@@ -112,7 +112,7 @@ fn keys_of_a_key_value_store_are_imported() {
     assert_eq!(at.json(&["sources", "import", "again.json"]), json!({"keys": 2, "sources": 0}));
     let faulty = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"}}"#;
     let refused = at.run_with(&["sources", "import", "-"], &[], faulty);
-    assert_eq!(refused.code, 1);
+    assert_eq!(refused.code, 4);
     assert!(refused.err.contains("webhook:partner:<name>:key:<id>"), "{}", refused.err);
     assert!(!refused.err.contains("hush"), "{}", refused.err);
     assert!(at.run_with(&["sources", "import", "-"], &[], "{").err.contains("is not JSON"));
@@ -167,7 +167,7 @@ fn a_receipt_is_shown_and_sent_again() {
     assert_eq!(at.run(&["sources", "retry", "acme"]).code, 2, "everything has to be asked for");
     let job = at.json(&["sources", "retry", "acme", "--all", "--rate", "7"]);
     assert_eq!(job["rate"], 7);
-    assert_eq!(at.run(&["sources", "receipt", "acme", "rcp_1"]).code, 1);
+    assert_eq!(at.run(&["sources", "receipt", "acme", "rcp_1"]).code, 4);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn without_a_gateway_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [&["sources", "list"][..], &["sources", "simulate", "acme"]] {
         let ran = alone(folder.path(), arguments);
-        assert_eq!(ran.code, 1);
+        assert_eq!(ran.code, 6);
         assert!(ran.err.contains("no gateway") && ran.err.contains("gancho serve"), "{}", ran.err);
     }
 }

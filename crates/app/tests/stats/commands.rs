@@ -29,7 +29,7 @@ fn what_was_delivered_is_shown_as_a_table() {
     assert_eq!(of_endpoint["totals"]["delivered"], 1);
 
     let unknown = at.run(&["stats", "--range", "2h"]);
-    assert_eq!(unknown.code, 1);
+    assert_eq!(unknown.code, 4);
     assert!(unknown.err.contains("must be one of \"15m\", \"1h\""), "{}", unknown.err);
     assert_eq!(at.run(&["stats", "--endpoint", id]).code, 2, "an endpoint is a tenant's");
 }

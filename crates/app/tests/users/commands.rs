@@ -19,7 +19,7 @@ fn a_user_is_created_changed_listed_and_deleted() {
         &[],
         "short\n",
     );
-    assert_eq!(weak.code, 1);
+    assert_eq!(weak.code, 4);
     assert!(
         weak.err.contains("at least 12 characters") && !weak.err.contains("short\n"),
         "{}",
@@ -32,7 +32,7 @@ fn a_user_is_created_changed_listed_and_deleted() {
     assert_eq!(at.json(&["users", "list"])["data"][0]["role"], "support");
     assert_eq!(at.run(&["users", "delete", "ana@example.com"]).code, 2, "it must be confirmed");
     at.run(&["users", "delete", "ana@example.com", "--yes"]).ok();
-    assert_eq!(at.run(&["users", "delete", "ana@example.com", "--yes"]).code, 1);
+    assert_eq!(at.run(&["users", "delete", "ana@example.com", "--yes"]).code, 4);
 
     let acts = at.run(&["audit"]).ok().out;
     let lines: Vec<&str> = acts.lines().collect();

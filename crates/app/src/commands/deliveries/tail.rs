@@ -67,7 +67,7 @@ impl Tail {
                 Ok(End::Closed) => return Ok(()),
                 Ok(End::Lost) => {}
                 // A gateway that restarts is away for a moment.
-                Err(error) if is_lost && is_passing(&error) => {}
+                Err(error) if is_lost && error.is_passing() => {}
                 Err(error) => return Err(error.into()),
             }
             if !is_lost {
@@ -79,16 +79,12 @@ impl Tail {
     }
 }
 
-fn is_passing(error: &RemoteError) -> bool {
-    error.is_unreachable() || matches!(error, RemoteError::Broken(_)) || error.is_busy()
-}
-
 async fn follow(remote: &Remote, path: &str, as_json: bool) -> Result<End, RemoteError> {
     let mut events = remote.events(path).await?;
     loop {
         let event = match events.next().await {
             Ok(Some(event)) => event,
-            Ok(None) | Err(RemoteError::Broken(_)) => return Ok(End::Lost),
+            Ok(None) | Err(RemoteError::Interrupted(_)) => return Ok(End::Lost),
             Err(error) => return Err(error),
         };
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
@@ -106,7 +102,7 @@ async fn follow(remote: &Remote, path: &str, as_json: bool) -> Result<End, Remot
         match writeln!(out, "{line}").and_then(|()| out.flush()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(End::Closed),
-            Err(error) => return Err(RemoteError::Broken(error.to_string())),
+            Err(error) => return Err(RemoteError::Interrupted(error.to_string())),
         }
     }
 }

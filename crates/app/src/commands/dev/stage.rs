@@ -20,7 +20,7 @@ use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    admin_token,
+    admin_token, dev_gateway,
     gateway::{Gateway, Setup},
     private_file,
     receiver::{Arrival, Receiver},
@@ -83,6 +83,7 @@ pub async fn set(
     let login_link = servers.login_link(&token.text).await;
     let operator = Remote::at(servers.address, token.text);
     let api_key = api_key(&operator, &servers, data_dir).await?;
+    dev_gateway::announce(data_dir, servers.address)?;
     let stage = Stage {
         gateway,
         servers,

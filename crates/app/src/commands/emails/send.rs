@@ -7,10 +7,10 @@ use clap::Args;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::TenantArgs;
 use crate::{
     commands::{
         Failure,
+        client::TenantArgs,
         input::{self, Draft},
         table::{self, text},
     },

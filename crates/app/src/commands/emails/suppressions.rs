@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::TenantArgs;
 use crate::{
     commands::{
-        client::rows,
+        client::{TenantArgs, rows},
         input::{self, Draft},
         table::{self, Table, cell, many, text, when},
     },

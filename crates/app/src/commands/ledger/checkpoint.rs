@@ -13,35 +13,38 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::{
-        Failure,
-        client::{self, ClientArgs},
+        Failure, client,
         table::{self, Facts, many, text},
     },
     database,
     gateway::database_url,
-    key_ring,
-    settings::Settings,
+    key_ring, logs,
+    settings::{self, Flags, Settings},
 };
 
 #[derive(Debug, Args)]
 pub struct Checkpoint {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
-    client: ClientArgs,
+    flags: Flags,
 }
 
 impl Checkpoint {
     pub async fn run(self) -> anyhow::Result<()> {
-        let settings = self.client.settings()?;
+        let settings = settings::load(&self.flags)?.settings;
+        logs::start(settings.log_format, logs::QUIET);
         let made = match client::find(&settings).await? {
             Some(remote) => match remote.post("/v1/ledger/checkpoint", &json!({})).await {
-                Err(fault) if fault.code() == Some("ledger_broken") => {
+                Err(fault) if fault.code() == "ledger_broken" => {
                     return Err(Failure::does_not_hold(fault.to_string()));
                 }
                 other => other?,
             },
             None => here(&settings).await?,
         };
-        if self.client.json {
+        if self.json {
             return table::json(&made);
         }
         tell(&made)

@@ -10,12 +10,14 @@ use super::{path, show};
 use crate::{
     admin_token,
     commands::{
+        Failure,
         client::{ClientArgs, filtered, rows},
         input::{self, Draft},
         table::{self, Facts, text},
     },
     paint::{DIM, GREEN, RED},
     remote::Remote,
+    settings::{self, Flags},
 };
 
 #[derive(Debug, Args)]
@@ -101,17 +103,24 @@ impl Simulate {
         draft.put("partner", &self.partner)?;
         let body = self.body.as_deref().map(input::json).transpose()?;
         draft.maybe("body", body.as_ref())?;
-        let settings = self.client.settings()?;
+        if !self.client.server.is_this_machine()? {
+            return Err(Failure::usage(
+                "test events are sent to the gateway of this machine only. hint: run this on the machine of the gateway, without --server and --profile",
+            ));
+        }
+        let settings = settings::load(&Flags::default())?.settings;
         let token = admin_token::find(&settings)?;
         let remote = match token {
             Some(token) => Remote::at(settings.ingest_listen, token),
             None => Remote::open_to_all(settings.ingest_listen),
         };
         let done = match remote.post("/webhooks/_simulate", &draft).await {
-            Err(fault) if fault.is_unreachable() => bail!(
-                "no gateway is running on {} (ingest_listen). hint: start one on this machine with `gancho serve`",
-                remote.address()
-            ),
+            Err(error) if error.is_unreachable() => {
+                return Err(Failure::unreachable(format!(
+                    "no gateway is running on {} (ingest_listen). hint: start one on this machine with `gancho serve`",
+                    settings.ingest_listen
+                )));
+            }
             other => other?,
         };
         if self.client.json {

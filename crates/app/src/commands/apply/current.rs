@@ -1,0 +1,173 @@
+//! What the gateway is set up with.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    declaration::Declaration,
+    fields::{self, Kind},
+};
+use crate::{
+    commands::{Failure, client::rows, table::text},
+    remote::{Remote, RemoteError},
+};
+
+#[derive(Default)]
+pub struct Current {
+    pub things: Vec<CurrentThing>,
+}
+
+pub struct CurrentThing {
+    pub kind: Kind,
+    pub tenant: Option<String>,
+    pub identity: String,
+    /// The id in paths of the API.
+    pub key: String,
+    pub value: Value,
+}
+
+/// As many as there may be.
+const MAX: usize = 1_000_000;
+
+/// Reads what the declaration is about, or everything.
+pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Result<Current> {
+    let mut current = Current::default();
+    let is_wanted =
+        |slug: &str| declared.is_none_or(|declared| declared.tenants().any(|one| one == slug));
+    for tenant in rows(remote, "/v1/tenants", MAX).await?.rows {
+        let slug = text(&tenant["slug"]);
+        if is_wanted(&slug) {
+            of_tenant(remote, &slug, &mut current).await?;
+            current.add(Kind::Tenant, None, slug.clone(), tenant);
+        }
+    }
+    if declared.is_none_or(|declared| declared.has_event_types) {
+        event_types(remote, None, &mut current).await?;
+    }
+    if declared.is_none_or(|declared| declared.has_sources) {
+        sources(remote, &mut current).await?;
+    }
+    Ok(current)
+}
+
+async fn of_tenant(remote: &Remote, slug: &str, current: &mut Current) -> anyhow::Result<()> {
+    let acting = remote.clone().acting_for(slug)?;
+    for endpoint in rows(&acting, "/v1/webhooks", MAX).await?.rows {
+        current.add(Kind::Endpoint, Some(slug), text(&endpoint["id"]), endpoint);
+    }
+    event_types(&acting, Some(slug), current).await
+}
+
+async fn event_types(
+    remote: &Remote,
+    tenant: Option<&str>,
+    current: &mut Current,
+) -> anyhow::Result<()> {
+    let catalog = if tenant.is_some() { "tenant" } else { "operator" };
+    let path = format!("/v1/webhooks/events?catalog={catalog}");
+    for event_type in rows(remote, &path, MAX).await?.rows {
+        current.add(Kind::EventType, tenant, text(&event_type["name"]), event_type);
+    }
+    Ok(())
+}
+
+async fn sources(remote: &Remote, current: &mut Current) -> anyhow::Result<()> {
+    let found = match rows(remote, "/v1/sources", MAX).await {
+        // A gateway that receives nothing has no sources.
+        Err(error)
+            if error
+                .downcast_ref::<RemoteError>()
+                .is_some_and(|error| error.code() == "receiving_off") =>
+        {
+            return Ok(());
+        }
+        other => other?.rows,
+    };
+    for source in found {
+        current.add(Kind::Source, None, text(&source["partner"]), source);
+    }
+    Ok(())
+}
+
+impl Current {
+    fn add(&mut self, kind: Kind, tenant: Option<&str>, key: String, value: Value) {
+        let identity = text(&value[kind.identity()]);
+        self.things.push(CurrentThing {
+            kind,
+            tenant: tenant.map(ToOwned::to_owned),
+            identity,
+            key,
+            value,
+        });
+    }
+
+    /// Keeps these tenants and what they have, and nothing of the operator's.
+    pub fn keep_tenants(&mut self, slugs: &[String]) -> anyhow::Result<()> {
+        for slug in slugs {
+            if !self.things.iter().any(|one| one.kind == Kind::Tenant && one.identity == *slug) {
+                return Err(Failure::usage(format!(
+                    "there is no tenant `{slug}`. hint: `gancho tenants list` lists them"
+                )));
+            }
+        }
+        self.things.retain(|one| match (one.kind, &one.tenant) {
+            (Kind::Tenant, _) => slugs.contains(&one.identity),
+            (_, Some(tenant)) => slugs.contains(tenant),
+            (_, None) => false,
+        });
+        Ok(())
+    }
+
+    /// As a file declares it.
+    pub fn declaration(&self) -> Value {
+        let mut root = Map::new();
+        let of = |kind, tenant: Option<&str>| -> Vec<Value> {
+            let mut all: Vec<&CurrentThing> = self
+                .things
+                .iter()
+                .filter(|one| one.kind == kind && one.tenant.as_deref() == tenant)
+                .collect();
+            all.sort_by(|a, b| a.identity.cmp(&b.identity));
+            all.into_iter().map(CurrentThing::declaration).collect()
+        };
+        let mut tenants = of(Kind::Tenant, None);
+        for tenant in &mut tenants {
+            let slug = text(&tenant["slug"]);
+            for (name, kind) in [("event_types", Kind::EventType), ("endpoints", Kind::Endpoint)] {
+                let list = of(kind, Some(&slug));
+                if !list.is_empty() {
+                    tenant[name] = json!(list);
+                }
+            }
+        }
+        for (name, list) in [
+            ("tenants", tenants),
+            ("event_types", of(Kind::EventType, None)),
+            ("sources", of(Kind::Source, None)),
+        ] {
+            if !list.is_empty() {
+                root.insert(name.to_owned(), json!(list));
+            }
+        }
+        Value::Object(root)
+    }
+}
+
+impl CurrentThing {
+    fn declaration(&self) -> Value {
+        let mut fields = Map::new();
+        // An endpoint without a name is recognized by its id, which is unique.
+        let identity = if self.identity.is_empty() { &self.key } else { &self.identity };
+        fields.insert(self.kind.identity().to_owned(), json!(identity));
+        for field in self.kind.fields() {
+            if let Some(value) = fields::written(field, &self.value[*field]) {
+                fields.insert((*field).to_owned(), value);
+            }
+        }
+        Value::Object(fields)
+    }
+
+    /// Whether it is what a declaration calls by this name.
+    pub fn is_called(&self, identity: &str) -> bool {
+        self.identity == identity || (self.kind == Kind::Endpoint && self.key == identity)
+    }
+}

@@ -1,0 +1,229 @@
+//! The difference between a file and the gateway.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    current::{Current, CurrentThing},
+    declaration::{Declaration, Thing, name},
+    fields::{Kind, is_same},
+};
+use crate::{
+    commands::{
+        Failure,
+        table::{clean, count},
+    },
+    paint::{DIM, GREEN, RED, YELLOW},
+};
+
+pub struct Plan {
+    /// In the order in which they are made.
+    pub changes: Vec<Change>,
+    unchanged: usize,
+}
+
+pub enum Action {
+    Create,
+    /// The old values of the fields that change.
+    Update(Map<String, Value>),
+    Delete,
+}
+
+pub struct Change {
+    pub action: Action,
+    pub kind: Kind,
+    pub tenant: Option<String>,
+    pub identity: String,
+    /// The id in paths of the API; for a new one, its identity.
+    pub key: String,
+    /// The fields to set.
+    pub fields: Map<String, Value>,
+    /// For what is replaced as a whole: all fields.
+    pub whole: Map<String, Value>,
+    pub secret_env: Option<String>,
+}
+
+impl Plan {
+    pub fn new(declared: &Declaration, current: &Current, prune: bool) -> anyhow::Result<Self> {
+        let mut plan = Self { changes: Vec::new(), unchanged: 0 };
+        for thing in &declared.things {
+            let found = find(current, thing)?;
+            match found {
+                Some(found) => plan.compare(thing, found),
+                None => plan.changes.push(create(thing)),
+            }
+        }
+        if prune {
+            plan.changes
+                .extend(current.things.iter().filter(|one| is_extra(one, declared)).map(delete));
+        }
+        Ok(plan)
+    }
+
+    fn compare(&mut self, thing: &Thing, found: &CurrentThing) {
+        let differing: Vec<(&String, &Value)> = thing
+            .fields
+            .iter()
+            .filter(|(field, value)| !is_same(value, &found.value[field.as_str()]))
+            .collect();
+        if differing.is_empty() {
+            self.unchanged += 1;
+            return;
+        }
+        let fields: Map<String, Value> =
+            differing.iter().map(|(name, value)| ((*name).clone(), (*value).clone())).collect();
+        let old =
+            fields.keys().map(|name| (name.clone(), found.value[name.as_str()].clone())).collect();
+        let mut whole: Map<String, Value> = thing
+            .kind
+            .fields()
+            .iter()
+            .map(|field| ((*field).to_owned(), found.value[*field].clone()))
+            .collect();
+        whole.extend(fields.clone());
+        self.changes.push(Change {
+            action: Action::Update(old),
+            kind: thing.kind,
+            tenant: thing.tenant.clone(),
+            identity: thing.identity.clone(),
+            key: found.key.clone(),
+            fields,
+            whole,
+            secret_env: None,
+        });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    pub fn text(&self) -> String {
+        let mut text: String = self.changes.iter().map(Change::text).collect();
+        let number = |is: fn(&Action) -> bool| {
+            count(self.changes.iter().filter(|one| is(&one.action)).count() as u64)
+        };
+        let _ = writeln!(
+            text,
+            "{} to create, {} to change, {} to delete; {} unchanged",
+            number(|action| matches!(action, Action::Create)),
+            number(|action| matches!(action, Action::Update(_))),
+            number(|action| matches!(action, Action::Delete)),
+            count(self.unchanged as u64)
+        );
+        text
+    }
+
+    pub fn json(&self) -> Value {
+        let changes: Vec<Value> = self.changes.iter().map(Change::json).collect();
+        json!({ "changes": changes, "unchanged": self.unchanged })
+    }
+}
+
+fn find<'a>(current: &'a Current, thing: &Thing) -> anyhow::Result<Option<&'a CurrentThing>> {
+    let mut found = current.things.iter().filter(|one| {
+        one.kind == thing.kind && one.tenant == thing.tenant && one.is_called(&thing.identity)
+    });
+    let first = found.next();
+    if found.next().is_some() {
+        return Err(Failure::usage(format!(
+            "there are several endpoints called `{}`. hint: give each another name with `gancho endpoints update ID --name NAME`",
+            thing.identity
+        )));
+    }
+    Ok(first)
+}
+
+fn create(thing: &Thing) -> Change {
+    Change {
+        action: Action::Create,
+        kind: thing.kind,
+        tenant: thing.tenant.clone(),
+        identity: thing.identity.clone(),
+        key: thing.identity.clone(),
+        fields: thing.fields.clone(),
+        whole: Map::new(),
+        secret_env: thing.secret_env.clone(),
+    }
+}
+
+fn delete(one: &CurrentThing) -> Change {
+    Change {
+        action: Action::Delete,
+        kind: one.kind,
+        tenant: one.tenant.clone(),
+        identity: if one.identity.is_empty() { one.key.clone() } else { one.identity.clone() },
+        key: one.key.clone(),
+        fields: Map::new(),
+        whole: Map::new(),
+        secret_env: None,
+    }
+}
+
+/// There, and not in the file. Tenants are never deleted.
+fn is_extra(one: &CurrentThing, declared: &Declaration) -> bool {
+    one.kind != Kind::Tenant
+        && !declared.things.iter().any(|thing| {
+            thing.kind == one.kind && thing.tenant == one.tenant && one.is_called(&thing.identity)
+        })
+}
+
+impl Change {
+    pub fn name(&self) -> String {
+        name(self.kind, self.tenant.as_deref(), &self.identity)
+    }
+
+    fn text(&self) -> String {
+        let name = clean(&self.name());
+        match &self.action {
+            Action::Create => {
+                let mut text = format!("{GREEN}+{GREEN:#} {name}\n");
+                for (field, value) in &self.fields {
+                    let _ = writeln!(text, "    {DIM}{field}:{DIM:#} {}", short(value));
+                }
+                text
+            }
+            Action::Update(old) => {
+                let mut text = format!("{YELLOW}~{YELLOW:#} {name}\n");
+                for (field, value) in &self.fields {
+                    let before = old.get(field).map(short).unwrap_or_default();
+                    let _ = writeln!(text, "    {DIM}{field}:{DIM:#} {before} → {}", short(value));
+                }
+                text
+            }
+            Action::Delete => format!("{RED}-{RED:#} {name}\n"),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        let (action, old) = match &self.action {
+            Action::Create => ("create", Value::Null),
+            Action::Update(old) => ("update", Value::Object(old.clone())),
+            Action::Delete => ("delete", Value::Null),
+        };
+        json!({
+            "action": action,
+            "kind": self.kind.noun().replace(' ', "_"),
+            "tenant": self.tenant,
+            "name": self.identity,
+            "fields": self.fields,
+            "before": old,
+        })
+    }
+}
+
+/// A value on one line.
+fn short(value: &Value) -> String {
+    const MAX: usize = 60;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
+        other => other.to_string(),
+    };
+    let text = clean(&text);
+    if text.chars().count() <= MAX {
+        text
+    } else {
+        text.chars().take(MAX - 1).chain(['…']).collect()
+    }
+}

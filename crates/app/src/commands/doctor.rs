@@ -1,0 +1,73 @@
+//! `gancho doctor`: checks this machine for running a gateway, one line for each check, with the remedy.
+//!
+//! `report` collects and prints, `machine` checks the system, `data` the data directory and the store,
+//! `server` whether a gateway runs.
+
+mod data;
+mod machine;
+mod report;
+mod server;
+
+use clap::Args;
+
+use super::Failure;
+use crate::{
+    logs,
+    settings::{self, Flags},
+};
+use report::Report;
+
+/// Check the configuration, the store, the disk, the clock, DNS, TLS, file handles, the key ring and whether a
+/// gateway runs. Nothing is changed. Exits with 1 if a check fails.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Doctor {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let mut report = Report::new(self.json);
+        match settings::load(&self.flags) {
+            Ok(loaded) => {
+                logs::start(loaded.settings.log_format, "error");
+                let from = loaded.file.as_ref().map(|file| format!("{} is valid", file.display()));
+                let from = from.unwrap_or_else(|| "valid; there is no gancho.toml".to_owned());
+                match &loaded.warnings[..] {
+                    [] => report.ok("configuration", from),
+                    warnings => report.warn(
+                        "configuration",
+                        warnings.join("; "),
+                        "correct or remove it; `gancho config` shows what is effective",
+                    ),
+                }
+                let settings = &loaded.settings;
+                data::directory(&mut report, settings);
+                data::disk(&mut report, settings);
+                data::store(&mut report, settings).await;
+                data::key_ring(&mut report, settings).await;
+                data::admin_token(&mut report, settings);
+                machine::clock(&mut report);
+                machine::dns(&mut report, settings).await;
+                machine::tls(&mut report);
+                machine::file_handles(&mut report, settings);
+                server::running(&mut report, settings).await;
+            }
+            Err(error) => {
+                report.fail(
+                    "configuration",
+                    error.to_string(),
+                    "correct it; `gancho config` checks it again",
+                );
+            }
+        }
+        match report.finish()? {
+            0 => Ok(()),
+            1 => Err(Failure::failed("a check failed")),
+            failed => Err(Failure::failed(format!("{failed} checks failed"))),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The data directory, the disk, the store and the two secrets.
+
+use std::{os::unix::fs::PermissionsExt, path::Path};
+
+use gancho_domain::span;
+use rustix::fs::statvfs;
+
+use super::report::Report;
+use crate::{
+    admin_token,
+    commands::table::size,
+    database,
+    gateway::database_url,
+    key_ring::{self, RingSource},
+    sealed_records::keys_in_use,
+    settings::Settings,
+};
+
+/// Below these shares of free space the disk is nearly full, and full.
+const WARN_FREE: f64 = 0.10;
+const FAIL_FREE: f64 = 0.02;
+
+pub fn directory(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "data directory";
+    let path = &settings.data_dir;
+    let shown = path.display().to_string();
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return report.warn(
+                CHECK,
+                format!("{shown} does not exist yet"),
+                "`gancho serve` creates it; or select another one with --data-dir",
+            );
+        }
+        Err(error) => {
+            return report.fail(
+                CHECK,
+                format!("{shown}: {error}"),
+                "make it accessible for this user",
+            );
+        }
+    };
+    if !found.is_dir() {
+        return report.fail(
+            CHECK,
+            format!("{shown} is not a directory"),
+            "choose another one with data_dir",
+        );
+    }
+    let mode = found.permissions().mode() & 0o777;
+    if tempfile::tempfile_in(path).is_err() {
+        return report.fail(
+            CHECK,
+            format!("{shown} is not writable for this user"),
+            "run the gateway as its owner, or change the owner",
+        );
+    }
+    if mode & 0o077 != 0 {
+        return report.warn(
+            CHECK,
+            format!("{shown} is open to others (mode {mode:o})"),
+            &format!("chmod 700 {shown}"),
+        );
+    }
+    report.ok(CHECK, format!("{shown}, mode {mode:o}"));
+}
+
+pub fn disk(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "disk space";
+    let mut path: &Path = &settings.data_dir;
+    // Before the first start, the directory that it will be in.
+    while !path.exists() {
+        path = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+    }
+    let Ok(found) = statvfs(path) else {
+        return report.warn(CHECK, "cannot be read", "check the file system of the data directory");
+    };
+    let (free, total) = (found.f_bavail * found.f_frsize, (found.f_blocks * found.f_frsize).max(1));
+    let share = free as f64 / total as f64;
+    let text = format!("{} free of {} ({:.0} %)", size(free), size(total), share * 100.0);
+    let remedy =
+        "free space, or lower `retention`; the gateway refuses new events when the disk is full";
+    if share < FAIL_FREE {
+        report.fail(CHECK, text, remedy);
+    } else if share < WARN_FREE {
+        report.warn(CHECK, text, remedy);
+    } else {
+        report.ok(CHECK, text);
+    }
+}
+
+pub async fn store(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "store";
+    let url = database_url(settings);
+    let kind = if url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
+    match database::schema(&url).await {
+        Err(error) => report.fail(
+            CHECK,
+            format!("{kind}: {error:#}"),
+            "check database_url, and that the server runs and accepts this user",
+        ),
+        Ok(schema) if schema.found == 0 => report.warn(
+            CHECK,
+            format!("{kind}: there are no tables yet"),
+            "`gancho serve` or `gancho migrate` makes them",
+        ),
+        Ok(schema) if schema.found > schema.known => report.fail(
+            CHECK,
+            format!(
+                "{kind}: schema {} is newer than this version ({})",
+                schema.found, schema.known
+            ),
+            "use the version of Gancho that wrote it, or a later one",
+        ),
+        Ok(schema) if schema.found < schema.known => report.warn(
+            CHECK,
+            format!("{kind}: schema {} of {}", schema.found, schema.known),
+            "the next start migrates it; `gancho migrate` does it now",
+        ),
+        Ok(schema) => report.ok(
+            CHECK,
+            format!(
+                "{kind}: reachable, schema {} is current; retention {}",
+                schema.found,
+                span::write(settings.retention)
+            ),
+        ),
+    }
+}
+
+pub async fn key_ring(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "key ring";
+    const REMEDY: &str = "restore master.key from another node or from a backup (mode 0600)";
+    let ring = match key_ring::of(settings) {
+        Ok(ring) => ring,
+        Err(error) => return report.fail(CHECK, format!("{error:#}"), REMEDY),
+    };
+    let in_use = match in_use(settings).await {
+        Ok(in_use) => in_use,
+        Err(error) => {
+            return report.warn(
+                CHECK,
+                format!("not compared with the store: {error:#}"),
+                "repair the store first",
+            );
+        }
+    };
+    match ring {
+        RingSource::Missing(path) if in_use.is_empty() => {
+            report.ok(CHECK, format!("{} is created together with the database", path.display()))
+        }
+        RingSource::Missing(path) => report.fail(
+            CHECK,
+            format!(
+                "{} is missing, and secrets in the store are encrypted with it",
+                path.display()
+            ),
+            REMEDY,
+        ),
+        RingSource::Loaded(ring) => {
+            let numbers = ring.keys.numbers();
+            let missing: Vec<String> = in_use
+                .iter()
+                .filter(|number| !numbers.contains(number))
+                .map(ToString::to_string)
+                .collect();
+            if missing.is_empty() {
+                let where_from = ring
+                    .file
+                    .map_or_else(|| "master_key".to_owned(), |file| file.display().to_string());
+                report.ok(CHECK, format!("{where_from}, with every key that the store uses"));
+            } else {
+                report.fail(
+                    CHECK,
+                    format!("key {} is missing from the ring", missing.join(", ")),
+                    REMEDY,
+                );
+            }
+        }
+    }
+}
+
+/// The numbers of the keys that encrypt something in the store.
+async fn in_use(settings: &Settings) -> anyhow::Result<Vec<u32>> {
+    let url = database_url(settings);
+    let schema = database::schema(&url).await?;
+    if schema.found == 0 {
+        return Ok(Vec::new());
+    }
+    // Opening another one would migrate it.
+    anyhow::ensure!(schema.found == schema.known, "its schema is not current");
+    let store = database::open_to_read(&url).await?;
+    Ok(keys_in_use(&*store).await?.into_keys().collect())
+}
+
+pub fn admin_token(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "admin token";
+    match admin_token::find(settings) {
+        Ok(Some(token)) => match admin_token::weakness(token.reveal()) {
+            Some(weakness) => report.warn(
+                CHECK,
+                format!("weak: {weakness}"),
+                "generate one with: openssl rand -hex 32",
+            ),
+            None => report.ok(CHECK, "set"),
+        },
+        Ok(None) => report.ok(CHECK, "is created at the first start"),
+        Err(error) => {
+            report.fail(CHECK, format!("{error:#}"), "make it readable for this user alone")
+        }
+    }
+}

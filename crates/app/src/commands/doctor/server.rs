@@ -1,0 +1,70 @@
+//! Whether a gateway runs with these settings, and answers.
+
+use super::report::Report;
+use crate::{
+    admin_token,
+    remote::{Remote, RemoteError},
+    settings::Settings,
+};
+
+pub async fn running(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "server";
+    let listen = settings.api_listen;
+    let remote = Remote::open_to_all(listen);
+    match remote.get("/readyz").await {
+        Err(error) if error.is_unreachable() => report.warn(
+            CHECK,
+            format!("no gateway is running on {listen} (api_listen)"),
+            "start one with `gancho serve`",
+        ),
+        Err(RemoteError::NotGancho { status, .. })
+            if status.is_success() || status.as_u16() == 503 =>
+        {
+            answered(report, settings, status.is_success()).await;
+        }
+        Err(error) => report.fail(
+            CHECK,
+            format!("what listens on {listen} is not a gateway: {error}"),
+            "stop it, or choose another api_listen",
+        ),
+        Ok(_) => answered(report, settings, true).await,
+    }
+}
+
+async fn answered(report: &mut Report, settings: &Settings, is_ready: bool) {
+    const CHECK: &str = "server";
+    let listen = settings.api_listen;
+    if !is_ready {
+        return report.fail(
+            CHECK,
+            format!("the gateway on {listen} is not ready"),
+            "read its log; /readyz says which part",
+        );
+    }
+    let Ok(Some(token)) = admin_token::find(settings) else {
+        return report.warn(
+            CHECK,
+            format!("a gateway runs on {listen}, with another data directory"),
+            "select its own with --data-dir",
+        );
+    };
+    match Remote::at(listen, token).get("/v1/queues").await {
+        Ok(queues) => {
+            let pending: u64 = queues["data"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|lane| lane["depth"].as_u64())
+                .sum();
+            report.ok(
+                CHECK,
+                format!("the gateway on {listen} is ready; {pending} deliveries are waiting"),
+            );
+        }
+        Err(error) => report.warn(
+            CHECK,
+            format!("a gateway runs on {listen}, and refuses this token: {error}"),
+            "it has another data directory or admin_token; select it with --data-dir",
+        ),
+    }
+}

@@ -1,0 +1,172 @@
+//! How a command fails: one line that says what is wrong, a `hint:` line that says what to do, and an exit
+//! code. With `--json` the same is JSON on standard error.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    paint::{BLUE, RED},
+    remote::{Refusal, RemoteError},
+};
+
+/// Exit codes, as docs/cli.md lists them.
+pub const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "Success."),
+    (FAILED, "Failed for any other reason; a check of `gancho doctor` failed."),
+    (USAGE, "The command line or the input is invalid. Nothing was done."),
+    (DOES_NOT_HOLD, "A verification failed: a signature, a proof or the ledger does not match."),
+    (REFUSED, "The server refused the request: not found, invalid or in conflict."),
+    (UNAUTHORIZED, "The key is missing or invalid, or does not permit this."),
+    (UNREACHABLE, "The server cannot be reached, or is not a Gancho server."),
+    (BUSY, "The server is busy or limits the rate. The same command may succeed later."),
+    (PARTLY, "Done in part; the output says what was done and what was not."),
+];
+
+pub const FAILED: u8 = 1;
+pub const USAGE: u8 = 2;
+pub const DOES_NOT_HOLD: u8 = 3;
+const REFUSED: u8 = 4;
+const UNAUTHORIZED: u8 = 5;
+pub const UNREACHABLE: u8 = 6;
+const BUSY: u8 = 7;
+const PARTLY: u8 = 8;
+
+/// A failure with a specific exit code.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: u8,
+    /// The stable word for it.
+    code: &'static str,
+    text: String,
+}
+
+impl Failure {
+    pub fn failed(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: FAILED, code: "failed", text: text.into() }.into()
+    }
+
+    pub fn usage(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: USAGE, code: "usage", text: text.into() }.into()
+    }
+
+    pub fn does_not_hold(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: DOES_NOT_HOLD, code: "does_not_hold", text: text.into() }.into()
+    }
+
+    pub fn unreachable(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: UNREACHABLE, code: "unreachable", text: text.into() }.into()
+    }
+
+    pub fn unauthorized(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: UNAUTHORIZED, code: "unauthenticated", text: text.into() }.into()
+    }
+
+    pub fn partly(text: impl Into<String>) -> anyhow::Error {
+        Self { exit: PARTLY, code: "partly_done", text: text.into() }.into()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Prints the error and returns the exit code.
+pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
+    let remote = error.chain().find_map(|cause| cause.downcast_ref::<RemoteError>());
+    let failure = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    let text = format!("{error:#}");
+    let (what, hint) = split(&text);
+    let hint = hint.map(ToOwned::to_owned).or_else(|| remote.and_then(RemoteError::hint));
+    let exit = match (failure, remote) {
+        (Some(failure), _) => failure.exit,
+        (None, Some(remote)) => exit_of(remote),
+        (None, None) => FAILED,
+    };
+    if as_json {
+        let code = failure.map(|failure| failure.code).or(remote.map(RemoteError::code));
+        let code = code.unwrap_or("failed");
+        let mut shown = Map::new();
+        shown.insert("code".into(), code.into());
+        shown.insert("message".into(), what.into());
+        shown.insert("hint".into(), hint.into());
+        shown.insert("exit_code".into(), exit.into());
+        if let Some(refusal) = remote.and_then(RemoteError::refusal) {
+            add_refusal(&mut shown, refusal);
+        }
+        eprintln!("{}", json!({ "error": shown }));
+        return exit;
+    }
+    anstream::eprintln!("{RED}error:{RED:#} {what}");
+    if let Some(hint) = hint {
+        anstream::eprintln!("{BLUE}hint:{BLUE:#} {hint}");
+    }
+    exit
+}
+
+/// An error of the command line itself, as JSON.
+pub fn report_usage(error: &clap::Error) -> u8 {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or(&text);
+    let what = first.strip_prefix("error: ").unwrap_or(first);
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let shown = json!({ "code": "usage", "message": what, "hint": tip, "exit_code": USAGE });
+    eprintln!("{}", json!({ "error": shown }));
+    USAGE
+}
+
+fn add_refusal(shown: &mut Map<String, Value>, refusal: &Refusal) {
+    let one =
+        |(pointer, detail): &(String, String)| json!({ "pointer": pointer, "detail": detail });
+    shown.insert("status".into(), refusal.status.as_u16().into());
+    shown.insert("errors".into(), refusal.errors.iter().map(one).collect());
+    shown.insert("request_id".into(), refusal.request_id.clone().into());
+}
+
+fn exit_of(error: &RemoteError) -> u8 {
+    match error {
+        RemoteError::Unreachable { .. } | RemoteError::NotGancho { .. } => UNREACHABLE,
+        RemoteError::InvalidKey => UNAUTHORIZED,
+        RemoteError::Interrupted(_) => FAILED,
+        RemoteError::Refused(refusal) => match refusal.status.as_u16() {
+            401 | 403 => UNAUTHORIZED,
+            429 | 503 => BUSY,
+            400..500 => REFUSED,
+            _ => FAILED,
+        },
+    }
+}
+
+/// Messages end with what to do: `… . hint: …`.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.split_once("hint: ") {
+        // Several problems have a hint each, where they are told.
+        Some((what, hint)) if !what.contains('\n') => {
+            (what.trim_end().trim_end_matches(['.', ';']), Some(hint))
+        }
+        _ => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_have_a_line_of_their_own() {
+        assert_eq!(split("no file. hint: make one"), ("no file", Some("make one")));
+        assert_eq!(split("no file"), ("no file", None));
+        let several = "2 problems\n  a\n    hint: b";
+        assert_eq!(split(several), (several, None));
+    }
+
+    #[test]
+    fn every_exit_code_is_listed_once() {
+        let codes: Vec<u8> = EXIT_CODES.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, (0..=PARTLY).collect::<Vec<u8>>());
+    }
+}

@@ -1,0 +1,180 @@
+//! `gancho listen`: forwards what a tenant publishes, or what a partner sends, to a local URL, as it happens.
+//!
+//! It pages through what is new since the last one seen, rather than trust a live stream: so a connection that
+//! breaks loses nothing and repeats nothing. `feed` finds what is new, `forward` sends it.
+
+mod feed;
+mod forward;
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    client::{TenantArgs, list_args::ago},
+    input::SecretFrom,
+};
+use crate::{
+    lifecycle::Stop,
+    paint::{BOLD, DIM},
+    remote::{RemoteError, ServerUrl},
+};
+use feed::{Feed, FeedKind};
+use forward::Forwarder;
+
+/// Forward a tenant's events to a local URL as they are published, signed like deliveries. With --source, the
+/// webhooks of a partner instead. Runs until interrupted, and reconnects without loss or repeats.
+#[derive(Debug, Args)]
+pub struct Listen {
+    /// URL to forward to, e.g. http://127.0.0.1:8080/hooks.
+    #[arg(long, value_name = "URL")]
+    forward_to: String,
+    /// Only events of this type, or of all types with a prefix: invoice.paid, 'invoice.*'. Can be repeated.
+    #[arg(long = "type", value_name = "PATTERN", value_delimiter = ',')]
+    types: Vec<String>,
+    /// Sign as deliveries to this endpoint are signed: wh_… Default: with a secret that is printed.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["wire_profile", "secret_file", "secret_env"])]
+    endpoint: Option<String>,
+    /// Wire format: standard, email-gateway, auracore or saas.
+    #[arg(long, value_name = "NAME")]
+    wire_profile: Option<String>,
+    #[command(flatten)]
+    secret: SecretFrom,
+    /// Forward the webhooks of this partner instead. Takes the operator's token.
+    #[arg(long, value_name = "PARTNER", conflicts_with_all = ["types", "endpoint"])]
+    source: Option<String>,
+    /// Also forward what came since this time, or this long ago: 2026-11-15T10:00:00Z, 30m. Default: only
+    /// what is new.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Also forward what came after this event or receipt, as printed when an earlier run was stopped.
+    #[arg(long, value_name = "ID", conflicts_with = "since")]
+    after: Option<String>,
+    #[command(flatten)]
+    acting: TenantArgs,
+}
+
+/// Time between two looks while there is nothing new.
+const POLL: Duration = Duration::from_millis(500);
+/// Time between two tries to connect again.
+const RECONNECT: Duration = Duration::from_secs(2);
+
+impl Listen {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let mut stop = Stop::listen();
+        let as_json = self.acting.client.json;
+        let (remote, kind) = match &self.source {
+            Some(partner) => {
+                (self.acting.client.gateway().await?, FeedKind::Receipts(partner.clone()))
+            }
+            None => (self.acting.gateway().await?, FeedKind::Events),
+        };
+        let forwarder = Forwarder::new(&remote, &self).await?;
+        let since = self.since.as_deref().map(ago);
+        let mut feed = Feed::open(&remote, kind, since, self.after.as_deref()).await?;
+        self.welcome(remote.server(), &forwarder);
+        let ended = tokio::select! {
+            biased;
+            () = stop.asked() => Ok(()),
+            ended = self.follow(&mut feed, &forwarder, as_json) => ended,
+        };
+        if let (Some(last), false) = (feed.last_id(), as_json) {
+            anstream::eprintln!("\n{DIM}To go on after the last one: --after {last}{DIM:#}");
+        }
+        ended
+    }
+
+    fn welcome(&self, server: &ServerUrl, forwarder: &Forwarder) {
+        let what = match &self.source {
+            Some(partner) => format!("webhooks of {partner}"),
+            None if self.types.is_empty() => "events".to_owned(),
+            None => format!("events {}", self.types.join(", ")),
+        };
+        anstream::eprintln!("Forwarding {what} from {server} to {BOLD}{}{BOLD:#}", self.forward_to);
+        if let Some(secret) = &forwarder.shown_secret {
+            anstream::eprintln!("Signing secret: {BOLD}{secret}{BOLD:#}");
+        }
+        anstream::eprintln!("{DIM}Press Ctrl-C to stop.{DIM:#}\n");
+    }
+
+    /// Returns when nobody reads the output any more, or on an error that does not pass.
+    async fn follow(
+        &self,
+        feed: &mut Feed,
+        forwarder: &Forwarder,
+        as_json: bool,
+    ) -> anyhow::Result<()> {
+        let mut is_lost = false;
+        loop {
+            let round = self.round(feed, forwarder, as_json).await;
+            let pause = match round {
+                Ok(true) => {
+                    is_lost = false;
+                    POLL
+                }
+                Ok(false) => return Ok(()),
+                Err(error)
+                    if error.downcast_ref::<RemoteError>().is_some_and(RemoteError::is_passing) =>
+                {
+                    if !is_lost {
+                        anstream::eprintln!("{error}; reconnecting");
+                    }
+                    is_lost = true;
+                    RECONNECT
+                }
+                Err(error) => return Err(error),
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Forwards what is new, the oldest first. Says whether someone still reads the output.
+    async fn round(
+        &self,
+        feed: &mut Feed,
+        forwarder: &Forwarder,
+        as_json: bool,
+    ) -> anyhow::Result<bool> {
+        for item in feed.new_items().await? {
+            if self.is_wanted(&item.event_type) {
+                let message = feed.message(&item).await?;
+                let outcome = forwarder.send(&message).await;
+                if !forward::print(&message, &outcome, as_json)? {
+                    return Ok(false);
+                }
+            }
+            feed.done(&item);
+        }
+        Ok(true)
+    }
+
+    fn is_wanted(&self, event_type: &str) -> bool {
+        self.types.is_empty() || self.types.iter().any(|pattern| matches(pattern, event_type))
+    }
+}
+
+fn matches(pattern: &str, event_type: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some("") => true,
+        Some(prefix) => event_type.starts_with(prefix),
+        None => event_type == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, event_type, is_match) in [
+            ("*", "a.b", true),
+            ("a.*", "a.b", true),
+            ("a.*", "ab.c", false),
+            ("a.b", "a.b", true),
+            ("a.b", "a.bc", false),
+        ] {
+            assert_eq!(matches(pattern, event_type), is_match, "{pattern} {event_type}");
+        }
+    }
+}

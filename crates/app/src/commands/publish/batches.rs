@@ -1,0 +1,186 @@
+//! Sends the lines in batches. A batch whose outcome is unknown is sent again: the keys of its events make
+//! that safe.
+
+use std::{path::PathBuf, time::Duration};
+
+use bytes::Bytes;
+use clap::Args;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::{
+    lines::{Line, Lines},
+    tally::Tally,
+};
+use crate::{
+    commands::progress::Progress,
+    lifecycle::Stop,
+    remote::{Remote, RemoteError},
+};
+
+#[derive(Debug, Args)]
+pub struct ManyArgs {
+    /// Publish every line of this file, or of standard input if it is `-`: JSON objects with `type` and `data`
+    /// as the API takes them, or data alone if a type is given. Run it again to resume: lines that were
+    /// published are not published twice within 24 hours.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Name of this run, a part of the idempotency keys. With another name the same lines are published again.
+    #[arg(long, value_name = "NAME", default_value = "publish", requires = "file")]
+    pub run: String,
+    /// Events in a batch.
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000, requires = "file",
+        value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub batch: u16,
+    /// Batches in flight. More than 1 may change the order of events.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "file",
+        value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub in_flight: u8,
+    /// Print the number of each line and the id of its event.
+    #[arg(long, requires = "file")]
+    pub ids: bool,
+}
+
+/// A batch is not larger than this, unless one event is.
+const MAX_BYTES: usize = 1 << 20;
+/// Tries of a batch while the server is away or busy.
+const MAX_TRIES: u32 = 8;
+const MAX_PAUSE: Duration = Duration::from_secs(15);
+
+/// Lines that are sent together.
+#[derive(Default)]
+pub struct Batch {
+    lines: Vec<(u64, String)>,
+    bytes: usize,
+    /// How much of the file was read when it was complete.
+    read: u64,
+}
+
+/// The result of each line of a batch; without an error all lines have one.
+struct Sent {
+    results: Vec<(u64, Value)>,
+    unsent: Vec<u64>,
+    error: Option<RemoteError>,
+    read: u64,
+}
+
+pub async fn publish(
+    remote: &Remote,
+    mut lines: Lines,
+    many: &ManyArgs,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let mut stop = Stop::listen();
+    let mut progress = Progress::of_bytes("publishing", lines.size.unwrap_or(0));
+    let mut tally = Tally::new(many.ids && !as_json);
+    let mut sending = JoinSet::new();
+    let mut is_over = false;
+    loop {
+        while !is_over && sending.len() < usize::from(many.in_flight) {
+            let batch = fill(&mut lines, usize::from(many.batch), &mut tally)?;
+            is_over = batch.is_none();
+            if let Some(batch) = batch {
+                tally.sending(batch.lines.iter().map(|(number, _)| *number));
+                let remote = remote.clone();
+                sending.spawn(async move { send(&remote, batch).await });
+            }
+        }
+        let sent: Option<Result<Sent, _>> = tokio::select! {
+            biased;
+            sent = sending.join_next() => sent,
+            () = stop.asked() => {
+                tally.interrupted("interrupted".to_owned());
+                break;
+            }
+        };
+        let Some(sent) = sent else { break };
+        let Sent { results, unsent, error, read } = sent?;
+        for (number, result) in &results {
+            tally.add(*number, result)?;
+        }
+        progress.at_bytes(tally.accepted, read);
+        if let Some(error) = error {
+            tally.stopped(&unsent, &error);
+            is_over = true;
+        }
+    }
+    drop(progress);
+    tally.finish(as_json)
+}
+
+/// The next batch; nothing at the end. Lines that cannot be sent are counted.
+fn fill(lines: &mut Lines, max: usize, tally: &mut Tally) -> anyhow::Result<Option<Batch>> {
+    let mut batch = Batch::default();
+    while batch.lines.len() < max && batch.bytes < MAX_BYTES {
+        let Some(Line { number, event }) = lines.next()? else { break };
+        match event {
+            Ok(event) => {
+                batch.bytes += event.len();
+                batch.lines.push((number, event));
+            }
+            Err(why) => tally.refuse(number, "invalid_line", &why),
+        }
+    }
+    batch.read = lines.read;
+    Ok(Some(batch).filter(|batch| !batch.lines.is_empty()))
+}
+
+async fn send(remote: &Remote, batch: Batch) -> Sent {
+    let Batch { mut lines, read, .. } = batch;
+    let mut results = Vec::with_capacity(lines.len());
+    let mut tries = 0;
+    loop {
+        let pause = match remote.post_once("/v1/events/batch", body(&lines), None).await {
+            Ok(mut answer) => {
+                let answers = match answer["results"].take() {
+                    Value::Array(answers) => answers,
+                    _ => Vec::new(),
+                };
+                let before = lines.len();
+                let mut later = Vec::new();
+                for (line, answer) in lines.into_iter().zip(answers) {
+                    if is_busy(&answer) { later.push(line) } else { results.push((line.0, answer)) }
+                }
+                if later.is_empty() {
+                    return Sent { results, unsent: Vec::new(), error: None, read };
+                }
+                // Some were accepted: the server is not stuck.
+                tries = if later.len() < before { 0 } else { tries + 1 };
+                lines = later;
+                Duration::from_secs(1)
+            }
+            Err(error) if error.is_passing() && tries + 1 < MAX_TRIES => {
+                tries += 1;
+                let wait =
+                    error.retry_after().unwrap_or(Duration::from_millis(250) * 2_u32.pow(tries));
+                wait.min(MAX_PAUSE)
+            }
+            Err(error) => {
+                let unsent = lines.iter().map(|(number, _)| *number).collect();
+                return Sent { results, unsent, error: Some(error), read };
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// The rate limit, or a server that is stopping: the same event may be accepted in a moment.
+fn is_busy(answer: &Value) -> bool {
+    matches!(answer["status"].as_u64(), Some(429 | 503))
+        && !["plan_limit", "storage_full"]
+            .contains(&answer["error"]["code"].as_str().unwrap_or_default())
+}
+
+fn body(lines: &[(u64, String)]) -> Bytes {
+    let mut body =
+        String::with_capacity(lines.iter().map(|(_, line)| line.len() + 1).sum::<usize>() + 16);
+    body += "{\"events\":[";
+    for (place, (_, line)) in lines.iter().enumerate() {
+        if place > 0 {
+            body.push(',');
+        }
+        body += line;
+    }
+    body += "]}";
+    Bytes::from(body)
+}

@@ -1,0 +1,207 @@
+//! `gancho tenants`: the owners of endpoints, events and e-mails.
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::{
+    client::{ClientArgs, rows, show_list},
+    input::{self, Draft},
+    table::{self, Facts, Table, age, cell, flexible, state, text, when},
+};
+use crate::remote::{Remote, part};
+
+/// Manage tenants. Takes the operator's token.
+#[derive(Debug, Args)]
+pub struct Tenants {
+    #[command(subcommand)]
+    what: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List all tenants.
+    List(List),
+    /// Create a tenant.
+    Create(Create),
+    /// Show a tenant.
+    Show(One),
+    /// Change a tenant. Properties that are not given stay as they are.
+    Update(Update),
+    /// Hold back the deliveries of a tenant. Events are still accepted.
+    Pause(One),
+    /// Deliver again.
+    Resume(One),
+}
+
+#[derive(Debug, Args)]
+struct List {
+    /// Maximum number of tenants.
+    #[arg(long, default_value_t = 100)]
+    limit: usize,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// Slug or id of the tenant.
+    tenant: String,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Create {
+    /// Slug of the tenant, e.g. acme.
+    slug: String,
+    #[command(flatten)]
+    properties: Properties,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Update {
+    /// Slug or id of the tenant.
+    tenant: String,
+    #[command(flatten)]
+    properties: Properties,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Properties {
+    /// Name for people.
+    #[arg(long)]
+    name: Option<String>,
+    /// Plan, which has the quotas.
+    #[arg(long)]
+    plan: Option<String>,
+    /// Wire format of new endpoints: standard, email-gateway, auracore, saas, or one of the settings.
+    #[arg(long, value_name = "NAME")]
+    default_profile: Option<String>,
+    /// Maximum rate of events, e.g. 100/s, or `none` for the server's default.
+    #[arg(long, value_name = "RATE")]
+    publish_rate: Option<String>,
+    /// Refuse events of types that are not in the catalog: true or false.
+    #[arg(long, value_name = "BOOL")]
+    strict_event_types: Option<bool>,
+}
+
+impl Properties {
+    fn draft(&self) -> anyhow::Result<Draft> {
+        let mut draft = Draft::default();
+        draft.maybe("name", self.name.as_ref())?;
+        draft.maybe("plan", self.plan.as_ref())?;
+        draft.maybe("default_profile", self.default_profile.as_ref())?;
+        draft.maybe("publish_rate", self.publish_rate.as_deref().map(input::rate).transpose()?)?;
+        draft.maybe("strict_event_types", self.strict_event_types)?;
+        Ok(draft)
+    }
+}
+
+impl Tenants {
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            Action::List(list) => {
+                let remote = list.client.gateway().await?;
+                let found = rows(&remote, "/v1/tenants", list.limit).await?;
+                let none =
+                    "There are no tenants yet. Create one with `gancho tenants create <SLUG>`.";
+                let paused = if list.client.json { Vec::new() } else { paused(&remote).await? };
+                show_list(&list.client, &found, none, |rows| tenants(rows, &paused))
+            }
+            Action::Create(create) => {
+                let mut draft = create.properties.draft()?;
+                draft.put("slug", &create.slug)?;
+                let tenant = create.client.gateway().await?.post("/v1/tenants", &draft).await?;
+                if create.client.json {
+                    return table::json(&tenant);
+                }
+                let slug = text(&tenant["slug"]);
+                table::say(&format!("Created {slug}."))?;
+                facts(&tenant).print()?;
+                table::say(&format!("Next: `gancho api-keys create --tenant {slug}`"))
+            }
+            Action::Show(one) => {
+                let remote = one.client.gateway().await?;
+                let tenant = remote.get(&path(&one.tenant)).await?;
+                if one.client.json {
+                    return table::json(&tenant);
+                }
+                let state = activity(&tenant, &paused(&remote).await?);
+                facts(&tenant).add("state", state).print()
+            }
+            Action::Update(update) => {
+                let draft = update.properties.draft()?;
+                draft.require("--plan")?;
+                let remote = update.client.gateway().await?;
+                let tenant = remote.patch(&path(&update.tenant), &draft).await?;
+                if update.client.json {
+                    return table::json(&tenant);
+                }
+                table::say(&format!("Changed {}.", text(&tenant["slug"])))?;
+                facts(&tenant).print()
+            }
+            Action::Pause(one) => hold(&one, "pause", "Paused").await,
+            Action::Resume(one) => hold(&one, "resume", "Resumed").await,
+        }
+    }
+}
+
+async fn hold(one: &One, verb: &str, done: &str) -> anyhow::Result<()> {
+    let remote = one.client.gateway().await?;
+    let path = format!("{}/{verb}", path(&one.tenant));
+    let answer = remote.post(&path, &serde_json::json!({})).await?;
+    if one.client.json {
+        return table::json(&answer);
+    }
+    table::say(&format!("{done} {}.", one.tenant))
+}
+
+fn path(tenant: &str) -> String {
+    format!("/v1/tenants/{}", part(tenant))
+}
+
+/// Ids of the paused tenants.
+async fn paused(remote: &Remote) -> anyhow::Result<Vec<Value>> {
+    let queues = remote.get("/v1/queues").await?;
+    Ok(queues["paused_tenants"].as_array().cloned().unwrap_or_default())
+}
+
+fn tenants(rows: &[Value], paused: &[Value]) -> Table {
+    let mut shown = Table::new(&["slug", "name", "plan", "profile", "state", "age"]);
+    for row in rows {
+        shown.row([
+            cell(text(&row["slug"])),
+            flexible(text(&row["name"])),
+            cell(text(&row["plan"])),
+            cell(text(&row["default_profile"])),
+            state(activity(row, paused)),
+            cell(age(&row["created_at"])),
+        ]);
+    }
+    shown
+}
+
+fn activity(tenant: &Value, paused: &[Value]) -> &'static str {
+    if paused.contains(&tenant["id"]) { "paused" } else { "active" }
+}
+
+fn facts(tenant: &Value) -> Facts {
+    let mut facts = Facts::default();
+    facts
+        .add("slug", text(&tenant["slug"]))
+        .add("id", text(&tenant["id"]))
+        .add("name", text(&tenant["name"]))
+        .add("plan", text(&tenant["plan"]))
+        .add("profile", text(&tenant["default_profile"]))
+        .add("publish rate", table::rate(&tenant["publish_rate"]))
+        .add(
+            "event types",
+            if tenant["strict_event_types"] == true { "catalog only" } else { "any" },
+        )
+        .add("created", when(&tenant["created_at"]));
+    facts
+}

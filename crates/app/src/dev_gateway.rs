@@ -1,0 +1,25 @@
+//! How the other commands find the gateway of `gancho dev` in the same directory: it writes its address
+//! beside its token.
+
+use std::{net::SocketAddr, path::Path};
+
+use crate::{private_file, remote::Remote, settings::Secret};
+
+/// The data directory of `gancho dev`.
+pub const DATA_DIR: &str = ".gancho-dev";
+const ADDRESS: &str = "dev.address";
+const TOKEN: &str = "admin.token";
+
+/// Writes the address for the other commands.
+pub fn announce(data_dir: &Path, address: SocketAddr) -> anyhow::Result<()> {
+    private_file::replace(&data_dir.join(ADDRESS), &format!("{address}\n"))
+}
+
+/// The gateway of `gancho dev` in this directory, if it runs.
+pub async fn find() -> Option<Remote> {
+    let folder = Path::new(DATA_DIR);
+    let address = private_file::read(&folder.join(ADDRESS)).ok()??;
+    let token = private_file::read(&folder.join(TOKEN)).ok()??;
+    let remote = Remote::at(address.trim().parse().ok()?, Secret::new(token.trim()));
+    remote.get("/v1/tenants?limit=1").await.is_ok().then_some(remote)
+}

@@ -1,0 +1,272 @@
+//! What went wrong between this program and the server, and what to do about it.
+
+use std::{fmt, io, time::Duration};
+
+use hyper::{StatusCode, header::RETRY_AFTER, http::response::Parts};
+use serde_json::Value;
+
+use super::ServerUrl;
+
+#[derive(Debug)]
+pub enum RemoteError {
+    /// There was no connection.
+    Unreachable {
+        server: String,
+        why: Unreachable,
+    },
+    /// Something else answers there.
+    NotGancho {
+        server: String,
+        status: StatusCode,
+    },
+    /// The key cannot be sent in a header.
+    InvalidKey,
+    Refused(Box<Refusal>),
+    /// The outcome of the request is unknown.
+    Interrupted(String),
+}
+
+/// Why a server could not be reached.
+#[derive(Debug)]
+pub enum Unreachable {
+    Refused,
+    UnknownHost,
+    Timeout,
+    /// The certificate is of an authority that is not trusted.
+    Untrusted,
+    Tls(String),
+    Other(String),
+}
+
+/// The server refused the request.
+#[derive(Debug)]
+pub struct Refusal {
+    pub server: String,
+    pub status: StatusCode,
+    /// The stable word for it.
+    pub code: String,
+    pub detail: String,
+    /// Where in what was sent, and what is wrong there.
+    pub errors: Vec<(String, String)>,
+    pub retry_after: Option<Duration>,
+    pub request_id: Option<String>,
+}
+
+impl RemoteError {
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// The stable word for it.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Unreachable { why: Unreachable::Untrusted | Unreachable::Tls(_), .. } => {
+                "tls_failed"
+            }
+            Self::Unreachable { .. } => "unreachable",
+            Self::NotGancho { .. } => "not_a_gancho_server",
+            Self::InvalidKey => "invalid_credentials",
+            Self::Refused(refusal) => &refusal.code,
+            Self::Interrupted(_) => "interrupted",
+        }
+    }
+
+    /// Whether the same request may succeed in a moment.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { why, .. } => {
+                !matches!(why, Unreachable::Untrusted | Unreachable::Tls(_))
+            }
+            Self::Interrupted(_) => true,
+            Self::Refused(refusal) => refusal.is_busy() || refusal.status.is_server_error(),
+            Self::NotGancho { status, .. } => status.is_server_error(),
+            Self::InvalidKey => false,
+        }
+    }
+
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.refusal()?.retry_after
+    }
+
+    pub fn refused(server: &ServerUrl, head: &Parts, body: &[u8]) -> Self {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let Some(code) = body["code"].as_str() else {
+            return Self::NotGancho { server: server.to_string(), status: head.status };
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let errors = body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let errors = errors.iter().map(|error| (text(&error["pointer"]), text(&error["detail"])));
+        let wait =
+            head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        Self::Refused(Box::new(Refusal {
+            server: server.to_string(),
+            status: head.status,
+            code: code.to_owned(),
+            detail: body["detail"].as_str().unwrap_or("no reason given").to_owned(),
+            errors: errors.collect(),
+            retry_after: wait.map(Duration::from_secs),
+            request_id: body["request_id"].as_str().map(ToOwned::to_owned),
+        }))
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unreachable { why, server } => why.hint(server),
+            Self::NotGancho { .. } => "check the URL; it is that of the API, such as https://gancho.example.com or http://127.0.0.1:3000".into(),
+            Self::InvalidKey => "a key has letters, digits and `_` only; check that it was copied whole".into(),
+            Self::Refused(refusal) => return refusal.hint(),
+            Self::Interrupted(_) => "whether the server has done it is unknown; look before you repeat it".into(),
+        })
+    }
+}
+
+impl Refusal {
+    /// The server has no room for the request now.
+    pub fn is_busy(&self) -> bool {
+        [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status)
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self.code.as_str() {
+            "unauthenticated" => {
+                format!("run `gancho login --server {}`, or set GANCHO_API_KEY", self.server)
+            }
+            "invalid_credentials" => format!(
+                "check the key and that it is one of {}; `gancho login --server {0}` stores another one",
+                self.server
+            ),
+            "operator_only" => {
+                "this takes the operator's token rather than a tenant's API key".into()
+            }
+            "missing_scope" => {
+                "use an API key with this scope; `gancho api-keys create --scope …` makes one"
+                    .into()
+            }
+            "tenant_required" => {
+                "name the tenant with --tenant or GANCHO_TENANT; `gancho tenants list` lists them"
+                    .into()
+            }
+            "unknown_tenant" => "`gancho tenants list` lists the tenants".into(),
+            "wrong_host" => format!(
+                "add the host of {} to `allowed_hosts` in the server's settings",
+                self.server
+            ),
+            _ => match self.retry_after {
+                Some(wait) => format!("try again in {} s", wait.as_secs()),
+                None => return None,
+            },
+        };
+        Some(hint)
+    }
+}
+
+impl Unreachable {
+    /// A handshake that failed: an authority that is not trusted is told apart.
+    pub fn of_tls(error: &io::Error) -> Self {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match inner {
+            Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
+                Self::Untrusted
+            }
+            Some(inner) => Self::Tls(inner.to_string()),
+            None => Self::Tls(error.to_string()),
+        }
+    }
+
+    fn hint(&self, server: &str) -> String {
+        match self {
+            Self::Refused | Self::Timeout | Self::Other(_) => {
+                format!("check the address and that a gateway runs there: curl {server}/healthz")
+            }
+            Self::UnknownHost => "check the host name".into(),
+            Self::Untrusted => {
+                "name its certificate authority with --ca-file FILE or GANCHO_CA_FILE".into()
+            }
+            Self::Tls(_) => {
+                "check that the server speaks HTTPS on this port; for plain HTTP, write http://"
+                    .into()
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Unreachable {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::TimedOut => Self::Timeout,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "connection refused",
+            Self::UnknownHost => "the host name is unknown",
+            Self::Timeout => "timed out",
+            Self::Untrusted => "its certificate is not signed by a trusted authority",
+            Self::Tls(why) | Self::Other(why) => why,
+        })
+    }
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { server, why } => write!(f, "cannot reach {server}: {why}"),
+            Self::NotGancho { server, status } => {
+                write!(
+                    f,
+                    "{server} is not a Gancho API: it responded {status}, and not as Gancho does"
+                )
+            }
+            Self::InvalidKey => f.write_str("the key contains invalid characters"),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Interrupted(why) => f.write_str(why),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.status.is_server_error() {
+            write!(f, "the gateway responded {}: ", self.status)?;
+        }
+        match &self.errors[..] {
+            [] => f.write_str(&self.detail),
+            [(pointer, _)] if pointer.is_empty() => f.write_str(&self.detail),
+            [(pointer, what)] => write!(f, "invalid {}: {what}", field(pointer)),
+            // The detail is the first of them: all are told, each with its place.
+            all => {
+                write!(f, "{} errors in the request", all.len())?;
+                all.iter().try_for_each(|(at, what)| write!(f, "\n  {}: {what}", field(at)))
+            }
+        }
+    }
+}
+
+/// The place in a request as a person reads it: `rate_limit.per` for `/rate_limit/per`.
+fn field(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
+}
+
+impl std::error::Error for RemoteError {}
+
+/// The JSON of an answer that went well; null where it has no body.
+pub fn json_of(server: &ServerUrl, head: &Parts, body: &[u8]) -> Result<Value, RemoteError> {
+    if body.is_empty() {
+        return Ok(Value::Null);
+    }
+    let not_gancho = |_| RemoteError::NotGancho { server: server.to_string(), status: head.status };
+    serde_json::from_slice(body).map_err(not_gancho)
+}

@@ -1,0 +1,66 @@
+//! `gancho doctor` and `gancho migrate`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::operator::{Operator, Ran, alone};
+
+fn state(ran: &Ran, check: &str) -> String {
+    let all: Value = serde_json::from_str(&ran.out).unwrap();
+    let checks = all["checks"].as_array().unwrap().iter();
+    let found =
+        checks.filter(|one| one["check"] == check).map(|one| one["state"].as_str().unwrap());
+    found.collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn each_check_has_a_line_and_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = alone(folder.path(), &["doctor", "--json"]);
+    assert_eq!(before.code, 0, "{}{}", before.out, before.err);
+    assert_eq!(state(&before, "server"), "warn");
+    assert_eq!(state(&before, "store"), "warn");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made");
+
+    let at = Operator::start();
+    at.served.endpoint(&at.served.tenant("acme"), "http://127.0.0.1:18080/");
+    let running = at.run(&["doctor", "--json"]);
+    for check in ["configuration", "data directory", "store", "key ring", "clock", "server"] {
+        assert_eq!(state(&running, check), "ok", "{check}: {}", running.out);
+    }
+    let shown = at.run(&["doctor"]).ok().out;
+    assert!(
+        shown.lines().any(|line| line.starts_with("ok    store           SQLite: reachable")),
+        "{shown}"
+    );
+
+    let folder = at.stop();
+    fs::remove_file(folder.path().join("data/master.key")).unwrap();
+    let lost = alone(folder.path(), &["doctor"]);
+    assert_eq!(lost.code, 1, "{}", lost.out);
+    assert!(lost.out.contains("fail  key ring"), "{}", lost.out);
+    assert!(lost.out.contains("hint: restore master.key"), "{}", lost.out);
+    let wrong = alone(folder.path(), &["doctor", "--set", "retention=soon", "--json"]);
+    assert_eq!((wrong.code, state(&wrong, "configuration")), (1, "fail".into()), "{}", wrong.out);
+}
+
+#[test]
+fn migrations_are_checked_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let pending = alone(folder.path(), &["migrate", "--check"]);
+    assert_eq!(pending.code, 1, "{}", pending.out);
+    assert!(pending.err.contains("hint: run `gancho migrate`"), "{}", pending.err);
+    let ran = alone(folder.path(), &["migrate"]).ok();
+    assert!(ran.out.starts_with("Ran "), "{}", ran.out);
+    let again = alone(folder.path(), &["migrate", "--check"]).ok();
+    assert!(again.out.starts_with("The database is up to date: schema "), "{}", again.out);
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let at = Operator::with(&[("GANCHO_DATABASE_URL", &database.url())]);
+    assert_eq!(at.json(&["migrate", "--check"])["is_up_to_date"], true);
+    assert_eq!(at.run(&["doctor"]).code, 0);
+    let version = at.json(&["version"]);
+    assert_eq!(version["schema"]["postgres"], at.json(&["migrate"])["schema"]);
+}

@@ -1,0 +1,104 @@
+//! `gancho sign` and `gancho verify`, held against published vectors.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::{gateway::command, operator::alone};
+
+/// What a command prints, with a secret in the environment and a body in a file.
+fn run(folder: &Path, arguments: &[&str], secret: &str, body: &str) -> (i32, String, String) {
+    let path = folder.join("body");
+    fs::write(&path, body).unwrap();
+    let mut command = command(arguments, folder);
+    command.env("GANCHO_SECRET", secret).args(["--body-file", path.to_str().unwrap()]);
+    let ended = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (ended.status.code().unwrap(), text(ended.stdout), text(ended.stderr))
+}
+
+fn vectors() -> Vec<Value> {
+    let text = include_str!("../../../wire/tests/vectors/signatures.json");
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn published_vectors_are_signed_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut signed = 0;
+    for vector in vectors() {
+        let Some(profile) = vector["profile"].as_str() else { continue };
+        let seed = vector["private_seed_base64"].as_str().map(|seed| format!("whsk_{seed}"));
+        let secret = seed.unwrap_or_else(|| vector["secret"].as_str().unwrap().to_owned());
+        let time = vector["timestamp"].as_i64().unwrap_or(1_706_012_345).to_string();
+        let id = vector["id"].as_str().unwrap_or("evt_1");
+        let body = vector["body"].as_str().unwrap();
+        let arguments = ["sign", "--profile", profile, "--id", id, "--at", &time, "--json"];
+        let (code, out, err) = run(folder.path(), &arguments, &secret, body);
+        assert_eq!(code, 0, "{vector}: {err}");
+        let made: Value = serde_json::from_str(&out).unwrap();
+        let mut arguments = vec!["verify", "--profile", profile, "--at", &time];
+        let mut lines = Vec::new();
+        for (name, value) in vector["headers"].as_object().unwrap() {
+            if name.to_lowercase().contains("signature")
+                || name.to_lowercase().contains("timestamp")
+            {
+                assert_eq!(&made[name], value, "{name} of {vector}");
+            }
+            lines.push(format!("{name}: {}", value.as_str().unwrap()));
+        }
+        for line in &lines {
+            arguments.extend(["-H", line]);
+        }
+        let public = vector["public_key_base64"].as_str().map(|key| format!("whpk_{key}"));
+        let (code, out, err) =
+            run(folder.path(), &arguments, public.as_deref().unwrap_or(&secret), body);
+        assert_eq!(code, 0, "{vector}: {err}");
+        assert!(out.starts_with("The signature is valid"), "{out}");
+        let (code, _, err) =
+            run(folder.path(), &arguments, public.as_deref().unwrap_or(&secret), "{}");
+        assert_eq!(code, 3, "another body: {err}");
+        assert!(err.contains("hint: the body must be the bytes that were sent"), "{err}");
+        signed += 1;
+    }
+    assert!(signed >= 8, "{signed}");
+}
+
+#[test]
+fn senders_sign_what_their_presets_verify() {
+    let folder = tempfile::tempdir().unwrap();
+    for sender in ["partner", "standard", "stripe", "github", "slack", "shopify"] {
+        let secret = "whsec_naF9CTVc42DAugdYTAuWuNRDDEwowAdJ";
+        let (code, out, err) = run(folder.path(), &["sign", "--sender", sender], secret, "{}");
+        assert_eq!(code, 0, "{sender}: {err}");
+        let headers = folder.path().join("headers");
+        fs::write(&headers, format!("POST / HTTP/1.1\n{out}")).unwrap();
+        let verify = ["verify", "--sender", sender, "--headers-file", headers.to_str().unwrap()];
+        let (code, _, err) = run(folder.path(), &verify, secret, "{}");
+        assert_eq!(code, 0, "{sender}: {err}");
+        let (code, _, _) = run(folder.path(), &verify, "another secret, long enough", "{}");
+        assert_eq!(code, 3, "{sender}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = alone(folder.path(), &["sign"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("hint: set GANCHO_SECRET"), "{}", ran.err);
+    let (code, _, err) =
+        run(folder.path(), &["sign", "--profile", "nothing"], "a secret, long enough", "{}");
+    assert_eq!((code, err.contains("hint: standard, email-gateway")), (2, true), "{err}");
+    let stale = [
+        "verify",
+        "-H",
+        "webhook-id: a",
+        "-H",
+        "webhook-timestamp: 1",
+        "-H",
+        "webhook-signature: v1,AAAA",
+    ];
+    let (code, _, err) = run(folder.path(), &stale, "a secret, long enough", "{}");
+    assert_eq!((code, err.contains("--at verifies a request of the past")), (3, true), "{err}");
+}
