@@ -12,9 +12,9 @@ use crate::{
     answer::into_axum,
     docs,
     operations::{
-        api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses, emails,
-        encryption_keys, event_types, events, ledger, portal_links, queues, replays, sources,
-        stats, suppressions, tenants, usage, users, webhooks,
+        alerts, api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses,
+        emails, encryption_keys, event_types, events, ledger, portal_links, queues, replays,
+        sources, stats, suppressions, tenants, usage, users, webhooks,
     },
     probes,
     route::Route,
@@ -121,6 +121,12 @@ pub const ROUTES: &[&Route] = &[
     &users::delete::ROUTE,
     &users::own_password::ROUTE,
     &audit::list::ROUTE,
+    &alerts::list::ROUTE,
+    &alerts::history::ROUTE,
+    &alerts::test::ROUTE,
+    &alerts::silences::LIST,
+    &alerts::silences::CREATE,
+    &alerts::silences::DELETE,
 ];
 
 /// The API and its documentation, merged with `extra`.

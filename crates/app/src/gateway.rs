@@ -1,6 +1,7 @@
 //! The gateway, put together: store, engine, the flows and what watches them. `serve`, `dev`, `pipe`
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
+mod alerting;
 mod mailing;
 mod notices;
 mod receiving;
@@ -12,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_access::AdminToken;
+use gancho_alerts::AlertService;
 use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
@@ -28,9 +30,11 @@ use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use alerting::AlertSettings;
 pub use setup::{Setup, database_url, has_role};
 pub use tenants::Tenants;
 
+use alerting::AlertParts;
 use mailing::Mailing;
 use notices::NoticeCarrier;
 use receiving::{Receiving, ReceivingParts};
@@ -72,6 +76,8 @@ pub struct Gateway {
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
+    /// Nothing where alerts are off.
+    alerts: Option<Arc<AlertService>>,
     /// Whatever runs beside the engine; stopping ends it.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -111,6 +117,7 @@ impl Gateway {
             ids,
             clock,
         };
+        let operator_tenant = operator.as_ref().map(|tenant| tenant.id);
         let carrier: Arc<dyn Carrier> = match operator {
             Some(operator) => Arc::new(NoticeCarrier {
                 operator: operator.id,
@@ -148,17 +155,31 @@ impl Gateway {
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
             archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
-            name: setup.node_name,
+            name: setup.node_name.clone(),
         })
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
         let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
+        let alerts = setup.alerts.map(|settings| {
+            let parts = AlertParts {
+                base: &base,
+                engine: engine.clone(),
+                inbound: receiving.as_ref().map(Receiving::parts),
+                client: &own_client,
+                transport: mailing.as_ref().map(Mailing::transport),
+                operator: operator_tenant,
+                data_dir: setup.data_dir.clone(),
+                node: format!("{}-{}", setup.node_name, engine.node().0),
+            };
+            alerting::start(settings, parts)
+        });
         let Base { store, clock, .. } = base.clone();
         let watched = watch::WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock,
             inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
+            data_dir: setup.data_dir,
         };
         let gateway = Self {
             watch: watch::Watch::new(watched),
@@ -179,6 +200,7 @@ impl Gateway {
             mail,
             event_types: outbound.event_types,
             plans: outbound.plans,
+            alerts,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
@@ -198,6 +220,9 @@ impl Gateway {
                 let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
                 unsent::watch(store, engine, clock, &self.tasks, stop);
             }
+        }
+        if let Some(alerts) = &self.alerts {
+            alerting::spawn(alerts, &self.tasks, &self.stopping);
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         self.tasks.spawn(async move { orphans.run(stop).await });
@@ -233,6 +258,7 @@ impl Gateway {
             key_ring: Some(self.keeper.clone()),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
+            alerts: self.alerts.clone(),
             settings,
         };
         Api::new(setup, admin, self.ring.keys.clone())

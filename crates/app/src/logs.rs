@@ -16,15 +16,10 @@ pub fn start(format: LogFormat, level: &str) {
     let asked = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
     let filter = EnvFilter::try_new(asked.as_deref().unwrap_or(level))
         .unwrap_or_else(|_| EnvFilter::new(QUIET));
-    let to_terminal = std::io::stderr().is_terminal();
+    let (to_terminal, is_json) = (std::io::stderr().is_terminal(), is_json(format));
     // A closed log pipe must not end the gateway, as reporting it would.
     let lines =
         fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
-    let is_json = match format {
-        LogFormat::Json => true,
-        LogFormat::Pretty => false,
-        LogFormat::Auto => !to_terminal,
-    };
     // A second start, as in tests, changes nothing.
     if is_json {
         let _ = lines
@@ -37,3 +32,36 @@ pub fn start(format: LogFormat, level: &str) {
         let _ = lines.with_ansi(to_terminal).with_target(false).compact().try_init();
     }
 }
+
+/// Reports a fatal error in the format of the log, so that a program that reads the log does not miss it. For
+/// people it stays the error of the command.
+pub fn fatal(format: Option<LogFormat>, error: anyhow::Error) -> anyhow::Error {
+    match format {
+        Some(format) if is_json(format) => {
+            start(format, QUIET);
+            tracing::error!(error = format!("{error:#}"), "gancho failed");
+            LoggedError.into()
+        }
+        _ => error,
+    }
+}
+
+fn is_json(format: LogFormat) -> bool {
+    match format {
+        LogFormat::Json => true,
+        LogFormat::Pretty => false,
+        LogFormat::Auto => !std::io::stderr().is_terminal(),
+    }
+}
+
+/// An error that is in the log already.
+#[derive(Debug)]
+pub struct LoggedError;
+
+impl std::fmt::Display for LoggedError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the log has the error")
+    }
+}
+
+impl std::error::Error for LoggedError {}

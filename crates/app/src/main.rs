@@ -5,7 +5,8 @@
 //! listeners; [`declared_endpoints`] creates and updates the endpoints that the settings declare.
 //! [`admin_token`] and [`key_ring`] are the two secrets of the data directory, each a [`private_file`];
 //! [`key_rotator`] rotates the key ring and re-encrypts the [`sealed_records`]. [`logs`] sets up logging,
-//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals. [`commands`] has
+//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals, [`service_manager`]
+//! reports to systemd. [`commands`] has
 //! one file per command; [`remote`] is their client of a running gateway; [`receiver`] is the built-in
 //! webhook receiver of `gancho dev`, and [`paint`] its colors.
 
@@ -27,6 +28,7 @@ mod receiver;
 mod remote;
 mod sealed_records;
 mod servers;
+mod service_manager;
 mod settings;
 
 use std::process::ExitCode;
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<logs::LoggedError>() => ExitCode::FAILURE,
         Err(error) => {
             anstream::eprintln!("{}error:{:#} {error:#}", paint::RED, paint::RED);
             let failure = error.downcast_ref::<commands::Failure>();

@@ -73,6 +73,7 @@ mod secrets {
     mod canary;
 }
 mod serve {
+    mod logs;
     mod metrics;
     mod start;
     mod stop;

@@ -1,5 +1,6 @@
 //! The pages, one file each, and their addresses.
 
+mod alerts;
 mod api_key;
 mod api_keys;
 mod audit;
@@ -87,6 +88,10 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/users/{user}/delete", form(users::delete))
         .route("/ui/password", page(users::own_password).merge(form(users::set_own_password)))
         .route("/ui/audit", page(audit::show))
+        .route("/ui/alerts", page(alerts::show))
+        .route("/ui/alerts/silences", form(alerts::silence))
+        .route("/ui/alerts/silences/end", form(alerts::end))
+        .route("/ui/alerts/test", form(alerts::test))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))

@@ -15,6 +15,7 @@ use gancho_outbound::{Plan, Plans, health};
 use gancho_wire::Profile;
 
 use super::{
+    AlertSettings,
     mailing::{Limits as MailLimits, MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
@@ -53,6 +54,10 @@ pub struct Setup {
     /// Whether this node delivers.
     pub is_worker: bool,
     pub node_name: String,
+    /// The disk on which it is, is measured.
+    pub data_dir: Option<PathBuf>,
+    /// Nothing where alerts are off.
+    pub alerts: Option<AlertSettings>,
 }
 
 impl Setup {
@@ -82,6 +87,8 @@ impl Setup {
             has_notices: false,
             is_worker: true,
             node_name: format!("gancho-{}", std::process::id()),
+            data_dir: None,
+            alerts: None,
         }
     }
 
@@ -126,6 +133,8 @@ impl Setup {
             failing_for: settings.failing_for,
             has_notices: settings.notify_url.is_some(),
             is_worker: has_role(settings, Role::Worker),
+            data_dir: Some(settings.data_dir.clone()),
+            alerts: AlertSettings::of(settings)?,
             ..plain
         })
     }
