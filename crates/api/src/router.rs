@@ -121,6 +121,8 @@ pub const ROUTES: &[&Route] = &[
     &users::delete::ROUTE,
     &users::own_password::ROUTE,
     &audit::list::ROUTE,
+    &tenants::notice_emails::GET,
+    &tenants::notice_emails::PUT,
     &alerts::list::ROUTE,
     &alerts::history::ROUTE,
     &alerts::test::ROUTE,

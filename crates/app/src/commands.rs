@@ -2,6 +2,7 @@
 //! confirmations), [`table`] (output) and [`progress`].
 
 pub mod audit;
+pub mod backup;
 pub mod bench;
 mod client;
 pub mod config;
@@ -13,6 +14,7 @@ pub mod keys;
 pub mod ledger;
 pub mod pipe;
 mod progress;
+pub mod restore;
 pub mod serve;
 pub mod sources;
 pub mod stats;

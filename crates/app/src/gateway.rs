@@ -23,7 +23,7 @@ use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, StopSummar
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, Outbound, OutboundSetup, Plans,
-    Publisher, Registry, Replays,
+    Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -34,12 +34,17 @@ pub use alerting::AlertSettings;
 pub use setup::{Setup, database_url, has_role};
 pub use tenants::Tenants;
 
-use alerting::AlertParts;
+use alerting::{AlertParts, Alerting, notices::NoticeMessenger};
 use mailing::Mailing;
 use notices::NoticeCarrier;
 use receiving::{Receiving, ReceivingParts};
 
-use crate::{database, key_ring::Ring, key_rotator::KeyRotator};
+use crate::{
+    database,
+    key_ring::Ring,
+    key_rotator::KeyRotator,
+    settings::{Settings, address_policy},
+};
 
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
@@ -69,6 +74,8 @@ pub struct Gateway {
     pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
+    /// The two HTTP clients, whose address policies can be reloaded.
+    clients: [gancho_egress::Client; 2],
     base: Base,
     health: Arc<HealthService>,
     mailing: Option<Mailing>,
@@ -102,7 +109,9 @@ impl Gateway {
         } else {
             None
         };
+        let messenger = Arc::new(NoticeMessenger::default());
         let outbound = Outbound::new(OutboundSetup {
+            notice_sink: setup.alerts.as_ref().map(|_| -> Arc<dyn NoticeSink> { messenger.clone() }),
             profiles: Profile::built_in().into_iter().chain(setup.profiles).collect(),
             plans: setup.plans,
             publish_rate: setup.publish_rate,
@@ -160,7 +169,7 @@ impl Gateway {
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
         let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
-        let alerts = setup.alerts.map(|settings| {
+        let alerting = setup.alerts.map(|settings| {
             let parts = AlertParts {
                 base: &base,
                 engine: engine.clone(),
@@ -173,6 +182,10 @@ impl Gateway {
             };
             alerting::start(settings, parts)
         });
+        let (alerts, routes) = match alerting {
+            Some(Alerting { service, routes }) => (service, Some(routes)),
+            None => (None, None),
+        };
         let Base { store, clock, .. } = base.clone();
         let watched = watch::WatchSetup {
             store: store.clone(),
@@ -194,6 +207,7 @@ impl Gateway {
             tenants,
             has_archive,
             receiving,
+            clients: [client, own_client],
             base,
             health: outbound.health,
             mailing,
@@ -205,6 +219,10 @@ impl Gateway {
             stopping: CancellationToken::new(),
         };
         gateway.start_loops(setup.is_worker);
+        if let Some(routes) = routes {
+            let stop = gateway.stopping.clone();
+            gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
+        }
         Ok(gateway)
     }
 
@@ -234,6 +252,16 @@ impl Gateway {
     /// E-mails that wait and that this gateway does not send.
     pub async fn unsent_emails(&self) -> gancho_store::Result<u64> {
         if self.mailing.is_some() { Ok(0) } else { unsent::count(&*self.store).await }
+    }
+
+    /// Applies the settings that can change while the gateway runs.
+    pub fn apply(&self, settings: &Settings) -> anyhow::Result<()> {
+        let [client, own_client] = &self.clients;
+        client.set_policy(address_policy::client(settings)?.policy);
+        own_client.set_policy(address_policy::own_client(settings)?.policy);
+        self.store.set_space_limit(settings.store_max_bytes.map(|size| size.0));
+        self.publisher.rates.set_default(settings.publish_rate);
+        Ok(())
     }
 
     /// What the listener for partners is made of.

@@ -1,7 +1,7 @@
 //! Logging to standard error, as text or JSON. Secrets never reach the log, since their types do not
 //! show them.
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, sync::OnceLock};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -9,6 +9,16 @@ use crate::settings::LogFormat;
 
 /// The log level of commands for people.
 pub const QUIET: &str = "warn";
+
+/// Replaces the filter of the running process.
+static SET_FILTER: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
+
+/// Changes the log level of the running process.
+pub fn set_level(level: &str) {
+    if let (Some(set), Ok(filter)) = (SET_FILTER.get(), EnvFilter::try_new(level)) {
+        set(filter);
+    }
+}
 
 pub fn start(format: LogFormat, level: &str) {
     // Commands without settings can still be debugged.
@@ -22,15 +32,22 @@ pub fn start(format: LogFormat, level: &str) {
         fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     // A second start, as in tests, changes nothing.
     if is_json {
-        let _ = lines
-            .json()
-            .flatten_event(true)
-            .with_current_span(true)
-            .with_span_list(false)
-            .try_init();
+        let lines = lines.json().flatten_event(true).with_current_span(true).with_span_list(false);
+        let lines = lines.with_filter_reloading();
+        let handle = lines.reload_handle();
+        remember(move |filter| drop(handle.reload(filter)));
+        let _ = lines.try_init();
     } else {
-        let _ = lines.with_ansi(to_terminal).with_target(false).compact().try_init();
+        let lines = lines.with_ansi(to_terminal).with_target(false).compact();
+        let lines = lines.with_filter_reloading();
+        let handle = lines.reload_handle();
+        remember(move |filter| drop(handle.reload(filter)));
+        let _ = lines.try_init();
     }
+}
+
+fn remember(set: impl Fn(EnvFilter) + Send + Sync + 'static) {
+    let _ = SET_FILTER.set(Box::new(set));
 }
 
 /// Reports a fatal error in the format of the log, so that a program that reads the log does not miss it. For

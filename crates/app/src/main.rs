@@ -5,7 +5,7 @@
 //! listeners; [`declared_endpoints`] creates and updates the endpoints that the settings declare.
 //! [`admin_token`] and [`key_ring`] are the two secrets of the data directory, each a [`private_file`];
 //! [`key_rotator`] rotates the key ring and re-encrypts the [`sealed_records`]. [`logs`] sets up logging,
-//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals, [`service_manager`]
+//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals, [`reload`] applies changed settings, [`service_manager`]
 //! reports to systemd. [`commands`] has
 //! one file per command; [`remote`] is their client of a running gateway; [`receiver`] is the built-in
 //! webhook receiver of `gancho dev`, and [`paint`] its colors.
@@ -25,6 +25,7 @@ mod logs;
 mod paint;
 mod private_file;
 mod receiver;
+mod reload;
 mod remote;
 mod sealed_records;
 mod servers;
@@ -60,6 +61,8 @@ enum Command {
     Emails(commands::emails::Emails),
     Users(commands::users::Users),
     Audit(commands::audit::Audit),
+    Backup(commands::backup::Backup),
+    Restore(commands::restore::Restore),
     Pipe(commands::pipe::Pipe),
     Bench(commands::bench::Bench),
 }
@@ -94,6 +97,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Emails(emails) => emails.run().await,
             Command::Users(users) => users.run().await,
             Command::Audit(audit) => audit.run().await,
+            Command::Backup(backup) => backup.run().await,
+            Command::Restore(restore) => restore.run().await,
             Command::Pipe(pipe) => pipe.run().await,
             Command::Bench(bench) => bench.run().await,
         }

@@ -2,6 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod alerts {
+    mod fire;
+    mod recorder;
+}
+mod backup {
+    mod restore;
+}
 mod bench {
     mod isolation;
     mod run;
@@ -59,6 +66,10 @@ mod listener {
     mod slow_clients;
 }
 mod operator;
+mod ops {
+    mod files;
+    mod runbook;
+}
 mod partner;
 mod pipe {
     mod invalid_lines;

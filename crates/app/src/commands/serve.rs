@@ -1,6 +1,6 @@
 //! `gancho serve`: runs the gateway until it is asked to stop.
 
-use std::{convert::Infallible, net::SocketAddr, time::Instant};
+use std::{net::SocketAddr, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -11,7 +11,7 @@ use crate::{
     admin_token, declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role},
     lifecycle::{ReloadSignal, Stop},
-    logs, private_file,
+    logs, private_file, reload,
     servers::Servers,
     service_manager::ServiceManager,
     settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
@@ -37,6 +37,7 @@ impl Serve {
     async fn serve(flags: &Flags) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut stop = Stop::listen();
+        let hang_up = ReloadSignal::listen();
         let service_manager = ServiceManager::of_process();
         let mut loaded = settings::load(flags)?;
         let settings = &loaded.settings;
@@ -92,7 +93,7 @@ impl Serve {
             biased;
             () = stop.asked() => None,
             fatal = gateway.engine.failed() => Some(fatal),
-            never = reload_on_hang_up(&gateway) => match never {},
+            never = reload::run(hang_up, &gateway, flags, &loaded) => match never {},
             never = service_manager.keep_alive() => match never {},
         };
         if let Some(fatal) = failed {
@@ -123,17 +124,6 @@ async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
     TcpListener::bind(address).await.with_context(|| {
         format!("cannot listen on {address} ({setting}); is another gateway running?")
     })
-}
-
-/// Reloads the policy pack on SIGHUP.
-async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
-    let mut hang_up = ReloadSignal::listen();
-    loop {
-        hang_up.came().await;
-        if let Some(receiving) = &gateway.receiving {
-            receiving.reload();
-        }
-    }
 }
 
 /// The roles of this process, separated by commas.

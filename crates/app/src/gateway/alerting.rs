@@ -2,6 +2,7 @@
 
 mod channels;
 mod facts;
+pub mod notices;
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,6 +19,7 @@ use url::Url;
 use self::{
     channels::{EmailChannel, SlackChannel, UrlChannel},
     facts::GatewayFacts,
+    notices::NoticeRoutes,
 };
 use super::Base;
 use crate::settings::Settings;
@@ -33,11 +35,7 @@ pub struct AlertSettings {
 }
 
 impl AlertSettings {
-    /// Nothing where alerts are off.
-    pub fn of(settings: &Settings) -> anyhow::Result<Option<Self>> {
-        if settings.alert_interval.is_zero() {
-            return Ok(None);
-        }
+    pub fn of(settings: &Settings) -> anyhow::Result<Self> {
         let slack = settings.notify_slack_url.as_ref().map(|url| {
             // The error would repeat the URL, which is a secret.
             Url::parse(url.reveal()).map_err(|_| anyhow::anyhow!("notify_slack_url is not a URL"))
@@ -48,7 +46,7 @@ impl AlertSettings {
         let host = settings.public_url.as_ref().and_then(|url| url.host_str().map(str::to_owned));
         let default_from = format!("gancho@{}", host.unwrap_or_else(|| "localhost".to_owned()));
         let from = settings.notify_email_from.clone().unwrap_or(default_from);
-        Ok(Some(Self {
+        Ok(Self {
             interval: settings.alert_interval,
             after: settings.alert_after,
             thresholds: Thresholds {
@@ -64,7 +62,7 @@ impl AlertSettings {
                 .parse()
                 .map_err(|why| anyhow::anyhow!("{why}"))
                 .context("notify_email_from is not an e-mail address")?,
-        }))
+        })
     }
 }
 
@@ -81,24 +79,31 @@ pub struct AlertParts<'a> {
     pub node: String,
 }
 
-pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Arc<AlertService> {
+/// Alerts, and where notices go.
+pub struct Alerting {
+    pub service: Option<Arc<AlertService>>,
+    pub routes: NoticeRoutes,
+}
+
+pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Alerting {
     let AlertParts { base, engine, inbound, client, transport, operator, data_dir, node } = parts;
     let (clock, registry) = (base.clock.clone(), base.registry.clone());
     let mut channels: Vec<Arc<dyn Channel>> = Vec::new();
     if let Some(operator) = operator {
         channels.push(Arc::new(UrlChannel { operator, registry, client: client.clone(), clock }));
     }
-    if let Some(url) = settings.slack {
-        channels.push(Arc::new(SlackChannel { url, client: client.clone() }));
-    }
-    match transport {
-        Some(transport) if !settings.emails.is_empty() => channels.push(Arc::new(EmailChannel {
-            transport,
-            from: settings.from,
-            to: settings.emails,
-            ids: base.ids.clone(),
-            operator,
-        })),
+    let slack = settings.slack.map(|url| SlackChannel { url, client: client.clone() });
+    channels.extend(slack.clone().map(|slack| -> Arc<dyn Channel> { Arc::new(slack) }));
+    let email = transport.map(|transport| EmailChannel {
+        transport,
+        from: settings.from,
+        to: settings.emails.clone(),
+        ids: base.ids.clone(),
+        clock: base.clock.clone(),
+        operator,
+    });
+    match &email {
+        Some(email) if !settings.emails.is_empty() => channels.push(Arc::new(email.clone())),
         None if !settings.emails.is_empty() => {
             tracing::warn!(
                 hint = "set smtp_url or email_via",
@@ -107,8 +112,13 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Arc<AlertService
         }
         _ => {}
     }
+    let routes =
+        NoticeRoutes { store: base.store.clone(), slack, email, operator: settings.emails };
+    if settings.interval.is_zero() {
+        return Alerting { service: None, routes };
+    }
     let facts = GatewayFacts::new(base, engine, inbound, data_dir, node.clone());
-    Arc::new(AlertService::new(AlertSetup {
+    let service = AlertService::new(AlertSetup {
         store: base.store.clone(),
         clock: base.clock.clone(),
         ids: base.ids.clone(),
@@ -118,7 +128,8 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Arc<AlertService
         interval: settings.interval,
         after: settings.after,
         node,
-    }))
+    });
+    Alerting { service: Some(Arc::new(service)), routes }
 }
 
 pub fn spawn(service: &Arc<AlertService>, tasks: &TaskTracker, stop: &CancellationToken) {

@@ -56,7 +56,7 @@ pub struct Setup {
     pub node_name: String,
     /// The disk on which it is, is measured.
     pub data_dir: Option<PathBuf>,
-    /// Nothing where alerts are off.
+    /// Nothing where neither alerts nor notices are sent.
     pub alerts: Option<AlertSettings>,
 }
 
@@ -134,7 +134,7 @@ impl Setup {
             has_notices: settings.notify_url.is_some(),
             is_worker: has_role(settings, Role::Worker),
             data_dir: Some(settings.data_dir.clone()),
-            alerts: AlertSettings::of(settings)?,
+            alerts: Some(AlertSettings::of(settings)?),
             ..plain
         })
     }

@@ -74,6 +74,7 @@ impl Channel for UrlChannel {
 }
 
 /// A Slack incoming webhook, or what takes the same form.
+#[derive(Clone)]
 pub struct SlackChannel {
     pub url: Url,
     pub client: Client,
@@ -111,11 +112,13 @@ fn accepted(outcome: Outcome) -> Result<(), String> {
 }
 
 /// Straight to the mail server, one e-mail for each address.
+#[derive(Clone)]
 pub struct EmailChannel {
     pub transport: Arc<dyn Transport>,
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
     pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
     pub operator: Option<TenantId>,
 }
 
@@ -127,32 +130,39 @@ impl Channel for EmailChannel {
 
     async fn send(&self, message: &Message) -> Result<(), String> {
         for to in &self.to {
-            let email = Email {
-                company_id: "operator".to_owned(),
-                to: to.clone(),
-                from: self.from.clone(),
-                reply_to: None,
-                subject: message.title(),
-                text: Some(message.text()),
-                html: None,
-                headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
-                attachments: Vec::new(),
-            };
-            let tenant = self.operator.unwrap_or(TenantId::from_bits(0));
-            let (id, domain) = (self.ids.make(), self.from.domain().to_owned());
-            let stamp = Stamp { id, tenant, accepted_at: message.at };
-            let outgoing = OutgoingMessage {
-                id,
-                tenant,
-                raw: message::write(&email, stamp, &domain)?,
-                message_id: message::message_id(id, &domain),
-                from: email.from,
-                to: email.to,
-                subject: email.subject,
-            };
-            let sent = self.transport.send(&outgoing).await;
-            sent.map_err(|error| mask::text(&gancho_mail::classify::classify(&error).reason))?;
+            self.send_to(to, &message.title(), &message.text()).await?;
         }
+        Ok(())
+    }
+}
+
+impl EmailChannel {
+    pub async fn send_to(&self, to: &Mailbox, subject: &str, text: &str) -> Result<(), String> {
+        let email = Email {
+            company_id: "operator".to_owned(),
+            to: to.clone(),
+            from: self.from.clone(),
+            reply_to: None,
+            subject: subject.to_owned(),
+            text: Some(text.to_owned()),
+            html: None,
+            headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
+            attachments: Vec::new(),
+        };
+        let tenant = self.operator.unwrap_or(TenantId::from_bits(0));
+        let (id, domain) = (self.ids.make(), self.from.domain().to_owned());
+        let stamp = Stamp { id, tenant, accepted_at: self.clock.now() };
+        let outgoing = OutgoingMessage {
+            id,
+            tenant,
+            raw: message::write(&email, stamp, &domain)?,
+            message_id: message::message_id(id, &domain),
+            from: email.from,
+            to: email.to,
+            subject: email.subject,
+        };
+        let sent = self.transport.send(&outgoing).await;
+        sent.map_err(|error| mask::text(&gancho_mail::classify::classify(&error).reason))?;
         Ok(())
     }
 }
