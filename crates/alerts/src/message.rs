@@ -64,7 +64,7 @@ impl Message {
         }
         let more = self.changes.len().saturating_sub(MAX_LINES);
         if more > 0 {
-            let _ = writeln!(text, "and {more} more: see `gancho alerts` or /ui/alerts");
+            let _ = writeln!(text, "and {more} more: see /ui/alerts");
         }
         text
     }
@@ -147,7 +147,7 @@ mod tests {
     fn many_are_one_message() {
         let text = message(45).text();
         assert_eq!(text.lines().count(), 21);
-        assert!(text.ends_with("and 25 more: see `gancho alerts` or /ui/alerts\n"), "{text}");
+        assert!(text.ends_with("and 25 more: see /ui/alerts\n"), "{text}");
         assert_eq!(message(45).title(), "Gancho: 45 alerts");
         assert_eq!(message(45).json()["alerts"].as_array().unwrap().len(), 45);
     }

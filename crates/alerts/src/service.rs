@@ -31,12 +31,12 @@ pub struct AlertSetup {
 pub struct AlertService {
     setup: AlertSetup,
     lease: tokio::sync::Mutex<Lease>,
-    memory: Mutex<Memory>,
+    memory: Mutex<EvaluationState>,
     outbox: Mutex<VecDeque<Unsent>>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct EvaluationState {
     book: AlertBook,
     /// Whether this node evaluates, and so has read what is stored.
     is_holder: bool,

@@ -67,7 +67,7 @@ mod listener {
 }
 mod operator;
 mod ops {
-    mod files;
+    pub mod files;
     mod runbook;
 }
 mod partner;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 pub struct Disk {
     pub free: u64,
+    /// Of what can be used.
     pub size: u64,
 }
 
@@ -11,6 +12,8 @@ impl Disk {
     /// `None` if the directory cannot be looked at.
     pub fn read(folder: &Path) -> Option<Self> {
         let disk = rustix::fs::statvfs(folder).ok()?;
-        Some(Self { free: disk.f_bavail * disk.f_frsize, size: disk.f_blocks * disk.f_frsize })
+        // As `df` counts: blocks that are reserved for the system can never be used.
+        let usable = disk.f_blocks - disk.f_bfree + disk.f_bavail;
+        Some(Self { free: disk.f_bavail * disk.f_frsize, size: usable * disk.f_frsize })
     }
 }

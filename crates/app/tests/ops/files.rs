@@ -1,7 +1,7 @@
 //! The files in `ops`: Prometheus rules and the Grafana dashboard use metrics that exist, and the unit is sound.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -17,14 +17,21 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The metrics that the documentation lists, which `cargo xtask tidy` compares with the code.
-fn documented() -> BTreeSet<String> {
+/// The metrics that the documentation lists, which `cargo xtask tidy` compares with the code, and their types.
+pub fn documented_types() -> BTreeMap<String, String> {
     let page = read("docs/observability.md");
     let metrics = page.split("## Metrics").nth(1).unwrap();
     let rows = metrics.lines().filter(|line| line.starts_with("| `"));
-    let cells = rows.filter_map(|row| row.split('|').nth(1));
-    let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    names.map(ToOwned::to_owned).collect()
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let named = cells.flat_map(|cells| {
+        let names = cells[1].split('`').skip(1).step_by(2);
+        names.map(|name| (name.to_owned(), cells[2].to_owned())).collect::<Vec<_>>()
+    });
+    named.collect()
+}
+
+fn documented() -> BTreeSet<String> {
+    documented_types().into_keys().collect()
 }
 
 /// The names in a query that look like metrics of ours.

@@ -101,8 +101,9 @@ impl GatewayFacts {
         let is_local = self.store.name() == "sqlite";
         let disk = self.data_dir.as_ref().filter(|_| is_local);
         let by_disk = disk.and_then(|folder| rustix::fs::statvfs(folder).ok()).map(|disk| {
-            let size = disk.f_blocks.max(1) as f64;
-            1.0 - disk.f_bavail as f64 / size
+            // As `df` counts: blocks that are reserved for the system can never be used.
+            let used = disk.f_blocks.saturating_sub(disk.f_bfree);
+            used as f64 / (used + disk.f_bavail).max(1) as f64
         });
         Ok(by_limit.into_iter().chain(by_disk).reduce(f64::max))
     }
