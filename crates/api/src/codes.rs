@@ -82,6 +82,9 @@ codes! {
     EMAIL_OFF NOT_FOUND "email_off" "E-mail is disabled"
         "No e-mail transport is configured on this gateway."
         "Ask the operator to configure one, e.g. with `GANCHO_SMTP_URL`.";
+    ALERTS_OFF NOT_FOUND "alerts_off" "Alerts are off"
+        "The setting `alert_interval` is `0s`."
+        "Set `alert_interval`, e.g. to `15s`, and restart the gateway.";
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "Method not allowed"
         "The path exists, but does not support this HTTP method."
         "Use one of the methods in the `Allow` header.";

@@ -50,6 +50,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Tenants", "Tenants, their API keys and portal links. Operator only."),
     ("Users", "People who log in to the dashboard, and their roles. Operator only."),
     ("Audit log", "Who changed what, or tried to."),
+    ("Alerts", "Conditions of the gateway that need a person, and silences."),
 ];
 
 const ABOUT: &str = "Gancho delivers events to webhooks: signed, retried, and never lost once accepted.\n\n\

@@ -1,5 +1,6 @@
 //! The operations of the API: a folder for each noun, a file for each operation.
 
+pub mod alerts;
 pub mod api_keys;
 pub mod audit;
 pub mod captured_emails;

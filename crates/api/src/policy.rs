@@ -136,6 +136,14 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("delete_users_user", Operator, Always),
     ("post_me_password", ReadOnly, Always),
     ("get_audit", Operator, Never),
+    ("get_tenants_tenant_notice_emails", ReadOnly, Never),
+    ("put_tenants_tenant_notice_emails", Operator, Always),
+    ("get_alerts", ReadOnly, Never),
+    ("get_alerts_history", ReadOnly, Never),
+    ("post_alerts_test", Support, Always),
+    ("get_alerts_silences", ReadOnly, Never),
+    ("post_alerts_silences", Support, Always),
+    ("delete_alerts_silences_silence_id", Support, Always),
 ];
 
 /// The policy of an operation.

@@ -76,6 +76,7 @@ impl Problem {
             | Noun::Source
             | Noun::SourceKey
             | Noun::Receipt
+            | Noun::Silence
             | Noun::User => {
                 format!("no {word} with this {what} exists")
             }

@@ -204,6 +204,7 @@ fn noun(name: &str) -> Noun {
         "partner_key" => Noun::SourceKey,
         "receipt_id" => Noun::Receipt,
         "user" => Noun::User,
+        "silence_id" => Noun::Silence,
         _ => Noun::Code,
     }
 }

@@ -12,8 +12,8 @@ use crate::{
     answer::into_axum,
     docs,
     operations::{
-        api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses, emails,
-        encryption_keys, event_types, events, ledger, nodes, portal_links, queues, replays,
+        alerts, api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses,
+        emails, encryption_keys, event_types, events, ledger, nodes, portal_links, queues, replays,
         sources, stats, suppressions, tenants, usage, users, webhooks,
     },
     probes,
@@ -124,6 +124,14 @@ pub const ROUTES: &[&Route] = &[
     &users::delete::ROUTE,
     &users::own_password::ROUTE,
     &audit::list::ROUTE,
+    &tenants::notice_emails::GET,
+    &tenants::notice_emails::PUT,
+    &alerts::list::ROUTE,
+    &alerts::history::ROUTE,
+    &alerts::test::ROUTE,
+    &alerts::silences::LIST,
+    &alerts::silences::CREATE,
+    &alerts::silences::DELETE,
 ];
 
 /// The API and its documentation, merged with `extra`.

@@ -3,6 +3,7 @@
 use std::{ops::Deref, sync::Arc, time::Duration};
 
 use gancho_access::{Access, AdminToken, Throttle};
+use gancho_alerts::AlertService;
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::{Engine, TenantShares};
 use gancho_inbound::{Checkpointer, Inbound, SourceService};
@@ -36,6 +37,8 @@ pub struct ApiSetup {
     pub mail: Option<MailParts>,
     /// `None` if receiving is disabled.
     pub inbound: Option<InboundParts>,
+    /// `None` if alerts are off.
+    pub alerts: Option<Arc<AlertService>>,
     pub settings: Settings,
 }
 

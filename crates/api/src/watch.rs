@@ -1,14 +1,16 @@
 //! Monitoring: liveness, readiness and metrics.
 //!
 //! In reading order: `health` answers the probes; `observe` reads figures from the store, at most every few
-//! seconds; `encode` writes all metrics, with `store_metrics`, `inbound_metrics` and `process` for those
-//! from the store, the sources and the system, using `metric`; `text_format` converts OpenMetrics to the
+//! seconds; `encode` writes all metrics, with `delivery_metrics`, `store_metrics`, `inbound_metrics`, `process`
+//! and `disk` for those of the engine, the store, the sources and the system, using `metric`; `text_format` converts OpenMetrics to the
 //! older text format.
 //!
 //! **Bounded cardinality.** No label value is chosen by a caller, except tenants: the busiest fifty are
 //! named, the rest are `other`. So the number of series does not grow with the number of tenants, endpoints
 //! or event types.
 
+mod delivery_metrics;
+mod disk;
 mod encode;
 mod health;
 mod inbound_metrics;
@@ -21,6 +23,7 @@ mod tests;
 mod text_format;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -43,6 +46,8 @@ pub struct WatchSetup {
     pub clock: Arc<dyn Clock>,
     /// `None` if receiving is disabled.
     pub inbound: Option<Arc<Inbound>>,
+    /// The disk on which it is, is measured.
+    pub data_dir: Option<PathBuf>,
 }
 
 pub struct Watch {
@@ -50,6 +55,7 @@ pub struct Watch {
     engine: Arc<Engine>,
     clock: Arc<dyn Clock>,
     inbound: Option<Arc<Inbound>>,
+    data_dir: Option<PathBuf>,
     observer: Observer,
     /// Time from a publish request to its events being durably stored.
     accept: Histogram,
@@ -68,12 +74,13 @@ pub struct Page {
 
 impl Watch {
     pub fn new(parts: WatchSetup) -> Arc<Self> {
-        let WatchSetup { store, engine, clock, inbound } = parts;
+        let WatchSetup { store, engine, clock, inbound, data_dir } = parts;
         Arc::new(Self {
             store,
             engine,
             clock,
             inbound,
+            data_dir,
             observer: Observer::default(),
             accept: Histogram::quick(),
             events_accepted: AtomicU64::new(0),

@@ -175,6 +175,7 @@ impl Stage {
             engine: engine.clone(),
             clock: clock.clone(),
             inbound: Some(inbound.clone()),
+            data_dir: None,
         });
         let outbox = Arc::new(Outbox {
             store: store.clone(),
@@ -202,6 +203,7 @@ impl Stage {
                 inbound,
                 checkpointer,
             }),
+            alerts: None,
             settings: choices.settings,
         };
         let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);

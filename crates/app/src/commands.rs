@@ -4,6 +4,7 @@
 pub mod api_keys;
 pub mod apply;
 pub mod audit;
+pub mod backup;
 pub mod bench;
 mod client;
 pub mod completions;
@@ -29,6 +30,7 @@ pub mod publish;
 pub mod queues;
 mod reference;
 pub mod replays;
+pub mod restore;
 pub mod serve;
 pub mod sign;
 pub mod sources;

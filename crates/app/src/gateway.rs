@@ -1,6 +1,7 @@
 //! The gateway, put together: store, engine, the flows and what watches them. `serve`, `dev`, `pipe`
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
+mod alerting;
 mod mailing;
 mod notices;
 mod receiving;
@@ -12,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_access::AdminToken;
+use gancho_alerts::AlertService;
 use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
@@ -21,21 +23,28 @@ use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, StopSummar
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, Outbound, OutboundSetup, Plans,
-    Publisher, Registry, Replays,
+    Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use alerting::AlertSettings;
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
+use alerting::{AlertParts, Alerting, notices::NoticeMessenger};
 use mailing::Mailing;
 use notices::NoticeCarrier;
 use receiving::{Receiving, ReceivingParts};
 
-use crate::{database, key_ring::Ring, key_rotator::KeyRotator};
+use crate::{
+    database,
+    key_ring::Ring,
+    key_rotator::KeyRotator,
+    settings::{Settings, address_policy},
+};
 
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
@@ -65,6 +74,8 @@ pub struct Gateway {
     pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
+    /// The two HTTP clients, whose address policies can be reloaded.
+    clients: [gancho_egress::Client; 2],
     base: Base,
     health: Arc<HealthService>,
     mailing: Option<Mailing>,
@@ -72,6 +83,8 @@ pub struct Gateway {
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
+    /// Nothing where alerts are off.
+    alerts: Option<Arc<AlertService>>,
     /// Whatever runs beside the engine; stopping ends it.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -96,7 +109,9 @@ impl Gateway {
         } else {
             None
         };
+        let messenger = Arc::new(NoticeMessenger::default());
         let outbound = Outbound::new(OutboundSetup {
+            notice_sink: setup.alerts.as_ref().map(|_| -> Arc<dyn NoticeSink> { messenger.clone() }),
             profiles: Profile::built_in().into_iter().chain(setup.profiles).collect(),
             plans: setup.plans,
             publish_rate: setup.publish_rate,
@@ -111,6 +126,7 @@ impl Gateway {
             ids,
             clock,
         };
+        let operator_tenant = operator.as_ref().map(|tenant| tenant.id);
         let carrier: Arc<dyn Carrier> = match operator {
             Some(operator) => Arc::new(NoticeCarrier {
                 operator: operator.id,
@@ -148,18 +164,36 @@ impl Gateway {
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
             archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
-            name: setup.node_name,
+            name: setup.node_name.clone(),
             facts: setup.node_facts,
         })
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
         let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
+        let alerting = setup.alerts.map(|settings| {
+            let parts = AlertParts {
+                base: &base,
+                engine: engine.clone(),
+                inbound: receiving.as_ref().map(Receiving::parts),
+                client: &own_client,
+                transport: mailing.as_ref().map(Mailing::transport),
+                operator: operator_tenant,
+                data_dir: setup.data_dir.clone(),
+                node: format!("{}-{}", setup.node_name, engine.node().0),
+            };
+            alerting::start(settings, parts)
+        });
+        let (alerts, routes) = match alerting {
+            Some(Alerting { service, routes }) => (service, Some(routes)),
+            None => (None, None),
+        };
         let Base { store, clock, .. } = base.clone();
         let watched = watch::WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock,
             inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
+            data_dir: setup.data_dir,
         };
         let gateway = Self {
             watch: watch::Watch::new(watched),
@@ -174,16 +208,22 @@ impl Gateway {
             tenants,
             has_archive,
             receiving,
+            clients: [client, own_client],
             base,
             health: outbound.health,
             mailing,
             mail,
             event_types: outbound.event_types,
             plans: outbound.plans,
+            alerts,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
         gateway.start_loops(setup.is_worker);
+        if let Some(routes) = routes {
+            let stop = gateway.stopping.clone();
+            gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
+        }
         Ok(gateway)
     }
 
@@ -200,6 +240,9 @@ impl Gateway {
                 unsent::watch(store, engine, clock, &self.tasks, stop);
             }
         }
+        if let Some(alerts) = &self.alerts {
+            alerting::spawn(alerts, &self.tasks, &self.stopping);
+        }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         self.tasks.spawn(async move { orphans.run(stop).await });
         if let Some(receiving) = &self.receiving {
@@ -210,6 +253,16 @@ impl Gateway {
     /// E-mails that wait and that this gateway does not send.
     pub async fn unsent_emails(&self) -> gancho_store::Result<u64> {
         if self.mailing.is_some() { Ok(0) } else { unsent::count(&*self.store).await }
+    }
+
+    /// Applies the settings that can change while the gateway runs.
+    pub fn apply(&self, settings: &Settings) -> anyhow::Result<()> {
+        let [client, own_client] = &self.clients;
+        client.set_policy(address_policy::client(settings)?.policy);
+        own_client.set_policy(address_policy::own_client(settings)?.policy);
+        self.store.set_space_limit(settings.store_max_bytes.map(|size| size.0));
+        self.publisher.rates.set_default(settings.publish_rate);
+        Ok(())
     }
 
     /// What the listener for partners is made of.
@@ -234,6 +287,7 @@ impl Gateway {
             key_ring: Some(self.keeper.clone()),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
+            alerts: self.alerts.clone(),
             settings,
         };
         Api::new(setup, admin, self.ring.keys.clone())

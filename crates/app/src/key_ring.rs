@@ -64,6 +64,15 @@ pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
     }
 }
 
+/// The file of the ring; nothing where the ring is a setting.
+pub fn path(settings: &Settings) -> Option<PathBuf> {
+    if settings.master_key.is_some() {
+        return None;
+    }
+    let named = settings.master_key_file.clone();
+    Some(named.unwrap_or_else(|| settings.data_dir.join(FILE)))
+}
+
 /// The one in a data folder.
 pub fn in_folder(folder: &Path) -> anyhow::Result<RingSource> {
     let path = folder.join(FILE);

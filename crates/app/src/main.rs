@@ -5,10 +5,11 @@
 //! listeners; [`declared_endpoints`] creates and updates the endpoints that the settings declare.
 //! [`admin_token`] and [`key_ring`] are the two secrets of the data directory, each a [`private_file`];
 //! [`key_rotator`] rotates the key ring and re-encrypts the [`sealed_records`]. [`logs`] sets up logging,
-//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals. [`cli`] is the
-//! command line and [`commands`] has one file per command; [`remote`] is their client of a gateway,
-//! [`login_profiles`] has its servers and keys, [`dev_gateway`] finds that of `gancho dev`; [`receiver`] is
-//! the built-in webhook receiver of `gancho dev`, and [`paint`] its colors.
+//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals, [`reload`] applies
+//! changed settings, [`service_manager`] reports to systemd. [`cli`] is the command line and [`commands`] has
+//! one file per command; [`remote`] is their client of a gateway, [`login_profiles`] has its servers and keys,
+//! [`dev_gateway`] finds that of `gancho dev`; [`receiver`] is the built-in webhook receiver of `gancho dev`,
+//! and [`paint`] its colors.
 
 mod admin_token;
 mod cli;
@@ -28,9 +29,11 @@ mod logs;
 mod paint;
 mod private_file;
 mod receiver;
+mod reload;
 mod remote;
 mod sealed_records;
 mod servers;
+mod service_manager;
 mod settings;
 
 use std::{pin::Pin, process::ExitCode};
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     };
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<logs::LoggedError>() => ExitCode::FAILURE,
         Err(error) => ExitCode::from(commands::report(&error, as_json)),
     }
 }

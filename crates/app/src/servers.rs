@@ -116,6 +116,16 @@ impl Servers {
         self.stop.cancel();
     }
 
+    /// Turns `/readyz` to 503 while requests are still served, so that load balancers send them elsewhere, and then
+    /// stops softly.
+    pub async fn stop(&self, gateway: &Gateway, settings: &Settings) -> StopSummary {
+        gateway.watch.stopping();
+        if !settings.lame_duck.is_zero() {
+            tokio::time::sleep(settings.lame_duck).await;
+        }
+        self.drain(gateway, settings.stop_timeout).await
+    }
+
     /// Stops softly: takes no more requests, then lets the gateway finish what is in flight, all within the
     /// time.
     pub async fn drain(&self, gateway: &Gateway, within: Duration) -> StopSummary {

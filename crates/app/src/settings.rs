@@ -69,6 +69,18 @@ pub fn load(flags: &Flags) -> Result<LoadedSettings, SettingsError> {
     load_from(flags, &Environment::of_process())
 }
 
+/// The log format alone, for errors in other settings. `None` if it is invalid.
+pub fn log_format(flags: &Flags) -> Option<LogFormat> {
+    let (environment, mut ignored) = (Environment::of_process(), Vec::new());
+    let source = file::find(flags, &environment, &mut ignored);
+    let mut layers = Layers::default();
+    file::read(source.as_ref(), &mut layers, &mut ignored);
+    environment.add_to(&mut layers, &mut ignored);
+    flags.add_to(&mut layers, &mut ignored);
+    let mut problems = Vec::new();
+    layers.value("log_format", "auto", &mut problems).filter(|_| problems.is_empty())
+}
+
 /// The defaults with a few set by the program itself: no file and no variable is looked at.
 pub fn built_in(values: &[(&str, &str)]) -> Result<LoadedSettings, SettingsError> {
     let set = values.iter().map(|(name, value)| format!("{name}={value}")).collect();

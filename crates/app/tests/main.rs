@@ -2,8 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod alerts {
+    mod fire;
+    mod recorder;
+}
 mod apply {
     mod file;
+}
+mod backup {
+    mod restore;
 }
 mod bench {
     mod dashboard;
@@ -77,6 +84,10 @@ mod login {
     mod tls;
 }
 mod operator;
+mod ops {
+    pub mod files;
+    mod runbook;
+}
 mod partner;
 mod pipe {
     mod invalid_lines;
@@ -94,6 +105,7 @@ mod secrets {
     mod canary;
 }
 mod serve {
+    mod logs;
     mod metrics;
     mod start;
     mod stop;

@@ -1,5 +1,6 @@
 //! The pages, one file each, and their addresses.
 
+mod alerts;
 mod api_key;
 mod api_keys;
 mod audit;
@@ -114,6 +115,10 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/password", page(users::own_password).merge(form(users::set_own_password)))
         .route("/ui/audit", page(audit::show))
         .route("/ui/nodes", page(nodes::show))
+        .route("/ui/alerts", page(alerts::show))
+        .route("/ui/alerts/silences", form(alerts::silence))
+        .route("/ui/alerts/silences/end", form(alerts::end))
+        .route("/ui/alerts/test", form(alerts::test))
         .route("/ui/queues", page(queues::show))
         .route("/ui/queues/{lane}/pause", form(queues::pause))
         .route("/ui/queues/{lane}/resume", form(queues::resume))

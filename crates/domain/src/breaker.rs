@@ -70,6 +70,11 @@ impl Breaker {
         self.probing = false;
     }
 
+    /// Until when it is open, if it is.
+    pub fn open_until(&self) -> Option<Time> {
+        self.rests_until
+    }
+
     pub fn is_open(&self) -> bool {
         self.rests_until.is_some()
     }

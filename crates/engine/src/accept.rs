@@ -80,7 +80,12 @@ impl Engine {
         let share = self.write_shares.acquire(tenant, rows).await;
         let this = self.clone();
         let work = async move {
-            let accepted = this.store_and_queue(&mut parcels).await?;
+            let stored = this.store_and_queue(&mut parcels).await;
+            match &stored {
+                Ok(_) => this.note_acceptance(),
+                Err(error) => this.note_refusal(tenant, parcels.len(), error),
+            }
+            let accepted = stored?;
             drop(share);
             for (new, outcome) in parcels.into_iter().zip(&accepted) {
                 if let AcceptOutcome::New { number, placed } = outcome
@@ -197,6 +202,7 @@ impl Engine {
         self.statistics.count_accepted(now, accepted.clone());
         for (new, outcome) in accepted {
             let parcel = &new.parcel;
+            self.log_withheld(new, outcome);
             if self.tails.are_watching(parcel.tenant, parcel.kind.lane()) {
                 tail::accepted(now, new, outcome).for_each(|change| self.tails.publish(change));
             }

@@ -11,7 +11,7 @@ use crate::{
     carrier::AttemptResult,
     follow::{follow, last_failure},
     lane::{LaneState, Ticket},
-    scheduler::{Outcome, Slot},
+    scheduler::{BreakerChange, Outcome, Slot},
     settle, suspect,
 };
 
@@ -161,8 +161,15 @@ impl SlotGuard {
     fn give_back(&mut self, outcome: Outcome) {
         if let Some(slot) = self.slot.take() {
             let now = self.engine.clock.now();
-            self.lane.queue.lock().finished(slot, outcome, now);
+            let target = slot.target();
+            let change = self.lane.queue.lock().finished(slot, outcome, now);
             self.engine.dispatch(&self.lane);
+            if let Some(change) = change {
+                if matches!(change, BreakerChange::Opened { .. }) {
+                    self.lane.counters.breaker_openings.add(1);
+                }
+                self.engine.log_breaker(self.lane.lane, target, change);
+            }
         }
     }
 }

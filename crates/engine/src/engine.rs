@@ -11,10 +11,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Archive, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
-    dispatch, expire, heartbeat,
+    delivery_log, dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
+    log_sampler::LogSampler,
     membership::Membership,
-    pauses, prune, rescue,
+    outcome_counters::OutcomeCounts,
+    pauses, prune,
+    refused_writes::RefusedWrites,
+    rescue,
     room::{Room, Size},
     run_to_completion::RunToCompletion,
     scheduler::Share,
@@ -73,6 +77,10 @@ pub struct Engine {
     pub(crate) statistics: StatisticsRecorder,
     pub(crate) tails: Arc<Tails>,
     pub(crate) clock_guard: ClockGuard,
+    pub(crate) log_sampler: LogSampler,
+    pub(crate) refused_writes: RefusedWrites,
+    /// Other nodes that this one declared dead.
+    pub(crate) lost_nodes: Counter,
     /// Canceled when the engine takes no more work.
     pub(crate) stopping: CancellationToken,
     /// Canceled when every task is to end at its next step.
@@ -107,6 +115,9 @@ impl Engine {
             statistics: StatisticsRecorder::default(),
             tails: Arc::default(),
             clock_guard,
+            log_sampler: LogSampler::default(),
+            refused_writes: RefusedWrites::default(),
+            lost_nodes: Counter::default(),
             room,
             write_shares: WriteShares::default(),
             store,
@@ -145,6 +156,7 @@ impl Engine {
         self.supervise("prune", prune::run);
         self.supervise("statistics", statistics::flush::run);
         self.supervise("roll-up", statistics::roll_up::run);
+        self.supervise("log", delivery_log::run);
     }
 
     /// The number of this node: the holder of deliveries that are leased when accepted.
@@ -176,6 +188,16 @@ impl Engine {
     /// Timings of a lane; `None` if this engine does not serve it.
     pub fn timing(&self, lane: Lane) -> Option<Timing> {
         self.lane(lane).map(|lane| lane.timings.snapshot())
+    }
+
+    /// Other nodes that this one declared dead since it started.
+    pub fn lost_nodes(&self) -> u64 {
+        self.lost_nodes.get()
+    }
+
+    /// Results of a lane by failure code and tenant; `None` if this engine does not serve it.
+    pub fn outcomes(&self, lane: Lane) -> Option<OutcomeCounts> {
+        self.lane(lane).map(|lane| lane.outcomes.snapshot())
     }
 
     /// Whether deliveries are claimed and tried: not after the store was unreachable for too long, nor once

@@ -37,6 +37,10 @@ impl Engine {
             let now = self.clock.now();
             let gone = self.store.expire(lane.lane, now - expiry, max, now).await?;
             expired += gone;
+            if gone > 0 {
+                let lane = lane.lane;
+                tracing::warn!(%lane, count = gone, "expired deliveries moved to the dead letters");
+            }
             if gone < max as u64 {
                 return Ok(expired);
             }

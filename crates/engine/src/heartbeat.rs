@@ -37,6 +37,7 @@ impl Engine {
         match beating.await.unwrap_or_else(slow) {
             Ok(()) => {
                 self.membership.beaten(node, at);
+                self.note_store_success();
                 if !was_trusted {
                     self.go_on();
                 }

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::{
     Limits,
     carrier::Carrier,
+    outcome_counters::OutcomeCounters,
     room::Seat,
     scheduler::{LaneLimits, PoolLimit, Scheduler},
     stats::Counters,
@@ -64,6 +65,7 @@ pub(crate) struct LaneState {
     pub queue: Mutex<Scheduler<Ticket>>,
     pub counters: Counters,
     pub timings: Timings,
+    pub outcomes: OutcomeCounters,
     /// Held while claiming, so that there is one claim at a time.
     pub cursor: tokio::sync::Mutex<ClaimCursor>,
     /// Work may be due, or there is room for it.
@@ -118,6 +120,7 @@ impl LaneState {
             queue: Mutex::new(scheduler),
             counters: Counters::default(),
             timings: Timings::new(),
+            outcomes: OutcomeCounters::default(),
             cursor: tokio::sync::Mutex::default(),
             claim_bell,
             timer_bell: Notify::new(),

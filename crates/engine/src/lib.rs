@@ -10,7 +10,8 @@
 //! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
 //! work back, `expire`, `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop`
 //! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
-//! `recovery` decides what to do when a call to the store fails, and `run_to_completion` finishes
+//! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
+//! `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
@@ -29,6 +30,7 @@ pub mod carrier;
 mod carry;
 pub mod claim;
 mod clock_guard;
+mod delivery_log;
 mod dispatch;
 pub mod engine;
 mod expire;
@@ -36,12 +38,15 @@ mod follow;
 mod heartbeat;
 pub mod lane;
 mod limits;
+mod log_sampler;
 mod membership;
 mod off_thread;
+pub mod outcome_counters;
 mod pauses;
 mod prune;
 mod recovery;
 mod reduce;
+mod refused_writes;
 mod release;
 mod rescue;
 mod retry_read;
@@ -65,6 +70,8 @@ pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;
 pub use limits::Limits;
 pub use off_thread::off_thread;
+pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
+pub use refused_writes::RefusedCounts;
 pub use retry_read::retry_read;
 pub use scheduler::Pool;
 pub use stats::Stats;

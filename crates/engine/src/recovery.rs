@@ -19,7 +19,7 @@ pub(crate) enum Recovery {
 impl Engine {
     pub(crate) fn recovery_for(
         self: &Arc<Self>,
-        step: &str,
+        step: &'static str,
         node: NodeId,
         error: &StoreError,
     ) -> Recovery {
@@ -32,14 +32,21 @@ impl Engine {
                 self.fail(error);
                 Recovery::Stop
             }
+            StoreError::Unavailable(_) => {
+                if self.note_store_failure(step) {
+                    tracing::warn!(step, %error, "store operation failed; retrying");
+                }
+                Recovery::Retry
+            }
             StoreError::Full(_)
-            | StoreError::Unavailable(_)
             | StoreError::Busy(_)
             | StoreError::Refused(_)
             | StoreError::Taken(_)
             | StoreError::Corrupt(_)
             | StoreError::Invalid(_) => {
-                tracing::warn!(step, %error, "store operation failed; retrying");
+                if self.log_sampler.allows(step, None, self.clock.now()) {
+                    tracing::warn!(step, %error, "store operation failed; retrying");
+                }
                 Recovery::Retry
             }
         }

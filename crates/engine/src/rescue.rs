@@ -24,6 +24,7 @@ impl Engine {
             Ok(rescued) => {
                 if rescued != RescueCounts::default() {
                     let RescueCounts { nodes, deliveries, given_up } = rescued;
+                    self.lost_nodes.add(nodes as usize);
                     tracing::warn!(nodes, deliveries, given_up, "rescued deliveries of dead nodes");
                     self.ring();
                 }

@@ -46,7 +46,7 @@ use self::{
 pub use self::{
     pausing::PauseSet,
     pool::{Pool, PoolLimit},
-    target::Outcome,
+    target::{BreakerChange, Outcome},
     tenant::Share,
 };
 
@@ -101,6 +101,12 @@ pub struct Slot {
     key: Key,
     bytes: usize,
     flight: FlightId,
+}
+
+impl Slot {
+    pub fn target(&self) -> TargetId {
+        self.key.1
+    }
 }
 
 /// A delivery that enters the queue, and on what terms.
@@ -170,17 +176,17 @@ impl<T> Scheduler<T> {
         None
     }
 
-    /// The target's slot is free again.
+    /// The target's slot is free again. Returns what that changed about its circuit breaker.
     #[expect(clippy::needless_pass_by_value, reason = "a slot is given back once")]
-    pub fn finished(&mut self, slot: Slot, outcome: Outcome, now: Time) {
+    pub fn finished(&mut self, slot: Slot, outcome: Outcome, now: Time) -> Option<BreakerChange> {
         let Slot { key, bytes, flight } = slot;
         if let Some(flight) = self.flights.end(flight) {
             self.leave_pool(key.0, flight.pool);
         }
-        if let Some(line) = self.targets.get_mut(&key) {
-            line.finish(outcome, bytes, now);
-        }
+        let line = self.targets.get_mut(&key);
+        let change = line.and_then(|line| line.finish(outcome, bytes, now));
         self.place(key, now);
+        change
     }
 
     /// When to call [`Scheduler::next`] again although nothing happened.

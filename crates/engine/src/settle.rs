@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use gancho_domain::Next;
-use gancho_store::{AcceptOutcome, Job, SettleOutcome, Settlement, StoreError};
+use gancho_store::{AcceptOutcome, SettleOutcome, Settlement, StoreError};
 
 use crate::{
     Engine,
@@ -48,7 +48,7 @@ async fn write(
             Ok(answers) => {
                 match answers.first() {
                     Some(SettleOutcome::Done { follow }) => {
-                        count(engine, &ticket.job, settlement, follow);
+                        count(engine, lane, ticket, settlement, follow);
                         note(engine, lane, settlement);
                     }
                     Some(SettleOutcome::LeaseLost) | None => lane.counters.lease_lost.add(1),
@@ -70,8 +70,16 @@ async fn write(
 }
 
 /// Nothing is counted or shown that the store has not confirmed, and nothing twice.
-fn count(engine: &Engine, job: &Job, settlement: &Settlement, follow: &[AcceptOutcome]) {
-    let now = engine.clock.now();
+fn count(
+    engine: &Engine,
+    lane: &LaneState,
+    ticket: &Ticket,
+    settlement: &Settlement,
+    follow: &[AcceptOutcome],
+) {
+    let (now, job) = (engine.clock.now(), &ticket.job);
+    lane.outcomes.count(now, job, settlement);
+    engine.log_result(job, &ticket.plan, settlement);
     engine.statistics.count_result(now, job, settlement);
     if engine.tails.are_watching(job.tenant, job.lane)
         && let Some(change) = tail::settled(now, job, settlement)
@@ -85,7 +93,12 @@ fn count(engine: &Engine, job: &Job, settlement: &Settlement, follow: &[AcceptOu
 
 fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
     match &settlement.next {
-        Next::Delivered => lane.counters.delivered.add(1),
+        Next::Delivered => {
+            lane.counters.delivered.add(1);
+            if let Some(attempt) = &settlement.attempt {
+                lane.timings.count_success(attempt.number);
+            }
+        }
         Next::Dead(_) => lane.counters.dead.add(1),
         Next::Retry { due_at, planned_at } => {
             if settlement.attempt.is_some() {

@@ -48,6 +48,8 @@ counters! {
     /// Results that the store rejected, and that were written in part.
     unstorable,
     panics,
+    /// Times that the circuit breaker of a target opened.
+    breaker_openings,
 }
 
 #[derive(Debug, Default)]

@@ -27,6 +27,8 @@ pub(crate) struct Timings {
     pub backoff: Histogram,
     /// Attempts that are not the first, by their number.
     retries: [AtomicU64; LAST_ATTEMPT],
+    /// Of those, the ones that succeeded.
+    retry_successes: [AtomicU64; LAST_ATTEMPT],
 }
 
 /// What was counted since the engine started.
@@ -37,6 +39,8 @@ pub struct Timing {
     pub backoff: Buckets,
     /// The second attempt, the third and so on; the last includes all beyond it.
     pub retries: Vec<u64>,
+    /// How many of these succeeded.
+    pub retry_successes: Vec<u64>,
 }
 
 impl Timings {
@@ -46,14 +50,21 @@ impl Timings {
             attempt: Histogram::new(QUICK),
             backoff: Histogram::new(SLOW),
             retries: Default::default(),
+            retry_successes: Default::default(),
         }
     }
 
     /// `number` counts from 1 over the delivery's whole life.
     pub fn count_attempt(&self, number: u32) {
-        if number > 1 {
-            let place = (number as usize - 2).min(LAST_ATTEMPT - 1);
+        if let Some(place) = place_of(number) {
             self.retries[place].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The attempt of this number succeeded.
+    pub fn count_success(&self, number: u32) {
+        if let Some(place) = place_of(number) {
+            self.retry_successes[place].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -62,9 +73,19 @@ impl Timings {
             to_first_attempt: self.to_first_attempt.snapshot(),
             attempt: self.attempt.snapshot(),
             backoff: self.backoff.snapshot(),
-            retries: self.retries.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
+            retries: load(&self.retries),
+            retry_successes: load(&self.retry_successes),
         }
     }
+}
+
+/// The first attempt is no retry.
+fn place_of(number: u32) -> Option<usize> {
+    Some((number.checked_sub(2)? as usize).min(LAST_ATTEMPT - 1))
+}
+
+fn load(counts: &[AtomicU64]) -> Vec<u64> {
+    counts.iter().map(|count| count.load(Ordering::Relaxed)).collect()
 }
 
 #[derive(Debug)]

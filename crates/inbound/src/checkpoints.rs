@@ -41,6 +41,8 @@ pub struct Checkpointer {
     walked: Mutex<WalkState>,
     /// Held while a proof is made.
     proving: Mutex<()>,
+    /// Why nothing is signed any more.
+    suspended: parking_lot::Mutex<Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -119,16 +121,28 @@ impl Checkpointer {
         clock: Arc<dyn Clock>,
         settings: CheckpointSettings,
     ) -> Self {
-        let ahead = match ahead(&settings, &keys) {
-            Ok(ahead) => Some(ahead),
-            Err(fault) => {
-                tracing::error!(error = %fault, "checkpoints are suspended");
-                None
-            }
+        let (ahead, fault) = match ahead(&settings, &keys) {
+            Ok(ahead) => (Some(ahead), None),
+            Err(fault) => (None, Some(fault)),
         };
         let (head, tree) = (Head::start(), Tree::default());
         let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
-        Self { store, keys, clock, settings, walked, proving: Mutex::default() }
+        let suspended = parking_lot::Mutex::default();
+        let checkpointer = Self { store, keys, clock, settings, walked, proving: Mutex::default(), suspended };
+        if let Some(fault) = &fault {
+            checkpointer.suspend(fault);
+        }
+        checkpointer
+    }
+
+    /// Why nothing is signed any more, if so: the ledger or a file contradicts what was signed.
+    pub fn suspension(&self) -> Option<String> {
+        self.suspended.lock().clone()
+    }
+
+    fn suspend(&self, fault: &CheckpointerError) {
+        tracing::error!(error = %fault, "checkpoints are suspended");
+        *self.suspended.lock() = Some(fault.to_string());
     }
 
     /// Signs a checkpoint if lines were added since the last; with `force` in any case.
@@ -185,10 +199,13 @@ impl Checkpointer {
                 let done = self.run_once(false).await;
                 is_held = done.as_ref().is_err_and(CheckpointerError::is_lasting);
                 match done {
-                    Ok(Some(_)) => made = Instant::now(),
-                    Ok(None) => {}
+                    Ok(Some(_)) => {
+                        *self.suspended.lock() = None;
+                        made = Instant::now();
+                    }
+                    Ok(None) => *self.suspended.lock() = None,
                     Err(fault) if is_held => {
-                        tracing::error!(error = %fault, "checkpoints are suspended");
+                        self.suspend(&fault);
                         made = Instant::now();
                     }
                     Err(fault) => tracing::warn!(error = %fault, "could not sign a checkpoint"),

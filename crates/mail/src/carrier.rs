@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
+use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict, mask};
 use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
@@ -20,7 +20,6 @@ use crate::{
     classify::{Classification, classify},
     email::outbox_id,
     events::{self, EmailEvent, EventContext},
-    masking,
     message::{self, Stamp},
     outbox::read,
 };
@@ -174,7 +173,7 @@ fn taken(receipt: &Acceptance, latency: Duration) -> AttemptResult {
     AttemptResult {
         response_status: Some(receipt.status),
         response_headers: format!("{MESSAGE_ID}: {}\n", receipt.message_id).into(),
-        response_body: masking::text(&receipt.text).into(),
+        response_body: mask::text(&receipt.text).into(),
         ..AttemptResult::new(Verdict::Delivered, latency)
     }
 }

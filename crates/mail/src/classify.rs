@@ -6,12 +6,9 @@
 //! and failures of the service or of our access are temporary, the rest is permanent. The enhanced status
 //! code (RFC 3463), or else the stage of the session, determines the failure code.
 
-use gancho_domain::{Code, Failure, Verdict, pace::Load};
+use gancho_domain::{Code, Failure, Verdict, mask, pace::Load};
 
-use crate::{
-    masking,
-    transport::{Stage, TransportError},
-};
+use crate::transport::{Stage, TransportError};
 
 /// The failure codes of the contract. Events have no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,7 +99,7 @@ pub fn classify(cause: &TransportError) -> Classification {
         TransportError::NoResponse { text } => Classification {
             may_pass: true,
             code: FailureCode::SesError,
-            reason: masking::text(text),
+            reason: mask::text(text),
             error: None,
             status: None,
             at_fault: true,
@@ -118,7 +115,7 @@ pub fn classify(cause: &TransportError) -> Classification {
         TransportError::Unfit { text } => Classification {
             may_pass: false,
             code: FailureCode::InvalidContent,
-            reason: masking::text(text),
+            reason: mask::text(text),
             error: None,
             status: None,
             at_fault: false,
@@ -140,7 +137,7 @@ fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
     Classification {
         may_pass,
         code: word,
-        reason: masking::text(&format!("SMTP {code}: {}", said(text))),
+        reason: mask::text(&format!("SMTP {code}: {}", said(text))),
         error: Some(code.to_string()),
         status: Some(code),
         at_fault: may_pass && !of_recipient,
@@ -228,7 +225,7 @@ fn of_ses(status: u16, error: &str, text: &str) -> Classification {
     Classification {
         may_pass,
         code,
-        reason: masking::text(&format!("{error}: {}", said(text))),
+        reason: mask::text(&format!("{error}: {}", said(text))),
         error: Some(error.to_owned()),
         status: Some(status),
         at_fault: may_pass,

@@ -4,13 +4,13 @@
 use std::fmt;
 
 use bytes::Bytes;
-use gancho_domain::{EmailId, Parcel};
+use gancho_domain::{EmailId, Parcel, mask};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::{Mailbox, attachment::Attachment, masking};
+use crate::{Mailbox, attachment::Attachment};
 
 /// Fields that lists show come first, and those that may be large come last: see [`OPENING`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +130,7 @@ pub fn masked(body: &[u8]) -> Option<Bytes> {
         attachments: Vec<String>,
     }
     let email = Email::read(body).ok()?;
-    let hide = |text: String| masking::text(&text);
+    let hide = |text: String| mask::text(&text);
     let masked = MaskedEmail {
         company_id: email.company_id,
         to: email.to.masked(),

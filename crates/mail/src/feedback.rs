@@ -9,7 +9,7 @@ mod sns;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
+use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time, mask};
 use gancho_outbound::Registry;
 use gancho_store::{
     AcceptOutcome, EmailReport, EventView, IdempotencyKey, NewEmailReport, NewSuppression, Result,
@@ -21,7 +21,6 @@ use crate::{
     FailureCode, SuppressionReason,
     email::EmailSummary,
     events::{self, EmailEvent, EventContext},
-    masking,
 };
 
 /// A report about one e-mail.
@@ -95,7 +94,7 @@ impl FeedbackService {
         };
         let invalid = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
         let brief = EmailSummary::read(&event.parcel.body).map_err(invalid)?;
-        let reason = masking::text(&report.reason);
+        let reason = mask::text(&report.reason);
         let about = EventContext {
             id,
             tenant: scope.tenant(),

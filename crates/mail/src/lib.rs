@@ -5,8 +5,7 @@
 //! its parts; [`email`] is the stored form; [`outbox`] accepts and shows e-mails (`submit`, `list`);
 //! [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the bytes, a [`transport`]
 //! ([`smtp`], [`ses`] or the [`sink`]) sends them, [`classify`] interprets the response, and [`events`] report
-//! it. [`feedback`] handles the bounces and complaints that SES reports later. [`masking`] masks addresses in
-//! texts of others.
+//! it. [`feedback`] handles the bounces and complaints that SES reports later.
 //!
 //! This crate never decides about retries (the engine does), never shows an unmasked address, never sends
 //! to a suppressed address, never sends a header line that a caller has broken, and does not know the API.
@@ -22,7 +21,6 @@ pub mod feedback;
 pub mod header;
 pub mod limits;
 mod list;
-pub mod masking;
 pub mod message;
 pub mod outbox;
 pub mod ses;

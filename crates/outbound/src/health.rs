@@ -196,10 +196,16 @@ impl HealthService {
                 self.tell(&fresh, tell, failure).await?;
                 may_tell = false;
             }
+            let failing_since = fresh.health.failing_since;
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
             if let Some(HealthNotice::Disabled(why)) = tell {
-                tracing::warn!(endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
+                tracing::warn!(tenant = %fresh.tenant, endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
+            }
+            let is_recovered = fresh.health.failing_since.is_none()
+                && failing_since.is_some_and(|since| now.since(since) > CAUTION_AFTER);
+            if is_recovered {
+                tracing::info!(tenant = %fresh.tenant, endpoint = %fresh.id, failing_since = failing_since.map(tracing::field::display), "endpoint recovered");
             }
             let stored = (fresh.version + 1, fresh.health.clone());
             let is_active = fresh.is_active;
@@ -224,6 +230,7 @@ impl HealthService {
         let since = endpoint.health.failing_since;
         let notice = match tell {
             HealthNotice::Failing => {
+                tracing::warn!(tenant = %endpoint.tenant, endpoint = %endpoint.id, failing_since = since.map(tracing::field::display), "endpoint keeps failing");
                 Notice::failing(endpoint, since.unwrap_or(now) + self.failing_for, failure)
             }
             HealthNotice::Disabled(why) => {

@@ -4,12 +4,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use gancho_domain::{Gcra, Rate, Tenant, TenantId, Time};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 #[derive(Default)]
 pub struct PublishRates {
     /// For tenants without their own rate. `None`: unlimited.
-    default: Option<Rate>,
+    default: RwLock<Option<Rate>>,
     used: Mutex<RateUsage>,
 }
 
@@ -44,11 +44,16 @@ const REMEMBERED: usize = 10_000;
 
 impl PublishRates {
     pub fn new(default: Option<Rate>) -> Self {
-        Self { default, used: Mutex::default() }
+        Self { default: RwLock::new(default), used: Mutex::default() }
+    }
+
+    /// Changes the rate of tenants without their own.
+    pub fn set_default(&self, default: Option<Rate>) {
+        *self.default.write() = default;
     }
 
     pub(crate) fn take(&self, tenant: &Tenant, count: u32, now: Time) -> RateGrant {
-        let Some(rate) = tenant.publish_rate.or(self.default) else {
+        let Some(rate) = tenant.publish_rate.or_else(|| *self.default.read()) else {
             return RateGrant { granted: count, standing: None, retry_after: Duration::ZERO };
         };
         let mut used = self.used.lock();

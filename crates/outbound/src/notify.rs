@@ -19,6 +19,12 @@ use crate::{
     fan_out::{Audience, fan_out},
 };
 
+/// Takes notices besides the endpoints that subscribe to them: chat messages and e-mails. It must not wait, and may
+/// get the same notice twice.
+pub trait NoticeSink: Send + Sync + 'static {
+    fn take(&self, tenant: TenantId, notice: &Notice);
+}
+
 pub struct Notifier {
     pub store: Arc<dyn Store>,
     pub registry: Arc<Registry>,
@@ -26,7 +32,11 @@ pub struct Notifier {
     pub clock: Arc<dyn Clock>,
     /// The tenant of the operator's own endpoints, if there are any.
     pub operator: Option<TenantScope>,
+    pub sink: Option<Arc<dyn NoticeSink>>,
 }
+
+/// The kind of the documents that name the addresses of a tenant for notices: each is a key.
+pub const NOTICE_EMAILS: &str = "notice_emails";
 
 /// Notices about the same thing are sent once within this time.
 const ONCE_WITHIN: std::time::Duration = std::time::Duration::from_hours(24);
@@ -35,6 +45,9 @@ impl Notifier {
     /// The notice for all subscribers. The caller stores it in the same transaction as the result that it
     /// is about.
     pub async fn parcels(&self, tenant: TenantId, notice: &Notice) -> Result<Vec<NewParcel>> {
+        if let Some(sink) = &self.sink {
+            sink.take(tenant, notice);
+        }
         let operator =
             self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
         let mut parcels = Vec::new();

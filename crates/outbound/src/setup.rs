@@ -11,7 +11,7 @@ use gancho_wire::Profile;
 
 use crate::{
     EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plans, PublishRates,
-    Publisher, Registry, Replays, WebhookCarrier, health,
+    Publisher, Registry, Replays, WebhookCarrier, health, notify::NoticeSink,
 };
 
 pub struct OutboundSetup {
@@ -27,6 +27,8 @@ pub struct OutboundSetup {
     pub operator: Option<TenantScope>,
     /// An endpoint that fails for this long is disabled.
     pub failing_for: Duration,
+    /// Gets every notice as well.
+    pub notice_sink: Option<Arc<dyn NoticeSink>>,
 }
 
 impl OutboundSetup {
@@ -47,6 +49,7 @@ impl OutboundSetup {
             publish_rate: None,
             operator: None,
             failing_for: health::FAILING_FOR,
+            notice_sink: None,
         }
     }
 }
@@ -76,6 +79,7 @@ impl Outbound {
             ids: ids.clone(),
             clock: clock.clone(),
             operator: setup.operator,
+            sink: setup.notice_sink,
         });
         let health = HealthService::new(
             store.clone(),

@@ -33,7 +33,11 @@ impl DeadLetters for PostgresStore {
 
     /// The count is stored, unless the filter has a time. The oldest is found by the index.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
-        let session = self.session().await?;
+        // What counts all of them does not take a connection from publishing.
+        let session = match filter.tenant {
+            Some(_) => self.session().await?,
+            None => self.upkeep_session().await?,
+        };
         let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
         let conditions = conditions(&filter);
         let count = if is_kept { "sum(l.change)::bigint" } else { "count(*)" };
@@ -62,6 +66,15 @@ impl DeadLetters for PostgresStore {
             stats.oldest = found.first().map(|row| rows::time(row, 0)).transpose()?;
         }
         Ok(stats)
+    }
+
+    async fn dead_since(&self, times: Vec<Time>) -> Result<Vec<u64>> {
+        let session = self.upkeep_session().await?;
+        let sql = "select (select count(*) from dead_letters where moved_at >= t.since)
+                   from unnest($1::bigint[]) with ordinality t(since, place) order by t.place";
+        let times: Vec<i64> = times.into_iter().map(Time::micros).collect();
+        let found = query(&session, sql, &[&times]).await.map_err(store_error)?;
+        found.iter().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).collect()
     }
 
     async fn replay_dead(

@@ -39,6 +39,18 @@ impl DeadLetters for SqliteStore {
         }
     }
 
+    async fn dead_since(&self, times: Vec<Time>) -> Result<Vec<u64>> {
+        self.read_aside(move |db| {
+            let mut count = db.prepare_cached(
+                "SELECT count(*) FROM dead_letters INDEXED BY dead_letters_by_time WHERE moved_at >= ?1",
+            )?;
+            let count = |time: &Time| count.query_row([time.micros()], |row| row.get::<_, i64>(0));
+            let counts: rusqlite::Result<Vec<i64>> = times.iter().map(count).collect();
+            Ok(counts?.into_iter().map(|count| count as u64).collect())
+        })
+        .await
+    }
+
     /// Looked for by a reader, so that no writer waits for it.
     async fn replay_dead(
         &self,

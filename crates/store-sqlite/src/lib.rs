@@ -19,6 +19,7 @@ mod accept;
 mod all_tenants;
 mod archiving;
 mod audit;
+pub mod backup;
 mod body_prefixes;
 mod claim;
 mod dead_letters;

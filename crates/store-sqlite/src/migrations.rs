@@ -57,6 +57,26 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
     Ok(())
 }
 
+/// The schema of a file that this version can open, if need be after migrating it.
+pub(crate) fn schema_of(db: &Connection) -> Result<i32> {
+    let read = |pragma| {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| store_error(&e))
+    };
+    let (application, found) = (read("application_id")?, read("user_version")?);
+    let known = STEPS.len() as i32;
+    if application != APPLICATION || found > known {
+        return Err(StoreError::Refused(format!(
+            "this is not a Gancho database, or one of a newer version (schema {found}, this one knows {known})"
+        )));
+    }
+    Ok(found)
+}
+
+/// The schema that this version writes.
+pub(crate) const fn newest() -> i32 {
+    STEPS.len() as i32
+}
+
 /// Whether a file that is only looked at is one of this version's.
 pub(crate) fn fits(db: &Connection) -> Result<()> {
     let known = STEPS.len() as i32;

@@ -3,6 +3,10 @@
 use std::{
     cell::{Cell, RefCell},
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -25,10 +29,30 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 /// When the disk is full there is nothing better to do.
 const TRIES_WHEN_FULL: usize = 4;
 
+/// The size above which nothing may be added. It can be changed while the store is open.
+#[derive(Debug, Clone)]
+pub(crate) struct SpaceLimit(Arc<AtomicU64>);
+
+impl SpaceLimit {
+    const NONE: u64 = u64::MAX;
+
+    pub fn new(limit: Option<u64>) -> Self {
+        Self(Arc::new(AtomicU64::new(limit.unwrap_or(Self::NONE))))
+    }
+
+    pub fn get(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|limit| *limit != Self::NONE)
+    }
+
+    pub fn set(&self, limit: Option<u64>) {
+        self.0.store(limit.unwrap_or(Self::NONE), Ordering::Relaxed);
+    }
+}
+
 pub(crate) struct Gate {
     folder: PathBuf,
     log: PathBuf,
-    limit: Option<u64>,
+    limit: SpaceLimit,
     max_wal: u64,
     /// When emptying the log last failed because a reader held it.
     held_at: Cell<Option<Instant>>,
@@ -36,13 +60,13 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &Options, limit: SpaceLimit) -> Self {
         let mut log = options.path.clone().into_os_string();
         log.push("-wal");
         Self {
             folder: options.folder(),
             log: log.into(),
-            limit: options.max_bytes,
+            limit,
             max_wal: MAX_WAL,
             held_at: Cell::new(None),
             failure: RefCell::default(),
@@ -55,7 +79,7 @@ impl Gate {
     }
 
     fn look_at_limit(&self, db: &Connection) -> Option<String> {
-        let (limit, used) = (self.limit?, used(db).ok()?);
+        let (limit, used) = (self.limit.get()?, used(db).ok()?);
         (used >= limit).then(|| {
             format!("the database holds {used} bytes and its limit is {limit}: raise the limit or keep less")
         })
@@ -144,7 +168,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = Options::at(folder.path().join("gancho.db"));
         let opened = open::open(&options).unwrap();
-        let gate = Gate { max_wal: 0, ..Gate::new(&options) };
+        let gate = Gate { max_wal: 0, ..Gate::new(&options, SpaceLimit::new(None)) };
         let reader = open::reader(&options.path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM tenants").unwrap();
         opened.db.execute_batch("CREATE TABLE more (x); INSERT INTO more VALUES (1)").unwrap();
@@ -175,7 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = Options::at(folder.path().join("gancho.db"));
         let opened = open::open(&options).unwrap();
-        let gate = Gate { max_wal: 0, ..Gate::new(&options) };
+        let gate = Gate { max_wal: 0, ..Gate::new(&options, SpaceLimit::new(None)) };
         opened.db.execute_batch("CREATE TABLE more (x)").unwrap();
         for _ in 0..3 {
             opened.db.execute_batch("INSERT INTO more VALUES (1)").unwrap();

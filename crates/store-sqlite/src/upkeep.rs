@@ -59,6 +59,10 @@ impl Upkeep for SqliteStore {
         self.read_aside(move |db| Ok(Space { used: space::used(db)?, limit })).await
     }
 
+    fn set_space_limit(&self, limit: Option<u64>) {
+        self.writer.set_limit(limit);
+    }
+
     async fn last_written(&self) -> Result<Option<Time>> {
         self.read(|db| Ok(last_written(db)?)).await
     }

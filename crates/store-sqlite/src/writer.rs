@@ -19,7 +19,7 @@ use self::waiting::{MAX, Waiting};
 use crate::{
     key_buffer,
     open::{self, Options, WriterConnection},
-    space::Gate,
+    space::{Gate, SpaceLimit},
     transaction::{Tx, alone, begin, commit, roll_back},
     tx_error::TxError,
     wal::Wal,
@@ -38,7 +38,7 @@ pub(crate) enum Writer {
     Thread {
         steps: Sender<(Step, Box<dyn Work>)>,
         broken: watch::Receiver<Option<StoreError>>,
-        limit: Option<u64>,
+        limit: SpaceLimit,
         thread: Option<JoinHandle<()>>,
     },
     Inline {
@@ -92,8 +92,9 @@ impl Writer {
         let (tell, broken) = watch::channel(None);
         let cache = WriterCache::load(&opened.db, key_buffer::FLUSH_AT)?;
         let wal = Wal::start(&mut opened.db, open::beside_the_writer(&options.path)?)?;
+        let limit = SpaceLimit::new(options.max_bytes);
         let mut committer = Committer {
-            gate: Gate::new(options),
+            gate: Gate::new(options, limit.clone()),
             opened,
             queue,
             waiting: Waiting::default(),
@@ -110,7 +111,7 @@ impl Writer {
             .map_err(|error| {
                 StoreError::Refused(format!("could not start the writer thread: {error}"))
             })?;
-        Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
+        Ok(Self::Thread { steps, broken, limit, thread: Some(thread) })
     }
 
     pub fn inline(db: Connection, bell: Arc<Notify>) -> Result<Self> {
@@ -135,8 +136,14 @@ impl Writer {
     /// The size above which nothing may be added, where one is set.
     pub fn limit(&self) -> Option<u64> {
         match self {
-            Self::Thread { limit, .. } => *limit,
+            Self::Thread { limit, .. } => limit.get(),
             Self::Inline { .. } | Self::None { .. } => None,
+        }
+    }
+
+    pub fn set_limit(&self, max_bytes: Option<u64>) {
+        if let Self::Thread { limit, .. } = self {
+            limit.set(max_bytes);
         }
     }
 

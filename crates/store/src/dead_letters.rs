@@ -69,6 +69,9 @@ pub trait DeadLetters: Send + Sync + 'static {
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats>;
 
+    /// How many of all dead letters were given up at or after each of these times.
+    async fn dead_since(&self, times: Vec<Time>) -> Result<Vec<u64>>;
+
     /// Rearms at most `max`, the oldest first, starting at a place. Each goes through its whole plan
     /// again, those that are kept in order when it is their turn; its entry leaves when it is delivered.
     async fn replay_dead(

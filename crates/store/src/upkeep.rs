@@ -56,6 +56,11 @@ pub trait Upkeep: Send + Sync + 'static {
 
     async fn space(&self) -> Result<Space>;
 
+    /// Changes the size above which the store refuses to grow. Stores without such a limit ignore it.
+    fn set_space_limit(&self, limit: Option<u64>) {
+        let _ = limit;
+    }
+
     /// When something was last accepted, settled or kept alive by a heartbeat, as far as the store can
     /// tell. `None`: never. A process asks before it writes anything itself, to compare with its
     /// clock. Stores that many nodes share go by the database's clock.

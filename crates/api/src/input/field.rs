@@ -110,6 +110,7 @@ pub enum Noun {
     /// Named by its address.
     Suppression,
     User,
+    Silence,
 }
 
 impl Noun {
@@ -125,6 +126,7 @@ impl Noun {
             | Self::User
             | Self::Code => None,
             Self::Receipt => Some("rcp"),
+            Self::Silence => Some("sil"),
             Self::ApiKey => Some("key"),
             Self::Webhook => Some("wh"),
             Self::Event => Some("evt"),
@@ -153,6 +155,7 @@ impl Noun {
             Self::Code => "error code",
             Self::Email => "e-mail",
             Self::Suppression => "suppressed address",
+            Self::Silence => "silence",
         }
     }
 

@@ -5,8 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use gancho_domain::Lane;
-use gancho_engine::{Stats, Timing};
+use gancho_engine::RefusedCounts;
 use http::StatusCode;
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, encoding::text::encode, registry::Registry,
@@ -15,14 +14,13 @@ use prometheus_client::{
 use crate::meter::{Answers, Meter};
 
 use super::{
-    Page, Watch, inbound_metrics::InboundMetrics, metric::Writer, observe::StoreSnapshot,
-    process::Process, store_metrics, text_format,
+    Page, Watch, delivery_metrics::DeliveryMetrics, disk::Disk, inbound_metrics::InboundMetrics,
+    metric::Writer, observe::StoreSnapshot, process::Process, store_metrics, text_format,
 };
 
 /// The figures of one scrape.
 struct Scrape {
-    lanes: Vec<(Lane, Stats, Timing)>,
-    archived: [(Lane, u64); Lane::ALL.len()],
+    deliveries: DeliveryMetrics,
     snapshot: Option<Arc<StoreSnapshot>>,
     answers: Vec<Answers>,
     handler_panics: u64,
@@ -32,6 +30,9 @@ struct Scrape {
     connections: u64,
     accept: gancho_engine::Buckets,
     events_accepted: u64,
+    refused: RefusedCounts,
+    lost_nodes: u64,
+    disk: Option<Disk>,
     held: gancho_engine::room::Size,
     process: Process,
     inbound: Option<InboundMetrics>,
@@ -42,12 +43,8 @@ impl Watch {
     /// all others.
     pub async fn metrics(self: &Arc<Self>, meter: &Meter, accept: Option<&str>) -> Page {
         let snapshot = self.snapshot().await;
-        let lanes = Lane::ALL
-            .into_iter()
-            .filter_map(|lane| Some((lane, self.engine.stats(lane)?, self.engine.timing(lane)?)));
         let scrape = Scrape {
-            lanes: lanes.collect(),
-            archived: Lane::ALL.map(|lane| (lane, self.engine.archived(lane))),
+            deliveries: self.delivery_metrics(),
             snapshot,
             answers: meter.answers(),
             handler_panics: meter.panics(),
@@ -57,6 +54,9 @@ impl Watch {
             connections: meter.connections(),
             accept: self.accept.snapshot(),
             events_accepted: self.events_accepted.load(Ordering::Relaxed),
+            refused: self.engine.refused_writes(),
+            lost_nodes: self.engine.lost_nodes(),
+            disk: self.data_dir.as_deref().and_then(Disk::read),
             held: self.engine.held(),
             process: Process::read(),
             inbound: self.inbound.as_deref().map(InboundMetrics::read),
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Scrape {
 impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut to = Writer::new(encoder);
-        self.deliveries(&mut to)?;
+        self.deliveries.encode(&mut to)?;
         if let Some(snapshot) = &self.snapshot {
             store_metrics::encode(snapshot, &mut to)?;
         }
@@ -95,92 +95,22 @@ impl Collector for Scrape {
 }
 
 impl Scrape {
-    fn deliveries(&self, to: &mut Writer<'_>) -> Result<(), Error> {
-        let lanes = &self.lanes;
-        let outcomes = lanes.iter().flat_map(|(lane, stats, _)| {
-            [("delivered", stats.delivered), ("retried", stats.retried), ("dead", stats.dead)]
-                .map(|(outcome, count)| (vec![("lane", lane.name()), ("outcome", outcome)], count))
-        });
-        to.counter(
-            "gancho_deliveries",
-            "Attempts by outcome: delivered, retried or dead (failed permanently).",
-            outcomes,
-        )?;
-        let one = |pick: fn(&Stats) -> u64| {
-            lanes.iter().map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats)))
-        };
-        to.counter("gancho_attempts", "Delivery attempts.", one(|stats| stats.carried))?;
-        to.counter(
-            "gancho_deferred",
-            "Deliveries deferred because this node lacked a resource, e.g. file handles.",
-            one(|stats| stats.deferred),
-        )?;
-        to.counter("dlq_entries", "Deliveries that became dead letters.", one(|stats| stats.dead))?;
-        let archived =
-            self.archived.iter().map(|(lane, count)| (vec![("lane", lane.name())], *count));
-        to.counter("gancho_archived", "Dead letters moved to the archive.", archived)?;
-        to.counter(
-            "gancho_lease_lost",
-            "Results discarded because another node holds the lease.",
-            one(|stats| stats.lease_lost),
-        )?;
-        to.counter(
-            "gancho_unstorable_results",
-            "Results that the store rejected and that were stored without details.",
-            one(|stats| stats.unstorable),
-        )?;
-        to.counter("gancho_panics", "Panics in carriers.", one(|stats| stats.panics))?;
-        let now = |pick: fn(&Stats) -> u64| {
-            lanes
-                .iter()
-                .map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats) as f64))
-        };
-        to.gauge("gancho_in_flight", "Deliveries in flight.", now(|stats| stats.in_flight))?;
-        to.gauge("gancho_queued", "Deliveries queued in memory.", now(|stats| stats.queued))?;
-        self.retries(to)?;
-        let time = |pick: fn(&Timing) -> &gancho_engine::Buckets| {
-            lanes
-                .iter()
-                .map(move |(lane, _, timing)| (vec![("lane", lane.name())], pick(timing).clone()))
-        };
-        to.histogram(
-            "retry_backoff_delay_seconds",
-            "Scheduled delay before the next attempt.",
-            time(|timing| &timing.backoff),
-        )?;
-        to.histogram(
-            "gancho_time_to_first_attempt_seconds",
-            "Time from acceptance to the first attempt, including a requested delay.",
-            time(|timing| &timing.to_first_attempt),
-        )?;
-        to.histogram(
-            "gancho_endpoint_response_seconds",
-            "Duration of an attempt, whatever its outcome.",
-            time(|timing| &timing.attempt),
-        )
-    }
-
-    /// By attempt number; the last one includes all further attempts.
-    fn retries(&self, to: &mut Writer<'_>) -> Result<(), Error> {
-        let numbers: Vec<String> = (2..)
-            .take(gancho_engine::timings::LAST_ATTEMPT - 1)
-            .map(|number: u32| number.to_string())
-            .chain(["more".to_owned()])
-            .collect();
-        let rows = self.lanes.iter().flat_map(|(lane, _, timing)| {
-            let numbered = numbers.iter().zip(&timing.retries);
-            numbered.map(|(number, count)| {
-                (vec![("lane", lane.name()), ("attempt", number.as_str())], *count)
-            })
-        });
-        to.counter("retry_attempts", "Attempts after the first, by attempt number.", rows)
-    }
-
     fn api(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         to.counter(
             "gancho_events_accepted",
             "Events accepted and durably stored.",
             [(vec![], self.events_accepted)],
+        )?;
+        let refused = [
+            ("storage_full", self.refused.full),
+            ("unavailable", self.refused.unavailable),
+            ("busy", self.refused.busy),
+        ]
+        .map(|(reason, count)| (vec![("reason", reason)], count));
+        to.counter(
+            "gancho_refused_writes",
+            "Events, webhooks and e-mails that were not accepted because the store refused them.",
+            refused,
         )?;
         to.histogram(
             "gancho_accept_seconds",
@@ -228,6 +158,23 @@ impl Scrape {
             "gancho_held_bytes",
             "Size of the bodies of the deliveries in memory.",
             [(vec![], self.held.bytes as f64)],
+        )?;
+        to.counter(
+            "gancho_lost_nodes",
+            "Other nodes that this node declared dead.",
+            [(vec![], self.lost_nodes)],
+        )?;
+        let disk =
+            |pick: fn(&Disk) -> u64| self.disk.as_ref().map(|disk| (vec![], pick(disk) as f64));
+        to.gauge(
+            "gancho_disk_free_bytes",
+            "Free space on the disk of the data directory.",
+            disk(|disk| disk.free),
+        )?;
+        to.gauge(
+            "gancho_disk_size_bytes",
+            "Size of the disk of the data directory.",
+            disk(|disk| disk.size),
         )?;
         to.gauge(
             "process_resident_memory_bytes",

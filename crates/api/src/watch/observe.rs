@@ -4,12 +4,13 @@
 //! it shows the previous snapshot and its age.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
 
 use gancho_domain::{Lane, TenantId, Time};
+use gancho_engine::{Buckets, TenantCount};
 use gancho_store::{DeadFilter, DeadStats, LaneDepth, Result, Space};
 use parking_lot::RwLock;
 use tokio::{sync::Mutex, time::Instant};
@@ -36,6 +37,8 @@ pub struct Observer {
     /// Held by the task that reads a snapshot.
     refreshing: Mutex<()>,
     names: RwLock<HashMap<TenantId, Name>>,
+    /// Tenants with counters of their own. A counter keeps its name, so this only grows, up to a number.
+    counted: RwLock<BTreeSet<TenantId>>,
 }
 
 /// The name of a series: a tenant's slug or a partner's name. In the store, each source is a tenant.
@@ -62,6 +65,8 @@ pub struct StoreSnapshot {
     pub space: Space,
     /// The scheduler's shares of the busiest tenants, by lane.
     pub shares: Vec<(Lane, Vec<TenantShare>)>,
+    /// What this node did for tenants since it started, by lane; the rest as `other`.
+    pub tenants: Vec<(Lane, BTreeMap<Name, TenantCount>)>,
 }
 
 #[derive(Debug)]
@@ -78,6 +83,7 @@ pub struct Dead {
     pub by_name: BTreeMap<Name, u64>,
     /// Age of the oldest dead letter.
     pub age: Duration,
+    pub ages: Option<Buckets>,
 }
 
 #[derive(Debug)]
@@ -128,10 +134,14 @@ impl Watch {
         let dead = self.store.dead_stats(DeadFilter::default()).await?;
         let space = self.store.space().await?;
         let now = self.clock.now();
+        let ages = self.read_ages(dead.total, now).await?;
+        let mut dead = self.name_dead_letters(dead, now).await?;
+        dead.ages = Some(ages);
         let mut shares = Vec::new();
         for lane in Lane::ALL {
             shares.push((lane, self.read_shares(lane).await?));
         }
+        let tenants = self.read_tenants().await?;
         Ok(StoreSnapshot {
             at: Instant::now(),
             took: begin.elapsed(),
@@ -139,9 +149,10 @@ impl Watch {
                 .into_iter()
                 .map(|of| Depth { age: since(of.oldest_due, now), of })
                 .collect(),
-            dead: self.name_dead_letters(dead, now).await?,
+            dead,
             space,
             shares,
+            tenants,
         })
     }
 
@@ -160,6 +171,44 @@ impl Watch {
         Ok(named)
     }
 
+    /// The ages of the dead letters in the store, as a histogram.
+    async fn read_ages(&self, total: u64, now: Time) -> Result<Buckets> {
+        let times: Vec<Time> = AGES.iter().map(|age| now - *age).collect();
+        let younger =
+            if total == 0 { vec![0; AGES.len()] } else { self.store.dead_since(times).await? };
+        Ok(age_buckets(&younger, total))
+    }
+
+    /// The busiest tenants get counters of their own, as long as there is room for more names.
+    async fn read_tenants(&self) -> Result<Vec<(Lane, BTreeMap<Name, TenantCount>)>> {
+        let mut lanes = Vec::new();
+        for lane in Lane::ALL {
+            let Some(counts) = self.engine.outcomes(lane) else { continue };
+            let mut all: Vec<_> = counts.by_tenant.into_iter().collect();
+            all.sort_by_key(|(tenant, count)| (std::cmp::Reverse(count.processed), *tenant));
+            {
+                let mut counted = self.observer.counted.write();
+                for (tenant, _) in &all {
+                    if counted.len() < MAX_NAMED {
+                        counted.insert(*tenant);
+                    }
+                }
+            }
+            let counted = self.observer.counted.read().clone();
+            let mut named: BTreeMap<Name, TenantCount> = BTreeMap::new();
+            for (tenant, count) in all {
+                let is_named = counted.contains(&tenant);
+                let name = if is_named { self.name(tenant).await? } else { Name::tenant(OTHER) };
+                add(named.entry(name).or_default(), count);
+            }
+            if counts.other_tenants.processed > 0 {
+                add(named.entry(Name::tenant(OTHER)).or_default(), counts.other_tenants);
+            }
+            lanes.push((lane, named));
+        }
+        Ok(lanes)
+    }
+
     async fn name_dead_letters(&self, stats: DeadStats, now: Time) -> Result<Dead> {
         let (codes, other_codes) = largest(stats.by_code);
         let mut by_code: BTreeMap<String, u64> = codes.into_iter().collect();
@@ -174,7 +223,8 @@ impl Watch {
         if others > 0 {
             *by_name.entry(Name::tenant(OTHER)).or_default() += others;
         }
-        Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age: since(stats.oldest, now) })
+        let age = since(stats.oldest, now);
+        Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age, ages: None })
     }
 
     /// Names never change, so each is read once.
@@ -205,6 +255,40 @@ impl Watch {
     }
 }
 
+fn add(sum: &mut TenantCount, count: TenantCount) {
+    sum.processed += count.processed;
+    sum.dead_letters += count.dead_letters;
+    sum.last_processed_at = sum.last_processed_at.max(count.last_processed_at);
+}
+
+/// The upper bounds of the ages of dead letters.
+const AGES: [Duration; 8] = [
+    Duration::from_mins(1),
+    Duration::from_mins(10),
+    Duration::from_hours(1),
+    Duration::from_hours(6),
+    Duration::from_hours(24),
+    Duration::from_hours(3 * 24),
+    Duration::from_hours(7 * 24),
+    Duration::from_hours(30 * 24),
+];
+
+/// `younger` says how many are not older than each bound. Their sum is estimated by the bounds.
+fn age_buckets(younger: &[u64], total: u64) -> Buckets {
+    let mut buckets = Vec::with_capacity(AGES.len() + 1);
+    let (mut before, mut sum) = (0, 0.0);
+    for (bound, count) in AGES.iter().zip(younger) {
+        let inside = count.saturating_sub(before);
+        sum += inside as f64 * bound.as_secs_f64() / 2.0;
+        buckets.push((bound.as_secs_f64(), inside));
+        before = before.max(*count);
+    }
+    let older = total.saturating_sub(before);
+    sum += older as f64 * AGES[AGES.len() - 1].as_secs_f64();
+    buckets.push((f64::INFINITY, older));
+    Buckets { count: buckets.iter().map(|(_, count)| count).sum(), buckets, sum }
+}
+
 fn since(then: Option<Time>, now: Time) -> Duration {
     then.map_or(Duration::ZERO, |then| now.since(then))
 }
@@ -220,6 +304,15 @@ fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ages_fall_into_buckets() {
+        let seen = age_buckets(&[1, 1, 3, 3, 3, 3, 3, 3], 5);
+        assert_eq!(seen.count, 5);
+        let counts: Vec<u64> = seen.buckets.iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [1, 0, 2, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(age_buckets(&[0; 8], 0).count, 0);
+    }
 
     #[test]
     fn a_look_that_took_long_serves_for_longer() {

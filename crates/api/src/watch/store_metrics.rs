@@ -3,7 +3,7 @@
 use std::fmt::Error;
 
 use gancho_domain::Lane;
-use gancho_engine::scheduler::Share;
+use gancho_engine::{TenantCount, scheduler::Share};
 
 use super::{
     metric::Writer,
@@ -42,15 +42,21 @@ fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
     });
     to.gauge("dlq_size", "Dead letters in the store.", sizes)?;
     let age = [(vec![], dead.age.as_secs_f64())];
-    to.gauge("dlq_age_seconds", "Age of the oldest dead letter.", age)?;
+    to.gauge("gancho_dlq_oldest_age_seconds", "Age of the oldest dead letter.", age)?;
+    let ages = dead.ages.clone().map(|ages| (vec![], ages));
+    to.histogram("dlq_age_seconds", "Ages of the dead letters in the store.", ages)?;
     let codes =
         dead.by_code.iter().map(|(code, count)| (vec![("code", code.as_str())], *count as f64));
-    to.gauge("dlq_by_error_code", "Dead letters by failure code; the rest as `other`.", codes)?;
+    to.gauge(
+        "gancho_dead_letters_by_code",
+        "Dead letters in the store by failure code; the rest as `other`.",
+        codes,
+    )?;
     let names =
         dead.by_name.iter().map(|(name, count)| (vec![(name.label, &*name.text)], *count as f64));
     to.gauge(
-        "dlq_by_company",
-        "Dead letters by tenant or partner, for those with the most; the rest as `other`.",
+        "gancho_dead_letters_by_tenant",
+        "Dead letters in the store by tenant or partner, for those with the most; the rest as `other`.",
         names,
     )
 }
@@ -65,11 +71,7 @@ fn tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
             })
         })
     };
-    to.gauge(
-        "tenant_jobs_processed",
-        "Deliveries dispatched for a tenant since it was last idle.",
-        rows(|share| share.processed as f64),
-    )?;
+    counted_tenants(snapshot, to)?;
     to.gauge(
         "tenant_current_priority",
         "Scheduling priority of a tenant, from 5 (just served) to 1 (most urgent).",
@@ -84,6 +86,38 @@ fn tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
         "tenant_rounds_without_processing",
         "Turns of other tenants since a tenant was last served.",
         rows(|share| share.rounds_waited as f64),
+    )
+}
+
+/// What this node did for the busiest tenants.
+fn counted_tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let rows = |pick: fn(&TenantCount) -> u64| {
+        snapshot.tenants.iter().flat_map(move |(lane, tenants)| {
+            tenants.iter().map(move |(name, count)| {
+                (vec![("lane", lane.name()), (name.label, &*name.text)], pick(count))
+            })
+        })
+    };
+    to.counter(
+        "tenant_jobs_processed",
+        "Attempts made for a tenant or partner; those without a name of their own as `other`.",
+        rows(|count| count.processed),
+    )?;
+    to.counter(
+        "dlq_by_company",
+        "Deliveries that became dead letters, by tenant or partner.",
+        rows(|count| count.dead_letters),
+    )?;
+    let times = snapshot.tenants.iter().flat_map(|(lane, tenants)| {
+        tenants.iter().filter_map(move |(name, count)| {
+            let at = count.last_processed_at?.micros() as f64 / 1e6;
+            Some((vec![("lane", lane.name()), (name.label, &*name.text)], at))
+        })
+    });
+    to.gauge(
+        "tenant_last_processed_timestamp_seconds",
+        "When the last attempt for a tenant or partner ended, as a Unix time.",
+        times,
     )
 }
 

@@ -63,6 +63,7 @@ impl World {
             engine: engine.clone(),
             clock: clock.clone(),
             inbound: None,
+            data_dir: Some(std::env::temp_dir()),
         };
         let ids = IdMaker::new(clock, Arc::new(SystemRandom));
         Self { store, engine, watch: Watch::new(parts), ids, _place: place }
@@ -150,9 +151,16 @@ async fn what_was_done_is_counted() {
         ("gancho_endpoint_response_seconds_bucket{le=\"+Inf\",lane=\"webhook\"}", 5.0),
         ("dlq_entries_total{lane=\"webhook\"}", 2.0),
         ("dlq_size{lane=\"webhook\"}", 2.0),
-        ("dlq_by_error_code{code=\"HTTP_503\"}", 1.0),
-        ("dlq_by_error_code{code=\"TARGET_GONE\"}", 1.0),
-        ("dlq_by_company{tenant=\"m2\"}", 2.0),
+        ("dlq_by_error_code_total{lane=\"webhook\",code=\"HTTP_503\"}", 1.0),
+        ("dlq_by_error_code_total{lane=\"webhook\",code=\"TARGET_GONE\"}", 1.0),
+        ("dlq_by_company_total{lane=\"webhook\",tenant=\"m2\"}", 2.0),
+        ("gancho_attempt_failures_total{lane=\"webhook\",code=\"HTTP_503\"}", 2.0),
+        ("gancho_dead_letters_by_code{code=\"HTTP_503\"}", 1.0),
+        ("gancho_dead_letters_by_tenant{tenant=\"m2\"}", 2.0),
+        ("retry_success_rate{lane=\"webhook\",attempt=\"2\"}", 0.0),
+        ("tenant_jobs_processed_total{lane=\"webhook\",tenant=\"m2\"}", 5.0),
+        ("dlq_age_seconds_count", 2.0),
+        ("gancho_refused_writes_total{reason=\"storage_full\"}", 0.0),
         ("gancho_queue_depth{lane=\"webhook\",state=\"pending\"}", 0.0),
         ("gancho_queue_age_seconds{lane=\"webhook\"}", 0.0),
         ("gancho_events_accepted_total", 4.0),
@@ -160,11 +168,18 @@ async fn what_was_done_is_counted() {
     ] {
         assert!((value(&text, row) - expected).abs() < 1e-9, "{row} is not {expected} in\n{text}");
     }
-    for row in ["dlq_age_seconds", "gancho_store_used_bytes", "process_resident_memory_bytes"] {
+    for row in [
+        "dlq_age_seconds_sum",
+        "gancho_dlq_oldest_age_seconds",
+        "tenant_last_processed_timestamp_seconds{lane=\"webhook\",tenant=\"m2\"}",
+        "gancho_disk_free_bytes",
+        "gancho_disk_size_bytes",
+        "gancho_store_used_bytes",
+        "process_resident_memory_bytes",
+    ] {
         assert!(value(&text, row) > 0.0, "{row}");
     }
     for name in [
-        "tenant_jobs_processed{",
         "tenant_current_priority{",
         "tenant_consecutive_batch{",
         "tenant_rounds_without_processing{",
@@ -183,11 +198,13 @@ async fn the_number_of_series_does_not_grow_with_the_tenants() {
     }
     world.attempts(120).await;
     let text = world.scrape().await;
-    let named = text.lines().filter(|line| line.starts_with("dlq_by_company{")).count();
+    let named =
+        text.lines().filter(|line| line.starts_with("gancho_dead_letters_by_tenant{")).count();
     assert_eq!(named, 51, "the largest fifty and the others");
-    assert!((value(&text, "dlq_by_company{tenant=\"other\"}") - 70.0).abs() < 1e-9);
-    let shares = text.lines().filter(|line| line.starts_with("tenant_jobs_processed{")).count();
-    assert!(shares <= 50, "{shares}");
+    assert!((value(&text, "gancho_dead_letters_by_tenant{tenant=\"other\"}") - 70.0).abs() < 1e-9);
+    let shares =
+        text.lines().filter(|line| line.starts_with("tenant_jobs_processed_total{")).count();
+    assert!(shares <= 51, "{shares}");
     let series = text.lines().filter(|line| !line.starts_with('#')).count();
     assert!(series < 1_000 && text.len() < 2 << 20, "{series} series, {} bytes", text.len());
     world.engine.stop(Duration::from_secs(5)).await;

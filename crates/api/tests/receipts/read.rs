@@ -303,10 +303,13 @@ async fn dead_letters_name_the_partner(stage: &Stage) {
     hands.client.get("/v1/dlq?partner=beta").await.refused(403, "operator_only");
     assert_eq!(hands.client.get("/v1/dlq/stats").await.is(200).json()["by_partner"], json!({}));
     let metrics = operator.get("/metrics").await.is(200).text();
-    for line in [r#"dlq_by_company{partner="beta"} 1"#, r#"dlq_by_company{tenant="beta"} 1"#] {
+    for line in [
+        r#"gancho_dead_letters_by_tenant{partner="beta"} 1"#,
+        r#"gancho_dead_letters_by_tenant{tenant="beta"} 1"#,
+    ] {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
-    let share = r#"tenant_jobs_processed{lane="dispatch",partner="beta"}"#;
+    let share = r#"tenant_jobs_processed_total{lane="dispatch",partner="beta"}"#;
     assert!(metrics.contains(share) && !metrics.contains("tenant=\"ten_"), "{metrics}");
 
     // Also once the source is gone.

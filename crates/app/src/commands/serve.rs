@@ -1,6 +1,6 @@
 //! `gancho serve`: runs the gateway until it is asked to stop.
 
-use std::{convert::Infallible, net::SocketAddr, time::Instant};
+use std::{net::SocketAddr, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -11,8 +11,9 @@ use crate::{
     admin_token, declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role, role_names},
     lifecycle::{ReloadSignal, Stop},
-    logs, private_file,
+    logs, private_file, reload,
     servers::Servers,
+    service_manager::ServiceManager,
     settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
 };
 
@@ -28,9 +29,17 @@ pub struct Serve {
 
 impl Serve {
     pub async fn run(self) -> anyhow::Result<()> {
+        let flags = Flags { roles: self.role, ..self.flags };
+        let served = Self::serve(&flags).await;
+        served.map_err(|error| logs::fatal(settings::log_format(&flags), error))
+    }
+
+    async fn serve(flags: &Flags) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut stop = Stop::listen();
-        let mut loaded = settings::load(&Flags { roles: self.role, ..self.flags })?;
+        let hang_up = ReloadSignal::listen();
+        let service_manager = ServiceManager::of_process();
+        let mut loaded = settings::load(flags)?;
         let settings = &loaded.settings;
         logs::start(settings.log_format, &settings.log_level);
         for warning in &loaded.warnings {
@@ -78,17 +87,20 @@ impl Serve {
             startup_ms = started.elapsed().as_millis() as u64,
             "gancho is ready"
         );
+        service_manager.ready();
 
         let failed = tokio::select! {
             biased;
             () = stop.asked() => None,
             fatal = gateway.engine.failed() => Some(fatal),
-            never = reload_on_hang_up(&gateway) => match never {},
+            never = reload::run(hang_up, &gateway, flags, &loaded) => match never {},
+            never = service_manager.keep_alive() => match never {},
         };
         if let Some(fatal) = failed {
             servers.close();
             return Err(fatal).context("fatal engine error");
         }
+        service_manager.stopping();
         tracing::info!("stopping; finishing in-flight work");
         tokio::select! {
             biased;
@@ -96,7 +108,7 @@ impl Serve {
                 gateway.engine.abort();
                 anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
             }
-            stopped = servers.drain(&gateway, settings.stop_timeout) => {
+            stopped = servers.stop(&gateway, settings) => {
                 match stopped.unfinished {
                     0 => tracing::info!("stopped; all in-flight deliveries finished"),
                     // They are returned to the store, so nothing is lost.
@@ -112,17 +124,6 @@ async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
     TcpListener::bind(address).await.with_context(|| {
         format!("cannot listen on {address} ({setting}); is another gateway running?")
     })
-}
-
-/// Reloads the policy pack on SIGHUP.
-async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
-    let mut hang_up = ReloadSignal::listen();
-    loop {
-        hang_up.came().await;
-        if let Some(receiving) = &gateway.receiving {
-            receiving.reload();
-        }
-    }
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.

@@ -118,6 +118,11 @@ impl Mailing {
         }
     }
 
+    /// For what is sent without the outbox.
+    pub fn transport(&self) -> Arc<dyn Transport> {
+        self.transport.clone()
+    }
+
     pub async fn close(&self) {
         self.transport.close().await;
     }

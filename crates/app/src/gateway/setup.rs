@@ -16,6 +16,7 @@ use gancho_store::NodeFacts;
 use gancho_wire::Profile;
 
 use super::{
+    AlertSettings,
     mailing::{Limits as MailLimits, MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
@@ -55,6 +56,10 @@ pub struct Setup {
     pub is_worker: bool,
     pub node_name: String,
     pub node_facts: NodeFacts,
+    /// The disk on which it is, is measured.
+    pub data_dir: Option<PathBuf>,
+    /// Nothing where neither alerts nor notices are sent.
+    pub alerts: Option<AlertSettings>,
 }
 
 impl Setup {
@@ -85,6 +90,8 @@ impl Setup {
             is_worker: true,
             node_name: format!("gancho-{}", std::process::id()),
             node_facts: node_facts("api,ingest,worker".to_owned()),
+            data_dir: None,
+            alerts: None,
         }
     }
 
@@ -130,6 +137,8 @@ impl Setup {
             has_notices: settings.notify_url.is_some(),
             is_worker: has_role(settings, Role::Worker),
             node_facts: node_facts(role_names(settings)),
+            data_dir: Some(settings.data_dir.clone()),
+            alerts: Some(AlertSettings::of(settings)?),
             ..plain
         })
     }

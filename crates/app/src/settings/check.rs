@@ -163,6 +163,7 @@ impl Rules<'_> {
                 "between 100ms and 1h",
             ),
             ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of 1h or less"),
+            ("lame_duck", settings.lame_duck, Duration::ZERO, HOUR, "of 1h or less"),
         ] {
             let hint = format!("use a duration {range}");
             self.refuse(value < min || value > max, key, "out of range", &hint);

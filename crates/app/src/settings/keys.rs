@@ -124,6 +124,10 @@ settings! {
         trusted_proxies: Vec<IpNet> = "127.0.0.0/8, ::1/128",
         /// Maximum time for in-flight work to finish after the process was asked to stop.
         stop_timeout: Duration = "30s",
+        /// How long the listeners stay open after the process was asked to stop, while `/readyz` responds 503, so that
+        /// load balancers send requests elsewhere before connections are refused. Set it to a little more than the
+        /// interval of their health checks. It comes before `stop_timeout`.
+        lame_duck: Duration = "0s",
     }
     "Outgoing requests" {
         /// Allow `http://` endpoints in addition to `https://`.
@@ -260,6 +264,29 @@ settings! {
         /// Signing secret of the notices, as in Standard Webhooks (`whsec_…`).
         /// Default: generated.
         notify_secret: Option<Secret> = "",
+        /// Slack incoming webhook that receives the operator's notices and alerts as messages. Other chat systems accept
+        /// the same form (`{"text": "…"}`).
+        notify_slack_url: Option<Secret> = "",
+        /// E-mail addresses that receive the operator's notices and alerts. Needs an e-mail transport (`email_via`).
+        notify_emails: Vec<String> = "",
+        /// Sender address of these e-mails.
+        /// Default: `gancho@` and the host of `public_url`.
+        notify_email_from: Option<String> = "",
+    }
+    "Alerts" {
+        /// How often the alert rules are evaluated, by one of the nodes. `0s` turns alerts off.
+        alert_interval: Duration = "15s",
+        /// How long a condition must hold before its alert fires, and be over before it is resolved. Refused writes, a
+        /// storage that is almost full, lost nodes, an invalid ledger and expiring keys are reported at once.
+        alert_after: Duration = "2m",
+        /// Dead letters in the store above which `dead_letters_high` fires.
+        alert_dead_letters: u32 = "100",
+        /// Dead letters per hundred deliveries that ended within an hour above which `dead_letter_rate_high` fires.
+        alert_dead_letter_percent: u32 = "2",
+        /// Dead letters of one tenant above which `tenant_dead_letters_high` fires.
+        alert_tenant_dead_letters: u32 = "50",
+        /// How late the oldest delivery of a lane may be before `queue_delayed` fires.
+        alert_queue_age: Duration = "5m",
     }
     "Observability" {
         /// Log format. `auto` is `pretty` on a terminal and `json` otherwise.

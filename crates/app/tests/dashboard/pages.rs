@@ -71,6 +71,7 @@ fn every_page_answers_with_its_headers() {
         "/ui/tenants/acme?tenant=acme",
         "/ui/tenants/acme/edit?tenant=acme",
         "/ui/queues",
+        "/ui/alerts",
         "/ui/sources",
         "/ui/sources/shopflow",
         "/ui/sources/new",

@@ -9,7 +9,9 @@ use gancho_testkit::until;
 
 use crate::{
     gateway::{Gateway, TOKEN},
-    http, receiver,
+    http,
+    ops::files::documented_types,
+    receiver,
 };
 
 #[test]
@@ -33,8 +35,9 @@ fn health_readiness_and_metrics() {
         "retry_backoff_delay_seconds_bucket{",
         "dlq_entries_total{",
         "dlq_size{",
-        "dlq_age_seconds ",
-        "tenant_jobs_processed{lane=\"webhook\",tenant=\"acme\"} 1",
+        "dlq_age_seconds_bucket{",
+        "tenant_jobs_processed_total{lane=\"webhook\",tenant=\"acme\"} 1",
+        "tenant_last_processed_timestamp_seconds{lane=\"webhook\",tenant=\"acme\"} ",
         "tenant_current_priority{",
         "tenant_consecutive_batch{",
         "tenant_rounds_without_processing{",
@@ -56,6 +59,14 @@ fn health_readiness_and_metrics() {
     assert!(open.head.contains("application/openmetrics-text"), "{}", open.head);
     assert!(open.body.ends_with("# EOF\n"));
     checked_by_promtool(&metrics);
+    // No metric that the documentation does not list, and each of the type that it says.
+    let allowed = documented_types();
+    let types: Vec<_> = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    assert!(types.len() > 40, "{types:?}");
+    for line in types {
+        let (name, kind) = line.split_once(' ').unwrap();
+        assert_eq!(allowed.get(name).map(String::as_str), Some(kind), "{name}");
+    }
     served.stop();
 }
 

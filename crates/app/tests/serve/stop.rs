@@ -135,3 +135,33 @@ fn it_outlives_the_reader_of_its_log() {
     assert!(Command::new("kill").arg(id).status().unwrap().success());
     assert!(child.wait().unwrap().success());
 }
+
+/// A load balancer sees 503 while requests are still served; systemd hears when it is ready and when it stops.
+#[test]
+fn a_lame_duck_is_not_ready_and_serves_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("notify");
+    let notified = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
+    notified.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let hear = || {
+        let mut buffer = [0; 64];
+        let length = notified.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let variables = [("GANCHO_LAME_DUCK", "3s"), ("NOTIFY_SOCKET", socket.to_str().unwrap())];
+    let served = Gateway::start(folder.path(), &variables);
+    assert_eq!(hear(), "READY=1");
+    let key = served.tenant("acme");
+    let get = |path: &str| http::try_call(served.address, "GET", path, &[], "");
+    assert_eq!(get("/readyz").unwrap().status, 200);
+    let since = Instant::now();
+    served.signal("TERM");
+    assert_eq!(hear(), "STOPPING=1");
+    until("it is not ready", || get("/readyz").unwrap().status == 503);
+    assert_eq!(get("/readyz").unwrap().json()["status"], "stopping");
+    served.publish(&key, "a.b", "{}");
+    assert_eq!(get("/healthz").unwrap().status, 200);
+    let (status, log) = served.ended(Duration::from_secs(30));
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(since.elapsed() >= Duration::from_secs(3), "{:?}", since.elapsed());
+}

@@ -16,6 +16,16 @@ pub enum Outcome {
     NotTried,
 }
 
+/// What a result changed about the circuit breaker of its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BreakerChange {
+    /// It opened, for the first time or after a failed probe.
+    Opened {
+        until: Time,
+    },
+    Closed,
+}
+
 pub struct TargetLine<T> {
     /// With what each takes of the room.
     pub waiting: VecDeque<(T, usize)>,
@@ -177,7 +187,8 @@ impl<T> TargetLine<T> {
             .collect()
     }
 
-    pub fn finish(&mut self, outcome: Outcome, bytes: usize, now: Time) {
+    pub fn finish(&mut self, outcome: Outcome, bytes: usize, now: Time) -> Option<BreakerChange> {
+        let before = self.breaker.open_until();
         self.in_flight = self.in_flight.saturating_sub(1);
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
         match outcome {
@@ -196,6 +207,11 @@ impl<T> TargetLine<T> {
             }
             // Only where it was the probe does this change anything: the next may try.
             Outcome::NotTried => self.breaker.unprobe(),
+        }
+        match (before, self.breaker.open_until()) {
+            (before, Some(until)) if before != Some(until) => Some(BreakerChange::Opened { until }),
+            (Some(_), None) => Some(BreakerChange::Closed),
+            _ => None,
         }
     }
 

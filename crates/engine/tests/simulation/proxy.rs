@@ -306,6 +306,10 @@ impl DeadLetters for Proxy {
         self.inner.dead_stats(filter).await
     }
 
+    async fn dead_since(&self, times: Vec<Time>) -> Result<Vec<u64>> {
+        self.inner.dead_since(times).await
+    }
+
     async fn replay_dead(
         &self,
         filter: DeadFilter,

@@ -123,6 +123,10 @@ pub async fn statistics_count_what_the_filter_finds<F: Fixture>() {
     let by_lane = [(Lane::Webhook, 1), (Lane::Email, 3)];
     assert_eq!(stats.by_lane, BTreeMap::from(by_lane));
 
+    let times = [0, 1, 3, 4].map(|after| start + secs(after)).to_vec();
+    assert_eq!(world.store.dead_since(times).await, Ok(vec![4, 3, 1, 0]));
+    assert_eq!(world.store.dead_since(Vec::new()).await, Ok(Vec::new()));
+
     let filter = DeadFilter {
         tenant: Some(acme),
         lane: Some(Lane::Email),

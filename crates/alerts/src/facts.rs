@@ -1,0 +1,66 @@
+//! What the rules look at, for all nodes together.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, Time};
+use gancho_store::Result;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts {
+    /// Dead letters in the store.
+    pub dead_letters: u64,
+    /// Dead letters of the tenants and partners with the most, by name.
+    pub dead_letters_by_tenant: Vec<(String, u64)>,
+    /// Deliveries that ended in the last hour,
+    pub ended: u64,
+    /// and how many of them became dead letters.
+    pub died: u64,
+    /// How full the store is, from 0 to 1; nothing where it has no limit.
+    pub storage_share: Option<f64>,
+    /// How long the oldest delivery of each lane has been due.
+    pub queue_ages: Vec<(Lane, Duration)>,
+    /// Endpoints of which every attempt of the last minutes failed.
+    pub failing_endpoints: Vec<FailingEndpoint>,
+    /// Keys of sources that no other key replaces when they end.
+    pub expiring_keys: Vec<ExpiringKey>,
+    pub nodes: Vec<NodeReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailingEndpoint {
+    pub tenant: String,
+    pub endpoint: String,
+    pub failed_attempts: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiringKey {
+    pub partner: String,
+    pub key: String,
+    pub ends_at: Time,
+}
+
+/// What one node knows that the store does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeReport {
+    pub name: String,
+    /// Events, webhooks and e-mails that it could not accept in the last minutes.
+    pub refused_writes: u64,
+    /// Other nodes that it declared dead in the last minutes.
+    pub lost_nodes: u64,
+    /// Its clock jumped, or disagrees with the store.
+    pub is_clock_off: bool,
+    /// Why the ledger is not signed any more.
+    pub ledger_error: Option<String>,
+}
+
+#[async_trait]
+pub trait FactSource: Send + Sync + 'static {
+    /// Everything but the reports of nodes.
+    async fn read(&self) -> Result<Facts>;
+
+    /// The report of this node, from memory.
+    fn report(&self) -> NodeReport;
+}

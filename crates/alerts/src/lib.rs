@@ -1,0 +1,28 @@
+//! Alerts that the gateway raises itself, once for all nodes of a database.
+//!
+//! In reading order: [`facts`] is what is looked at, [`rule`] the rules and their thresholds, [`condition`] what
+//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] what is not sent,
+//! [`message`] what is sent, [`records`] how all of it is stored, [`lease`] which node evaluates, and [`service`]
+//! the loop that does it.
+//!
+//! This crate knows no HTTP, no SMTP and no API: facts come from a [`FactSource`], messages go to [`Channel`]s.
+//! It must never depend on a write to the store to send a message, because a full store is what it reports.
+
+pub mod book;
+pub mod condition;
+pub mod facts;
+pub mod lease;
+pub mod message;
+pub mod records;
+pub mod rule;
+pub mod service;
+pub mod silence;
+
+pub use book::{Alert, AlertBook, AlertState, Change};
+pub use condition::Condition;
+pub use facts::{ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+pub use message::{Channel, EVENT_TYPE, Message, MessageId};
+pub use records::{ChangeKind, HistoryEntry};
+pub use rule::{Rule, Severity, Thresholds};
+pub use service::{AlertService, AlertSetup, ListedAlert};
+pub use silence::{NewSilence, Silence, SilenceId};

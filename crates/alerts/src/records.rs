@@ -1,0 +1,207 @@
+//! Alerts, silences, history and reports of nodes, as documents of the store. All of them are small, few and
+//! bounded; those that end by themselves are removed by the store's pruning.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gancho_domain::Time;
+use gancho_store::{Collection, Expect, Result, Store, StoreError};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{Alert, Change, NodeReport, Rule, Silence, SilenceId, silence::SilenceRecord};
+
+const STATE: Collection = Collection::operators("alerts");
+const STATE_KEY: &str = "state";
+const SILENCES: Collection = Collection::operators("alert_silences");
+const HISTORY: Collection = Collection::operators("alert_history");
+const REPORTS: Collection = Collection::operators("node_reports");
+/// How long the history is stored.
+pub const HISTORY_RETENTION: Duration = Duration::from_hours(90 * 24);
+/// A node that has not reported for this long is not counted.
+const REPORT_TTL: Duration = Duration::from_mins(2);
+/// Maximum silences.
+pub const MAX_SILENCES: usize = 200;
+const MAX_NODES: usize = 1_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Fired,
+    Reminder,
+    Resolved,
+}
+
+impl ChangeKind {
+    pub fn of(change: &Change) -> Self {
+        match change {
+            Change::Fired(_) => Self::Fired,
+            Change::Reminder(_) => Self::Reminder,
+            Change::Resolved(_) => Self::Resolved,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fired => "fired",
+            Self::Reminder => "reminder",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+/// What happened to an alert.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryEntry {
+    /// Its place: a later one comes before an earlier one.
+    pub key: String,
+    pub at: Time,
+    pub kind: ChangeKind,
+    pub rule: Rule,
+    pub subject: String,
+    pub value: f64,
+    pub threshold: f64,
+    pub detail: String,
+    pub is_silenced: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HistoryRecord {
+    at_us: i64,
+    kind: ChangeKind,
+    rule: Rule,
+    subject: String,
+    value: f64,
+    threshold: f64,
+    detail: String,
+    is_silenced: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReportRecord {
+    at_us: i64,
+    report: NodeReport,
+}
+
+pub(crate) async fn read_alerts(store: &dyn Store) -> Result<Vec<Alert>> {
+    match store.document(STATE, STATE_KEY).await? {
+        Some(document) => parse(&document.body),
+        None => Ok(Vec::new()),
+    }
+}
+
+pub(crate) async fn write_alerts(store: &dyn Store, alerts: &[Alert]) -> Result<()> {
+    let body = write(&alerts)?;
+    store.put_document(STATE, STATE_KEY, body, Expect::Anything).await.map(|_| ())
+}
+
+pub(crate) async fn read_silences(store: &dyn Store, now: Time) -> Result<Vec<Silence>> {
+    let mut silences = Vec::new();
+    for document in store.documents(SILENCES, None, MAX_SILENCES).await? {
+        let id: SilenceId = document
+            .key
+            .parse()
+            .map_err(|_| StoreError::Corrupt("the key of a silence is not an id".into()))?;
+        let silence = parse::<SilenceRecord>(&document.body)?.silence(id);
+        if now < silence.until {
+            silences.push(silence);
+        }
+    }
+    Ok(silences)
+}
+
+/// Whether there was room for it.
+pub(crate) async fn write_silence(store: &dyn Store, silence: &Silence, now: Time) -> Result<bool> {
+    if read_silences(store, now).await?.len() >= MAX_SILENCES {
+        return Ok(false);
+    }
+    let body = write(&SilenceRecord::of(silence))?;
+    let key = silence.id.to_string();
+    store.put_document_until(SILENCES, &key, body, Expect::Anything, silence.until).await?;
+    Ok(true)
+}
+
+/// Whether it was there.
+pub(crate) async fn delete_silence(store: &dyn Store, id: SilenceId) -> Result<bool> {
+    store.delete_document(SILENCES, &id.to_string()).await
+}
+
+pub(crate) async fn append_history(
+    store: &dyn Store,
+    changes: &[(Change, bool)],
+    now: Time,
+) -> Result<()> {
+    for (number, (change, is_silenced)) in changes.iter().enumerate() {
+        let alert = change.alert();
+        let record = HistoryRecord {
+            at_us: now.micros(),
+            kind: ChangeKind::of(change),
+            rule: alert.rule,
+            subject: alert.subject.clone(),
+            value: alert.value,
+            threshold: alert.threshold,
+            detail: alert.detail.clone(),
+            is_silenced: *is_silenced,
+        };
+        let key = format!("{:016x}{:04x}", u64::MAX - now.micros().max(0) as u64, number);
+        let until = now + HISTORY_RETENTION;
+        store.put_document_until(HISTORY, &key, write(&record)?, Expect::Anything, until).await?;
+    }
+    Ok(())
+}
+
+/// At most `max` entries after a key, the newest first.
+pub(crate) async fn read_history(
+    store: &dyn Store,
+    after: Option<&str>,
+    max: usize,
+) -> Result<Vec<HistoryEntry>> {
+    let found = store.documents(HISTORY, after, max).await?;
+    let entries = found.into_iter().map(|document| {
+        let record: HistoryRecord = parse(&document.body)?;
+        Ok(HistoryEntry {
+            key: document.key,
+            at: Time::from_micros(record.at_us),
+            kind: record.kind,
+            rule: record.rule,
+            subject: record.subject,
+            value: record.value,
+            threshold: record.threshold,
+            detail: record.detail,
+            is_silenced: record.is_silenced,
+        })
+    });
+    entries.collect()
+}
+
+pub(crate) async fn write_report(store: &dyn Store, report: NodeReport, now: Time) -> Result<()> {
+    let key = report.name.clone();
+    let body = write(&ReportRecord { at_us: now.micros(), report })?;
+    let until = now + REPORT_TTL;
+    store.put_document_until(REPORTS, &key, body, Expect::Anything, until).await.map(|_| ())
+}
+
+/// The reports of other nodes that are recent.
+pub(crate) async fn read_reports(
+    store: &dyn Store,
+    own: &str,
+    now: Time,
+) -> Result<Vec<NodeReport>> {
+    let mut reports = Vec::new();
+    for document in store.documents(REPORTS, None, MAX_NODES).await? {
+        let record: ReportRecord = parse(&document.body)?;
+        let age = now.since(Time::from_micros(record.at_us));
+        if document.key != own && age < REPORT_TTL {
+            reports.push(record.report);
+        }
+    }
+    Ok(reports)
+}
+
+fn write<T: Serialize>(value: &T) -> Result<Bytes> {
+    let written = serde_json::to_vec(value).map(Bytes::from);
+    written.map_err(|error| StoreError::Invalid(error.to_string()))
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|error| StoreError::Corrupt(error.to_string()))
+}

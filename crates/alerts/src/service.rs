@@ -1,0 +1,312 @@
+//! Evaluates the rules regularly, on one node of the fleet, and sends what changes.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use gancho_domain::{Clock, IdMaker, Time};
+use gancho_store::{Result, Store, StoreError};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
+    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, records,
+};
+
+pub struct AlertSetup {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<IdMaker>,
+    pub facts: Arc<dyn FactSource>,
+    pub channels: Vec<Arc<dyn Channel>>,
+    pub thresholds: Thresholds,
+    /// How often the rules are evaluated.
+    pub interval: Duration,
+    /// How long a condition must hold, and be over.
+    pub after: Duration,
+    /// The name of this node.
+    pub node: String,
+}
+
+pub struct AlertService {
+    setup: AlertSetup,
+    lease: tokio::sync::Mutex<Lease>,
+    memory: Mutex<EvaluationState>,
+    outbox: Mutex<VecDeque<Unsent>>,
+}
+
+#[derive(Default)]
+struct EvaluationState {
+    book: AlertBook,
+    /// Whether this node evaluates, and so has read what is stored.
+    is_holder: bool,
+    /// Since when the store has not responded.
+    unavailable_since: Option<Time>,
+}
+
+/// A message that a channel has not taken yet.
+struct Unsent {
+    channel: Arc<dyn Channel>,
+    message: Arc<Message>,
+    attempts: u32,
+    due: Instant,
+}
+
+/// An alert and whether it is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedAlert {
+    pub alert: Alert,
+    pub silence: Option<SilenceId>,
+}
+
+/// Attempts to send a message; with the doubling delay between them about an hour.
+const MAX_ATTEMPTS: u32 = 10;
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+const MAX_UNSENT: usize = 100;
+/// How often unsent messages are looked for.
+const TICK: Duration = Duration::from_secs(1);
+
+impl AlertService {
+    pub fn new(setup: AlertSetup) -> Self {
+        Self {
+            setup,
+            lease: tokio::sync::Mutex::default(),
+            memory: Mutex::default(),
+            outbox: Mutex::default(),
+        }
+    }
+
+    /// Evaluates until stopped.
+    pub async fn run(&self, stop: CancellationToken) {
+        let mut next = Instant::now();
+        let tick = TICK.min(self.setup.interval);
+        while tokio::time::timeout(tick, stop.cancelled()).await.is_err() {
+            if Instant::now() >= next {
+                next = Instant::now() + self.setup.interval;
+                self.evaluate_once().await;
+            }
+            self.send_due().await;
+        }
+        self.lease.lock().await.release(&*self.setup.store).await;
+    }
+
+    /// Evaluates the rules if it is this node's turn, and returns what changed.
+    pub async fn evaluate_once(&self) -> Vec<Change> {
+        let now = self.setup.clock.now();
+        let report = self.setup.facts.report();
+        let (holding, is_holder) = match self.holding(report, now).await {
+            Ok(Some(holding)) => {
+                self.memory.lock().unavailable_since = None;
+                (holding, true)
+            }
+            Ok(None) => {
+                let mut memory = self.memory.lock();
+                memory.is_holder = false;
+                memory.unavailable_since = None;
+                return Vec::new();
+            }
+            Err(error) => {
+                tracing::warn!(%error, "could not evaluate the alert rules");
+                (self.without_store(&error, now), false)
+            }
+        };
+        let changes = {
+            let mut memory = self.memory.lock();
+            memory.is_holder |= is_holder;
+            memory.book.step(holding, self.setup.after, now)
+        };
+        self.tell(&changes, now).await;
+        changes
+    }
+
+    /// The conditions that hold; nothing if another node evaluates.
+    async fn holding(
+        &self,
+        report: crate::NodeReport,
+        now: Time,
+    ) -> Result<Option<Vec<Condition>>> {
+        let AlertSetup { store, facts, node, interval, .. } = &self.setup;
+        match records::write_report(&**store, report.clone(), now).await {
+            Ok(()) | Err(StoreError::Full(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let ttl = (3 * *interval).max(Duration::from_secs(5));
+        if !self.lease.lock().await.hold(&**store, node, ttl).await? {
+            return Ok(None);
+        }
+        if !self.memory.lock().is_holder {
+            let stored = records::read_alerts(&**store).await?;
+            self.memory.lock().book = AlertBook::of(stored);
+        }
+        let mut facts = facts.read().await?;
+        facts.nodes = records::read_reports(&**store, node, now).await?;
+        facts.nodes.push(report);
+        let memory = self.memory.lock();
+        let is_firing = |rule, subject: &str| memory.book.is_firing(rule, subject);
+        Ok(Some(conditions(&facts, &self.setup.thresholds, is_firing)))
+    }
+
+    /// Every node raises this one for itself: no other can be asked. What fired before keeps firing.
+    fn without_store(&self, error: &StoreError, now: Time) -> Vec<Condition> {
+        let mut memory = self.memory.lock();
+        let since = *memory.unavailable_since.get_or_insert(now);
+        let kept = memory.book.alerts().into_iter().map(|alert| Condition {
+            rule: alert.rule,
+            subject: alert.subject,
+            value: alert.value,
+            threshold: alert.threshold,
+            detail: alert.detail,
+        });
+        let kept = kept.filter(|alert| alert.rule != Rule::StoreUnavailable);
+        let unavailable = Condition {
+            rule: Rule::StoreUnavailable,
+            subject: self.setup.node.clone(),
+            value: now.since(since).as_secs_f64(),
+            threshold: 0.0,
+            detail: format!("{} cannot reach the database: {error}", self.setup.node),
+        };
+        kept.chain([unavailable]).collect()
+    }
+
+    async fn tell(&self, changes: &[Change], now: Time) {
+        let store = &*self.setup.store;
+        // Without silences everything is sent: too much is better than too little.
+        let silences = records::read_silences(store, now).await.unwrap_or_default();
+        let is_silenced =
+            |change: &Change| silences.iter().any(|silence| silence.covers(change.alert(), now));
+        let judged: Vec<(Change, bool)> =
+            changes.iter().map(|change| (change.clone(), is_silenced(change))).collect();
+        for (change, is_silenced) in &judged {
+            log(change, *is_silenced);
+        }
+        let loud: Vec<Change> =
+            judged.iter().filter(|(_, silent)| !silent).map(|(change, _)| change.clone()).collect();
+        if !loud.is_empty() {
+            self.enqueue(Message { id: self.setup.ids.make(), at: now, changes: loud });
+        }
+        let alerts = self.memory.lock().book.alerts();
+        let stored = async {
+            records::append_history(store, &judged, now).await?;
+            records::write_alerts(store, &alerts).await
+        };
+        match stored.await {
+            Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}
+            Err(error) => tracing::warn!(%error, "could not store alerts"),
+        }
+    }
+
+    fn enqueue(&self, message: Message) {
+        let (message, due) = (Arc::new(message), Instant::now());
+        let mut outbox = self.outbox.lock();
+        for channel in &self.setup.channels {
+            if outbox.len() >= MAX_UNSENT {
+                outbox.pop_front();
+            }
+            let (channel, message) = (channel.clone(), message.clone());
+            outbox.push_back(Unsent { channel, message, attempts: 0, due });
+        }
+    }
+
+    /// Sends what is due. One that fails is retried later and delays no other.
+    pub async fn send_due(&self) {
+        let now = Instant::now();
+        let due: VecDeque<Unsent> = {
+            let mut outbox = self.outbox.lock();
+            let (due, later) = outbox.drain(..).partition(|unsent| unsent.due <= now);
+            *outbox = later;
+            due
+        };
+        for mut unsent in due {
+            let channel = unsent.channel.name();
+            match unsent.channel.send(&unsent.message).await {
+                Ok(()) => {
+                    tracing::info!(channel, count = unsent.message.changes.len(), "alert sent")
+                }
+                Err(error) => {
+                    unsent.attempts += 1;
+                    let is_last = unsent.attempts >= MAX_ATTEMPTS;
+                    tracing::warn!(
+                        channel,
+                        error,
+                        attempt = unsent.attempts,
+                        is_last,
+                        "could not send an alert"
+                    );
+                    if !is_last {
+                        unsent.due = now + FIRST_DELAY * 2_u32.pow(unsent.attempts - 1);
+                        self.outbox.lock().push_back(unsent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is pending or firing, the most urgent first.
+    pub async fn alerts(&self) -> Result<Vec<ListedAlert>> {
+        let now = self.setup.clock.now();
+        let own = {
+            let memory = self.memory.lock();
+            memory.is_holder.then(|| memory.book.alerts())
+        };
+        let alerts = match own {
+            Some(alerts) => alerts,
+            None => records::read_alerts(&*self.setup.store).await?,
+        };
+        let silences = self.silences().await?;
+        let listed = alerts.into_iter().map(|alert| {
+            let covering = silences.iter().find(|silence| silence.covers(&alert, now));
+            ListedAlert { silence: covering.map(|silence| silence.id), alert }
+        });
+        Ok(listed.collect())
+    }
+
+    pub async fn silences(&self) -> Result<Vec<Silence>> {
+        records::read_silences(&*self.setup.store, self.setup.clock.now()).await
+    }
+
+    /// Nothing where there are too many.
+    pub async fn silence(&self, new: NewSilence) -> Result<Option<Silence>> {
+        let NewSilence { rule, subject, until, comment, by } = new;
+        let silence = Silence { id: self.setup.ids.make(), rule, subject, until, comment, by };
+        let now = self.setup.clock.now();
+        let is_stored = records::write_silence(&*self.setup.store, &silence, now).await?;
+        Ok(is_stored.then_some(silence))
+    }
+
+    /// Whether it was there.
+    pub async fn remove_silence(&self, id: SilenceId) -> Result<bool> {
+        records::delete_silence(&*self.setup.store, id).await
+    }
+
+    pub async fn history(&self, after: Option<&str>, max: usize) -> Result<Vec<HistoryEntry>> {
+        records::read_history(&*self.setup.store, after, max).await
+    }
+
+    /// Sends a test to every channel now, and returns what each said.
+    pub async fn test(&self) -> Vec<(&'static str, Result<(), String>)> {
+        let message =
+            Message { id: self.setup.ids.make(), at: self.setup.clock.now(), changes: Vec::new() };
+        let mut outcomes = Vec::new();
+        for channel in &self.setup.channels {
+            outcomes.push((channel.name(), channel.send(&message).await));
+        }
+        outcomes
+    }
+}
+
+fn log(change: &Change, is_silenced: bool) {
+    let alert = change.alert();
+    let (rule, severity) = (alert.rule.name(), alert.rule.severity().name());
+    let (subject, detail) = (&*alert.subject, &*alert.detail);
+    match change {
+        Change::Fired(_) => {
+            tracing::warn!(rule, severity, subject, detail, is_silenced, "alert fired");
+        }
+        Change::Reminder(_) => {
+            tracing::warn!(rule, severity, subject, detail, is_silenced, "alert still firing");
+        }
+        Change::Resolved(_) => {
+            tracing::info!(rule, severity, subject, detail, is_silenced, "alert resolved");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Silences: alerts that are not sent for a while.
+
+use gancho_domain::{Id, Time, id::Kind};
+use serde::{Deserialize, Serialize};
+
+use crate::{Alert, Rule};
+
+pub enum OfSilence {}
+
+impl Kind for OfSilence {
+    const PREFIX: &'static str = "sil";
+}
+
+pub type SilenceId = Id<OfSilence>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSilence {
+    /// Every rule where none is named.
+    pub rule: Option<Rule>,
+    /// Every subject where none is named.
+    pub subject: Option<String>,
+    pub until: Time,
+    pub comment: String,
+    /// Who made it.
+    pub by: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silence {
+    pub id: SilenceId,
+    pub rule: Option<Rule>,
+    pub subject: Option<String>,
+    pub until: Time,
+    pub comment: String,
+    pub by: String,
+}
+
+impl Silence {
+    pub fn covers(&self, alert: &Alert, now: Time) -> bool {
+        now < self.until
+            && self.rule.is_none_or(|rule| rule == alert.rule)
+            && self.subject.as_ref().is_none_or(|subject| *subject == alert.subject)
+    }
+}
+
+/// As it is stored, under its id.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SilenceRecord {
+    rule: Option<Rule>,
+    subject: Option<String>,
+    until_us: i64,
+    comment: String,
+    by: String,
+}
+
+impl SilenceRecord {
+    pub fn of(silence: &Silence) -> Self {
+        Self {
+            rule: silence.rule,
+            subject: silence.subject.clone(),
+            until_us: silence.until.micros(),
+            comment: silence.comment.clone(),
+            by: silence.by.clone(),
+        }
+    }
+
+    pub fn silence(self, id: SilenceId) -> Silence {
+        Silence {
+            id,
+            rule: self.rule,
+            subject: self.subject,
+            until: Time::from_micros(self.until_us),
+            comment: self.comment,
+            by: self.by,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `POST /v1/alerts/test`: sends a test message to every channel.
+
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{TAG, service};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertTest {
+    /// Empty if no channel is configured.
+    pub channels: Vec<AlertChannelTest>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertChannelTest {
+    /// `url`, `slack` or `email`.
+    pub channel: &'static str,
+    pub is_sent: bool,
+    pub error: Option<String>,
+}
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/alerts/test",
+    needs: Needs::Operator,
+    gives: Gives::ok::<AlertTest>("The outcome for each channel."),
+    refuses: &[&codes::ALERTS_OFF],
+    tag: TAG,
+    summary: "Send a test alert",
+    about: "Sends a message to `notify_url`, `notify_slack_url` and `notify_emails`, as far as they are set.",
+    run: |call| Box::pin(run(call)),
+    ..Route::DEFAULT
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let tested = service(&call.api)?.test().await;
+    let channels = tested.into_iter().map(|(channel, outcome)| AlertChannelTest {
+        channel,
+        is_sent: outcome.is_ok(),
+        error: outcome.err(),
+    });
+    Answer::ok(&AlertTest { channels: channels.collect() })
+}

@@ -1,0 +1,19 @@
+//! How full the disk of the data directory is.
+
+use std::path::Path;
+
+pub struct Disk {
+    pub free: u64,
+    /// Of what can be used.
+    pub size: u64,
+}
+
+impl Disk {
+    /// `None` if the directory cannot be looked at.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(folder).ok()?;
+        // As `df` counts: blocks that are reserved for the system can never be used.
+        let usable = disk.f_blocks - disk.f_bfree + disk.f_bavail;
+        Some(Self { free: disk.f_bavail * disk.f_frsize, size: usable * disk.f_frsize })
+    }
+}

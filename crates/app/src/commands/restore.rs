@@ -1,0 +1,92 @@
+//! `gancho restore`: puts a backup in the place of the database, while the gateway is stopped.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use gancho_store_sqlite::{SqliteStore, backup};
+use serde_json::json;
+
+use super::{
+    backup::{embedded, size},
+    table,
+};
+use crate::{
+    gateway::database_url,
+    key_ring::{self, RingSource},
+    paint::{GREEN, YELLOW},
+    private_file,
+    sealed_records::keys_in_use,
+    settings::{self, Flags},
+};
+
+/// Restore the database from a backup. Stop the gateway first. The present database is kept under another name.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// Backup to restore.
+    file: PathBuf,
+    /// Restore although the key ring is missing: secrets cannot be decrypted until it is there.
+    #[arg(long)]
+    without_keys: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Restore {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let loaded = settings::load(&self.flags)?;
+        let to = embedded(&database_url(&loaded.settings))?;
+        let summary = backup::check(&self.file)?;
+        // An older one is migrated, and its keys are checked, when the gateway starts.
+        if !self.without_keys && summary.is_current {
+            let store = SqliteStore::open_to_read(&self.file)?;
+            let used: Vec<u32> = keys_in_use(&*store).await?.into_keys().collect();
+            check_keys(&used, key_ring::of(&loaded.settings)?)?;
+        }
+        private_file::folder(&loaded.settings.data_dir)?;
+        let file = self.file.clone();
+        let target = to.clone();
+        let restoring = tokio::task::spawn_blocking(move || backup::restore(&file, &target));
+        let before = restoring.await?.context("cannot restore the database")?;
+        if self.json {
+            return table::json(&json!({
+                "database": to,
+                "bytes": summary.bytes,
+                "previous": before,
+            }));
+        }
+        anstream::println!(
+            "{GREEN}restored{GREEN:#} {} from {} ({})",
+            to.display(),
+            self.file.display(),
+            size(summary.bytes),
+        );
+        if let Some(before) = before {
+            anstream::println!("the previous database is {}", before.display());
+        }
+        anstream::println!(
+            "{YELLOW}note:{YELLOW:#} what was delivered after the backup is delivered again, with the same ids."
+        );
+        Ok(())
+    }
+}
+
+/// Restoring what nobody can decrypt would look like a success.
+fn check_keys(used: &[u32], ring: RingSource) -> anyhow::Result<()> {
+    let known = match &ring {
+        RingSource::Loaded(ring) => ring.keys.numbers(),
+        RingSource::Missing(_) => Vec::new(),
+    };
+    let missing: Vec<String> =
+        used.iter().filter(|key| !known.contains(key)).map(ToString::to_string).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the backup is encrypted with key {} of a key ring that is not here. Nothing was changed. hint: copy master.key to the data directory (mode 0600) or set master_key_file; with --without-keys it is restored all the same",
+        missing.join(", ")
+    )
+}

@@ -1,0 +1,223 @@
+//! What the alert rules look at, read from the store and from this node. Nothing here takes a reader from
+//! publishing, but for the names of tenants.
+
+use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gancho_alerts::{ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+use gancho_api::state::InboundParts;
+use gancho_domain::{Clock, Figures, Lane, TenantId, TenantScope, Time};
+use gancho_engine::Engine;
+use gancho_inbound::SourceError;
+use gancho_store::{
+    DeadFilter, FailingTarget, Result, StatisticsPoint, StatisticsStep, StatisticsWindow, Store,
+    StoreError,
+};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::gateway::Base;
+
+pub struct GatewayFacts {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    engine: Arc<Engine>,
+    inbound: Option<InboundParts>,
+    data_dir: Option<PathBuf>,
+    node: String,
+    refused: Mutex<Increase>,
+    lost: Mutex<Increase>,
+}
+
+/// Tenants that are named.
+const MAX_TENANTS: usize = 50;
+/// Endpoints that are looked at.
+const MAX_ENDPOINTS: usize = 20;
+/// An endpoint fails if all attempts of this time failed, and there were at least this many.
+const FAILING_WINDOW: Duration = Duration::from_mins(15);
+const MIN_FAILED: u64 = 5;
+/// How far back refused writes and lost nodes are reported.
+const RECENT: Duration = Duration::from_mins(5);
+/// A key that ends within this time needs a successor.
+const KEY_NOTICE: Duration = Duration::from_hours(7 * 24);
+const MAX_SOURCES: usize = 500;
+
+impl GatewayFacts {
+    pub fn new(
+        base: &Base,
+        engine: Arc<Engine>,
+        inbound: Option<InboundParts>,
+        data_dir: Option<PathBuf>,
+        node: String,
+    ) -> Self {
+        Self {
+            store: base.store.clone(),
+            clock: base.clock.clone(),
+            engine,
+            inbound,
+            data_dir,
+            node,
+            refused: Mutex::default(),
+            lost: Mutex::default(),
+        }
+    }
+
+    async fn name(&self, tenant: TenantId) -> Result<String> {
+        if let Some(found) = self.store.tenant(tenant).await? {
+            return Ok(found.slug);
+        }
+        let partner = match &self.inbound {
+            Some(parts) => parts.sources.sources.partner_of(tenant).await?,
+            None => None,
+        };
+        Ok(partner.map_or_else(|| tenant.to_string(), |name| name.to_string()))
+    }
+
+    async fn dead_letters(&self, facts: &mut Facts) -> Result<()> {
+        let stats = self.store.dead_stats(DeadFilter::default()).await?;
+        facts.dead_letters = stats.total;
+        let mut tenants: Vec<_> = stats.by_tenant.into_iter().collect();
+        tenants.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for (tenant, count) in tenants.into_iter().take(MAX_TENANTS) {
+            facts.dead_letters_by_tenant.push((self.name(tenant).await?, count));
+        }
+        Ok(())
+    }
+
+    /// Of the last hour.
+    async fn ended(&self, facts: &mut Facts, now: Time) -> Result<()> {
+        let window = minutes(now, Duration::from_hours(1));
+        let points = self.store.gateway_statistics(Lane::ALL.to_vec(), window).await?;
+        let sum = sum(&points);
+        facts.died = sum.dead_letters;
+        facts.ended = sum.delivered + sum.dead_letters;
+        Ok(())
+    }
+
+    async fn storage_share(&self) -> Result<Option<f64>> {
+        let space = self.store.space().await?;
+        let by_limit = space.limit.map(|limit| space.used as f64 / limit.max(1) as f64);
+        // The database of PostgreSQL is on another disk.
+        let is_local = self.store.name() == "sqlite";
+        let disk = self.data_dir.as_ref().filter(|_| is_local);
+        let by_disk = disk.and_then(|folder| rustix::fs::statvfs(folder).ok()).map(|disk| {
+            // As `df` counts: blocks that are reserved for the system can never be used.
+            let used = disk.f_blocks.saturating_sub(disk.f_bfree);
+            used as f64 / (used + disk.f_bavail).max(1) as f64
+        });
+        Ok(by_limit.into_iter().chain(by_disk).reduce(f64::max))
+    }
+
+    async fn failing_endpoints(&self, now: Time) -> Result<Vec<FailingEndpoint>> {
+        let lane = Lane::Webhook;
+        let worst = self.store.failing_targets_of_all(lane, now, MAX_ENDPOINTS).await?;
+        let mut failing = Vec::new();
+        for FailingTarget { tenant, target, .. } in worst {
+            let scope = TenantScope::internal(tenant);
+            let window = minutes(now, FAILING_WINDOW);
+            let of = vec![(Some(target), lane)];
+            let sum = sum(&self.store.tenant_statistics(scope, of, window).await?);
+            let has_failed = sum.attempts >= MIN_FAILED && sum.failed_attempts == sum.attempts;
+            // One that was disabled or deleted since then is no longer tried.
+            let endpoint =
+                if has_failed { self.store.endpoint(scope, target).await? } else { None };
+            if endpoint.is_some_and(|endpoint| endpoint.is_active) {
+                failing.push(FailingEndpoint {
+                    tenant: self.name(tenant).await?,
+                    endpoint: target.to_string(),
+                    failed_attempts: sum.failed_attempts,
+                });
+            }
+        }
+        Ok(failing)
+    }
+
+    /// Keys that end soon while no other key of the source goes on.
+    async fn expiring_keys(&self, now: Time) -> Result<Vec<ExpiringKey>> {
+        let Some(parts) = &self.inbound else { return Ok(Vec::new()) };
+        let sources = parts.sources.list(None, MAX_SOURCES).await.map_err(store_error)?;
+        let mut expiring = Vec::new();
+        for source in sources {
+            let keys = parts.sources.keys(&source.partner).await.map_err(store_error)?;
+            let end = now + KEY_NOTICE;
+            let goes_on = keys.iter().any(|key| key.not_after().is_none_or(|at| at >= end));
+            let last = keys.iter().filter(|key| key.is_valid_at(now));
+            let last = last.filter_map(|key| Some((key.not_after()?, &key.key_id))).max();
+            if let Some((ends_at, key)) = last.filter(|_| !goes_on) {
+                let (partner, key) = (source.partner.to_string(), key.clone());
+                expiring.push(ExpiringKey { partner, key, ends_at });
+            }
+        }
+        Ok(expiring)
+    }
+}
+
+#[async_trait]
+impl FactSource for GatewayFacts {
+    async fn read(&self) -> Result<Facts> {
+        let now = self.clock.now();
+        let depths = self.store.depths().await?;
+        let age = |oldest: Option<Time>| oldest.map_or(Duration::ZERO, |due| now.since(due));
+        let mut facts = Facts {
+            queue_ages: depths.iter().map(|depth| (depth.lane, age(depth.oldest_due))).collect(),
+            storage_share: self.storage_share().await?,
+            failing_endpoints: self.failing_endpoints(now).await?,
+            expiring_keys: self.expiring_keys(now).await?,
+            ..Facts::default()
+        };
+        self.dead_letters(&mut facts).await?;
+        self.ended(&mut facts, now).await?;
+        Ok(facts)
+    }
+
+    fn report(&self) -> NodeReport {
+        let refused = self.engine.refused_writes();
+        NodeReport {
+            name: self.node.clone(),
+            // Too many calls of one tenant are that tenant's own limit.
+            refused_writes: self.refused.lock().of(refused.full + refused.unavailable),
+            lost_nodes: self.lost.lock().of(self.engine.lost_nodes()),
+            is_clock_off: !self.engine.trusts_clock(self.clock.now()),
+            ledger_error: self.inbound.as_ref().and_then(|parts| parts.checkpointer.suspension()),
+        }
+    }
+}
+
+/// How much a counter has risen lately. It was 0 before the first reading.
+#[derive(Default)]
+struct Increase {
+    /// The last reading before the window,
+    before: u64,
+    /// and those within it.
+    readings: VecDeque<(Instant, u64)>,
+}
+
+impl Increase {
+    fn of(&mut self, count: u64) -> u64 {
+        let now = Instant::now();
+        while let Some((_, old)) = self.readings.pop_front_if(|(at, _)| *at + RECENT <= now) {
+            self.before = old;
+        }
+        self.readings.push_back((now, count));
+        count.saturating_sub(self.before)
+    }
+}
+
+fn minutes(now: Time, length: Duration) -> StatisticsWindow {
+    let step = StatisticsStep::Minute;
+    StatisticsWindow { step, since: step.floor(now - length), until: now + Duration::from_mins(1) }
+}
+
+fn sum(points: &[StatisticsPoint]) -> Figures {
+    points.iter().fold(Figures::default(), |mut sum, point| {
+        sum.merge(&point.figures);
+        sum
+    })
+}
+
+fn store_error(error: SourceError) -> StoreError {
+    match error {
+        SourceError::Store(error) => error,
+        other => StoreError::Corrupt(other.to_string()),
+    }
+}

@@ -1,0 +1,270 @@
+//! Notices as chat messages and e-mails: to the operator, and to the addresses of the tenant they are about. What comes
+//! within a short time is one message, so that a flood is a digest.
+
+use std::{
+    collections::{BTreeMap, HashSet, VecDeque},
+    fmt::Write,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
+
+use gancho_domain::{TenantId, TenantScope};
+use gancho_mail::Mailbox;
+use gancho_outbound::notify::{NOTICE_EMAILS, Notice, NoticeSink};
+use gancho_store::{Collection, Store};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::channels::{EmailChannel, SlackChannel};
+
+/// How long notices are gathered.
+const WINDOW: Duration = Duration::from_secs(5);
+/// Lines of a message; the rest is counted.
+const MAX_LINES: usize = 20;
+/// Notices in memory. Beyond it they are counted only.
+const MAX_GATHERED: usize = 1_000;
+/// Notices that are remembered, so that none is sent twice.
+const MAX_KNOWN: usize = 4_096;
+/// Attempts to send a message.
+const MAX_ATTEMPTS: u32 = 5;
+
+#[derive(Default)]
+pub struct NoticeMessenger(Mutex<Gathered>);
+
+#[derive(Default)]
+struct Gathered {
+    lines: Vec<(TenantId, String)>,
+    /// Those that were too many to keep.
+    dropped: u64,
+    known: HashSet<u64>,
+    order: VecDeque<u64>,
+}
+
+impl NoticeSink for NoticeMessenger {
+    fn take(&self, tenant: TenantId, notice: &Notice) {
+        let mut hasher = DefaultHasher::new();
+        (notice.event_type, tenant, &notice.data).hash(&mut hasher);
+        let key = hasher.finish();
+        let mut gathered = self.0.lock();
+        if !gathered.known.insert(key) {
+            return;
+        }
+        gathered.order.push_back(key);
+        if gathered.order.len() > MAX_KNOWN
+            && let Some(old) = gathered.order.pop_front()
+        {
+            gathered.known.remove(&old);
+        }
+        if gathered.lines.len() >= MAX_GATHERED {
+            gathered.dropped += 1;
+        } else {
+            gathered.lines.push((tenant, line(notice)));
+        }
+    }
+}
+
+/// One sentence, without the payload of the event.
+fn line(notice: &Notice) -> String {
+    let data: Value = serde_json::from_slice(&notice.data).unwrap_or_default();
+    let text = |name: &str| data[name].as_str().unwrap_or("?").to_owned();
+    let url = text("url");
+    match notice.event_type {
+        "webhook.endpoint.disabled" => {
+            let missed = &data["missed"];
+            let about = if missed["is_exact"] == true { "" } else { "at least " };
+            format!(
+                "endpoint {} ({url}) was disabled ({}); {about}{} deliveries were missed since {}",
+                text("webhook_id"),
+                text("reason"),
+                missed["failed_deliveries"],
+                missed["since"].as_str().unwrap_or("?"),
+            )
+        }
+        "webhook.endpoint.failing" => format!(
+            "endpoint {} ({url}) keeps failing ({}) and is disabled at {}",
+            text("webhook_id"),
+            text("last_failure_code"),
+            text("disabled_at"),
+        ),
+        _ if data["is_digest"] == true => {
+            let about = if data["is_exact"] == true { "" } else { "at least " };
+            format!(
+                "{about}{} deliveries to {} ({url}) became dead letters: {}",
+                data["failed_deliveries"],
+                text("webhook_id"),
+                data["by_failure_code"],
+            )
+        }
+        _ => format!(
+            "delivery {} of {} to {} ({url}) became a dead letter after {} attempts: {}",
+            text("delivery_id"),
+            text("event_id"),
+            text("webhook_id"),
+            data["failed_attempts"],
+            text("last_failure_code"),
+        ),
+    }
+}
+
+/// Where the messages go.
+pub struct NoticeRoutes {
+    pub store: Arc<dyn Store>,
+    pub slack: Option<SlackChannel>,
+    pub email: Option<EmailChannel>,
+    pub operator: Vec<Mailbox>,
+}
+
+/// The addresses of a tenant, which its operator sets.
+pub fn addresses_of(scope: TenantScope) -> Collection {
+    Collection::of(scope, NOTICE_EMAILS)
+}
+
+struct Outgoing {
+    /// `None`: Slack.
+    to: Option<Mailbox>,
+    title: String,
+    text: String,
+    attempts: u32,
+}
+
+impl NoticeMessenger {
+    pub async fn run(&self, routes: NoticeRoutes, stop: CancellationToken) {
+        let mut unsent: Vec<Outgoing> = Vec::new();
+        loop {
+            let is_last = tokio::time::timeout(WINDOW, stop.cancelled()).await.is_ok();
+            let (lines, dropped) = {
+                let mut gathered = self.0.lock();
+                (std::mem::take(&mut gathered.lines), std::mem::take(&mut gathered.dropped))
+            };
+            if !lines.is_empty() {
+                unsent.extend(messages(&routes, &lines, dropped).await);
+            }
+            let mut later = Vec::new();
+            for mut message in unsent.drain(..) {
+                if let Err(error) = send(&routes, &message).await {
+                    message.attempts += 1;
+                    let is_given_up = message.attempts >= MAX_ATTEMPTS;
+                    tracing::warn!(error, attempt = message.attempts, is_given_up, "could not send notices");
+                    if !is_given_up {
+                        later.push(message);
+                    }
+                }
+            }
+            unsent = later;
+            if is_last {
+                return;
+            }
+        }
+    }
+}
+
+async fn messages(
+    routes: &NoticeRoutes,
+    lines: &[(TenantId, String)],
+    dropped: u64,
+) -> Vec<Outgoing> {
+    let mut all = Vec::new();
+    let operators: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    let (title, text) = digest(&operators, dropped);
+    let own = |to: Option<Mailbox>| Outgoing {
+        to,
+        title: title.clone(),
+        text: text.clone(),
+        attempts: 0,
+    };
+    if routes.slack.is_some() {
+        all.push(own(None));
+    }
+    if routes.email.is_none() {
+        return all;
+    }
+    all.extend(routes.operator.iter().cloned().map(|to| own(Some(to))));
+    let mut by_tenant: BTreeMap<TenantId, Vec<&str>> = BTreeMap::new();
+    for (tenant, line) in lines {
+        by_tenant.entry(*tenant).or_default().push(line);
+    }
+    for (tenant, lines) in by_tenant {
+        let found = routes.store.documents(addresses_of(TenantScope::internal(tenant)), None, 20);
+        // Without the addresses the tenant still has its endpoints for notices.
+        let found = found.await.unwrap_or_default();
+        let (title, text) = digest(&lines, 0);
+        let addresses = found.iter().filter_map(|document| document.key.parse().ok());
+        all.extend(addresses.map(|to| Outgoing {
+            to: Some(to),
+            title: title.clone(),
+            text: text.clone(),
+            attempts: 0,
+        }));
+    }
+    all
+}
+
+fn digest(lines: &[&str], dropped: u64) -> (String, String) {
+    let count = lines.len() as u64 + dropped;
+    let title = match lines {
+        [one] if dropped == 0 => format!("Gancho: {one}"),
+        _ => format!("Gancho: {count} notices about webhooks"),
+    };
+    let mut text = String::new();
+    for line in lines.iter().take(MAX_LINES) {
+        let _ = writeln!(text, "- {line}");
+    }
+    let more = count.saturating_sub(MAX_LINES.min(lines.len()) as u64);
+    if more > 0 {
+        let _ = writeln!(text, "and {more} more");
+    }
+    (title, text)
+}
+
+async fn send(routes: &NoticeRoutes, message: &Outgoing) -> Result<(), String> {
+    match (&message.to, &routes.slack, &routes.email) {
+        (None, Some(slack), _) => {
+            let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            let text = format!("*{}*\n{}", escape(&message.title), escape(&message.text));
+            slack.send_json(&json!({ "text": text })).await
+        }
+        (Some(to), _, Some(email)) => email.send_to(to, &message.title, &message.text).await,
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use gancho_domain::EndpointId;
+
+    use super::*;
+
+    fn notice(number: u32) -> Notice {
+        let data = json!({
+            "is_digest": false,
+            "delivery_id": format!("dlv_{number}"),
+            "event_id": "evt_1",
+            "webhook_id": "wh_1",
+            "url": "https://example.com/hook",
+            "failed_attempts": 6,
+            "last_failure_code": "HTTP_500",
+        });
+        let data = Bytes::from(data.to_string());
+        Notice { event_type: "webhook.delivery.exhausted", data, about: EndpointId::from_bits(1) }
+    }
+
+    #[test]
+    fn a_flood_is_one_digest_and_nothing_is_counted_twice() {
+        let messenger = NoticeMessenger::default();
+        let tenant = TenantId::from_bits(7);
+        for number in 0..1_500 {
+            messenger.take(tenant, &notice(number));
+            messenger.take(tenant, &notice(number));
+        }
+        let gathered = messenger.0.lock();
+        assert_eq!((gathered.lines.len(), gathered.dropped), (1_000, 500));
+        let lines: Vec<&str> = gathered.lines.iter().map(|(_, line)| line.as_str()).collect();
+        let (title, text) = digest(&lines, gathered.dropped);
+        assert_eq!(title, "Gancho: 1500 notices about webhooks");
+        assert!(text.ends_with("and 1480 more\n"), "{text}");
+        assert!(text.contains("dlv_0 of evt_1 to wh_1 (https://example.com/hook)"), "{text}");
+    }
+}

@@ -1,0 +1,294 @@
+//! Each alert is caused for real, is sent, and is resolved when its cause is gone.
+
+use std::process::Command;
+
+use gancho_testkit::until;
+use serde_json::{Value, json};
+
+use super::recorder::Recorder;
+use crate::{
+    browser::Browser,
+    gateway::{Gateway, command},
+    http, partner, receiver,
+    scripted_receiver::Receiver,
+};
+
+const QUICK: [(&str, &str); 2] = [("GANCHO_ALERT_INTERVAL", "200ms"), ("GANCHO_ALERT_AFTER", "0s")];
+
+fn alerts(served: &Gateway) -> Vec<Value> {
+    let listed = served.operator("GET", "/v1/alerts", "");
+    assert_eq!(listed.status, 200, "{}", listed.body);
+    listed.json()["data"].as_array().unwrap().clone()
+}
+
+fn is_firing(served: &Gateway, rule: &str) -> bool {
+    alerts(served).iter().any(|alert| alert["rule"] == rule && alert["state"] == "firing")
+}
+
+fn failing_endpoint(served: &Gateway, key: &str, url: &str) -> String {
+    let body = json!({"url": url, "events": ["*"], "retry": {"schedule": []}}).to_string();
+    let made = http::call(served.address, "POST", "/v1/webhooks", &[("x-api-key", key)], &body);
+    assert_eq!(made.status, 201, "{}", made.body);
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hook, slack, target) = (Recorder::start(), Recorder::start(), Receiver::start());
+    target.answer(500);
+    let (hook_url, slack_url) = (hook.url(), slack.url());
+    let more = [
+        ("GANCHO_NOTIFY_URL", hook_url.as_str()),
+        ("GANCHO_NOTIFY_SECRET", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="),
+        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
+        ("GANCHO_NOTIFY_EMAILS", "ops@example.com"),
+        ("GANCHO_EMAIL_VIA", "sink"),
+        ("GANCHO_ALERT_DEAD_LETTERS", "6"),
+        ("GANCHO_ALERT_TENANT_DEAD_LETTERS", "4"),
+    ];
+    let served = Gateway::start(folder.path(), &[&QUICK[..], &more].concat());
+    let key = served.tenant("acme");
+    let endpoint = failing_endpoint(&served, &key, &target.url());
+    for _ in 0..8 {
+        served.publish(&key, "a.b", "{}");
+    }
+    until("they fire", || {
+        ["dead_letters_high", "tenant_dead_letters_high", "endpoint_failing"]
+            .iter()
+            .all(|rule| is_firing(&served, rule))
+    });
+    until("the URL is told", || hook.has("dead_letters_high", "", "fired"));
+    until("the URL is told of the tenant", || hook.has("tenant_dead_letters_high", "acme", "fired"));
+    until("the URL is told of the endpoint", || hook.has("endpoint_failing", &endpoint, "fired"));
+    let (head, body) =
+        hook.all().into_iter().find(|(_, body)| body["type"] == "webhook.alert").unwrap();
+    assert!(head.to_ascii_lowercase().contains("webhook-signature: v1,"), "{head}");
+    assert!(body["data"]["title"].is_string(), "{body}");
+    until("Slack is told", || slack.texts().contains("Many dead letters of one tenant"));
+    until("the mailbox has it", || {
+        let caught = served.operator("GET", "/v1/dev/letters", "").body;
+        caught.contains("Gancho: ") && caught.contains("dead letters")
+    });
+
+    // The page shows it, and silences it.
+    let browser = Browser::logged_in(&served);
+    browser.open("/ui/alerts").has("Many dead letters of one tenant").has("Firing");
+    let form = [("rule", "dead_letters_high"), ("duration", "1h")];
+    browser.submit_and_follow("/ui/alerts/silences", &form).has("Silenced. It is still evaluated");
+    let silences = served.operator("GET", "/v1/alerts/silences", "").json();
+    assert_eq!(silences["data"][0]["rule"], "dead_letters_high", "{silences}");
+
+    // The cause is gone: what is not silenced is reported as resolved.
+    target.answer(200);
+    let purged = served.operator("DELETE", "/v1/dlq?all=true", "");
+    assert!(purged.status < 300, "{}", purged.body);
+    until("it is resolved", || hook.has("tenant_dead_letters_high", "acme", "resolved"));
+    assert!(!hook.has("dead_letters_high", "", "resolved"), "it is silenced");
+    until("the history has both", || {
+        let history = served.operator("GET", "/v1/alerts/history", "").json();
+        let has = |change: &str| {
+            let rows = history["data"].as_array().unwrap();
+            rows.iter().any(|row| row["rule"] == "dead_letters_high" && row["change"] == change)
+        };
+        has("fired") && has("resolved")
+    });
+    browser.open("/ui/alerts").has("Resolved").has("End silence");
+    let id = silences["data"][0]["id"].as_str().unwrap();
+    let ended = served.operator("DELETE", &format!("/v1/alerts/silences/{id}"), "");
+    assert_eq!(ended.status, 204, "{}", ended.body);
+    assert_eq!(served.operator("DELETE", "/v1/alerts/silences/sil_x", "").status, 404);
+
+    let tested = served.operator("POST", "/v1/alerts/test", "").json();
+    let sent: Vec<_> = tested["channels"].as_array().unwrap().iter().collect();
+    assert_eq!(sent.len(), 3, "{tested}");
+    assert!(sent.iter().all(|channel| channel["is_sent"] == true), "{tested}");
+    let invalid = served.operator("POST", "/v1/alerts/silences", r#"{"duration":"0s"}"#);
+    assert_eq!(invalid.status, 422, "{}", invalid.body);
+    let log = served.stop();
+    assert!(log.contains("\"alert fired\"") && log.contains("\"alert resolved\""), "{log}");
+    for secret in ["slack-canary", "ops@example.com"] {
+        assert!(!log.contains(secret), "{secret} is in the log");
+    }
+}
+
+#[test]
+fn a_full_storage_is_reported_although_nothing_can_be_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let slack = Recorder::start();
+    let (target, seen) = receiver::start();
+    let config = folder.path().join("gancho.toml");
+    std::fs::write(&config, "store_max_bytes = \"4MiB\"\n").unwrap();
+    let slack_url = slack.url();
+    let more = [("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str())];
+    let served = Gateway::start(folder.path(), &[&QUICK[..], &more].concat());
+    let key = served.tenant("acme");
+    served.endpoint(&key, &format!("http://{target}/hook"));
+    // One that is delivered later, when the storage is full.
+    let at = date("+5 seconds");
+    let later = json!({"type": "a.b", "data": {}, "deliver_at": at}).to_string();
+    let headers = [("x-api-key", key.as_str())];
+    let made = http::call(served.address, "POST", "/v1/events", &headers, &later);
+    assert_eq!(made.status, 202, "{}", made.body);
+    let later = made.json()["id"].as_str().unwrap().to_owned();
+    let filling = json!({"type": "c.d", "data": {"filling": "x".repeat(200_000)}}).to_string();
+    let publish = || http::call(served.address, "POST", "/v1/events", &headers, &filling);
+    until("it is full", || publish().status == 503);
+    let refused = publish();
+    assert_eq!(refused.json()["code"], "storage_full", "{}", refused.body);
+    assert!(refused.head.to_ascii_lowercase().contains("retry-after: "), "{}", refused.head);
+    until("it is reported", || {
+        let texts = slack.texts();
+        texts.contains("The storage is almost full") && texts.contains("are being refused")
+    });
+    until("deliveries go on", || seen.body(&later).is_some());
+
+    // More room, without a restart.
+    std::fs::write(&config, "store_max_bytes = \"400MiB\"\n").unwrap();
+    served.signal("HUP");
+    until("it accepts again", || publish().status == 202);
+    until("it says so", || !served.logged("writes accepted again").is_empty());
+    until("it is resolved", || slack.texts().contains("[resolved] The storage is almost full"));
+    served.stop();
+}
+
+#[test]
+fn a_changed_ledger_and_an_expiring_key_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let slack = Recorder::start();
+    let slack_url = slack.url();
+    let (target, _) = receiver::start();
+    let more = [("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str())];
+    let variables = [&QUICK[..], &more].concat();
+    let served = Gateway::start(folder.path(), &variables);
+    served.source("acme", partner::SECRET, &format!("http://{target}/core"));
+    served.simulate("acme");
+    let soon = "2026-01-01T00:00:00Z";
+    let ends = json!({"scheme": "hmac", "secret": partner::SECRET, "not_after": soon});
+    let refused = served.operator("PUT", "/v1/sources/acme/keys/k1", &ends.to_string());
+    // A key that has ended is no longer the last valid one; one that ends tomorrow is.
+    assert!(refused.status < 500, "{}", refused.body);
+    let tomorrow = date("+1 day");
+    let ends = json!({"scheme": "hmac", "secret": partner::SECRET, "not_after": tomorrow});
+    let put = served.operator("PUT", "/v1/sources/acme/keys/k1", &ends.to_string());
+    assert!(put.status < 300, "{}", put.body);
+    until("the key is reported", || is_firing(&served, "source_key_expiring"));
+    let again = json!({"scheme": "hmac", "secret": partner::SECRET});
+    served.operator("PUT", "/v1/sources/acme/keys/k2", &again.to_string());
+    until("a second key resolves it", || !is_firing(&served, "source_key_expiring"));
+    served.stop();
+
+    // A checkpoint that this gateway did not sign.
+    let checkpoints = folder.path().join("data/checkpoints");
+    let file = std::fs::read_dir(&checkpoints).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen('\n', "x\n", 1)).unwrap();
+    let served = Gateway::start(folder.path(), &variables);
+    until("the ledger is reported", || is_firing(&served, "ledger_check_failed"));
+    until("it is sent", || slack.texts().contains("The ledger is no longer signed"));
+    served.stop();
+}
+
+fn date(when: &str) -> String {
+    let said = Command::new("date").args(["-u", "-d", when, "+%Y-%m-%dT%H:%M:%SZ"]).output();
+    String::from_utf8(said.unwrap().stdout).unwrap().trim().to_owned()
+}
+
+/// Two nodes of one database: one of them evaluates, and when it dies the other does, and reports that.
+#[test]
+fn a_fleet_reports_once_and_a_lost_node_is_reported() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let database_url = database.url();
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let (slack, target) = (Recorder::start(), Receiver::start());
+    target.answer(410);
+    let slack_url = slack.url();
+    let more = [
+        ("GANCHO_DATABASE_URL", database_url.as_str()),
+        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
+        ("GANCHO_ALERT_DEAD_LETTERS", "2"),
+    ];
+    let variables = [&QUICK[..], &more].concat();
+    let first = Gateway::start(folders[0].path(), &variables);
+    let ring = "master.key";
+    std::fs::create_dir_all(folders[1].path().join("data")).unwrap();
+    std::fs::copy(
+        folders[0].path().join("data").join(ring),
+        folders[1].path().join("data").join(ring),
+    )
+    .unwrap();
+    let second = Gateway::start(folders[1].path(), &variables);
+    let key = first.tenant("acme");
+    for number in 0..4 {
+        let url = format!("{}/{number}", target.url());
+        failing_endpoint(&first, &key, &url);
+    }
+    first.publish(&key, "a.b", "{}");
+    until("it is sent", || slack.texts().contains("Many dead letters"));
+    until("both show it", || {
+        is_firing(&first, "dead_letters_high") && is_firing(&second, "dead_letters_high")
+    });
+    let count = slack.texts().matches("Many dead letters: ").count();
+    assert_eq!(count, 2, "title and line of one message: {}", slack.texts());
+    let holder_log = first.logged("alert fired");
+    let (dies, lives) =
+        if holder_log.is_empty() { (second, first) } else { (first, second) };
+    dies.signal("KILL");
+    until("the other reports it", || slack.texts().contains("A node stopped without leaving"));
+    assert!(!lives.logged("alert fired").is_empty());
+    lives.stop();
+}
+
+#[test]
+fn a_store_that_is_gone_is_reported_and_alerts_can_be_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Gateway::start(folder.path(), &[("GANCHO_ALERT_INTERVAL", "0s")]);
+    let off = served.operator("GET", "/v1/alerts", "");
+    assert_eq!((off.status, &off.json()["code"]), (404, &json!("alerts_off")));
+    Browser::logged_in(&served).open("/ui/alerts").has("Alerts are off");
+    served.stop();
+    let mut invalid = command(&["serve"], folder.path());
+    invalid.env("GANCHO_NOTIFY_SLACK_URL", "slack-canary-without-scheme");
+    let output = invalid.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("notify_slack_url"), "{said}");
+    assert!(!said.contains("slack-canary"), "{said}");
+}
+
+/// A dead endpoint of a tenant: its people and the operator get e-mail, many dead letters are one message.
+#[test]
+fn notices_go_to_slack_and_by_email() {
+    let folder = tempfile::tempdir().unwrap();
+    let (slack, target) = (Recorder::start(), Receiver::start());
+    target.answer(400);
+    let slack_url = slack.url();
+    let more = [
+        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
+        ("GANCHO_NOTIFY_EMAILS", "ops@example.com"),
+        ("GANCHO_EMAIL_VIA", "sink"),
+        ("GANCHO_ALERT_INTERVAL", "0s"),
+    ];
+    let served = Gateway::start(folder.path(), &more);
+    let key = served.tenant("acme");
+    let path = "/v1/tenants/acme/notice-emails";
+    let set = served.operator("PUT", path, r#"{"addresses":["people@acme.example"]}"#);
+    assert_eq!(set.status, 200, "{}", set.body);
+    assert_eq!(served.operator("GET", path, "").json()["addresses"][0], "people@acme.example");
+    let invalid = served.operator("PUT", path, r#"{"addresses":["nobody"]}"#);
+    assert_eq!(invalid.status, 422, "{}", invalid.body);
+    let endpoint = failing_endpoint(&served, &key, &target.url());
+    for _ in 0..12 {
+        served.publish(&key, "a.b", r#"{"card":"payload-canary"}"#);
+    }
+    until("Slack has them", || slack.texts().contains(&endpoint));
+    // The first five are reported one by one, the rest as one; all of them in a message or two.
+    assert!(slack.all().len() <= 2, "{}", slack.texts());
+    let caught = || served.operator("GET", "/v1/dev/letters", "").json();
+    until("both mailboxes have it", || {
+        let caught = caught().to_string();
+        caught.contains("Gancho: ") && caught.contains("acme.example") || caught.contains("p***@a***me.example")
+    });
+    assert!(!slack.texts().contains("payload-canary"));
+    served.stop();
+}

@@ -1,0 +1,231 @@
+//! `/ui/alerts`: what fires, what is silenced, what happened?
+
+use askama::Template;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::list::List;
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    sentence::Sentence,
+    sessions::FlashKind,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
+};
+
+const PATH: &str = "/alerts";
+/// How long an alert can be silenced with one click.
+const DURATIONS: [&str; 4] = ["1h", "8h", "1d", "7d"];
+
+#[derive(Deserialize)]
+struct Alert {
+    rule: String,
+    severity: String,
+    subject: Option<Text>,
+    state: String,
+    detail: Text,
+    since: Moment,
+    silence_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Silence {
+    id: String,
+    rule: Option<String>,
+    subject: Option<Text>,
+    until: Moment,
+    comment: Text,
+    created_by: Text,
+}
+
+#[derive(Deserialize)]
+struct Change {
+    at: Moment,
+    change: String,
+    rule: String,
+    severity: String,
+    subject: Option<Text>,
+    detail: Text,
+    is_silenced: bool,
+}
+
+#[derive(Deserialize)]
+struct Tested {
+    channels: Vec<TestedChannel>,
+}
+
+#[derive(Deserialize)]
+struct TestedChannel {
+    channel: Text,
+    error: Option<Text>,
+}
+
+#[derive(Template)]
+#[template(path = "alerts.html")]
+struct AlertsPage {
+    t: Texts,
+    s: Shell,
+    is_off: bool,
+    alerts: Vec<Alert>,
+    silences: Vec<Silence>,
+    history: Vec<Change>,
+    next: Option<Link>,
+}
+
+impl AlertsPage {
+    fn firing(&self) -> u64 {
+        self.alerts.iter().filter(|alert| alert.state == "firing").count() as u64
+    }
+
+    fn durations(&self) -> [&'static str; 4] {
+        DURATIONS
+    }
+}
+
+impl Alert {
+    fn name(&self, t: &Texts) -> Sentence {
+        rule(&self.rule, t)
+    }
+
+    fn mark(&self) -> Mark {
+        match (self.silence_id.is_some(), self.state.as_str(), self.severity.as_str()) {
+            (true, ..) => Mark::Paused,
+            (_, "firing", "critical") => Mark::Failed,
+            (_, "firing", _) => Mark::Warning,
+            _ => Mark::Pending,
+        }
+    }
+
+    fn word(&self, t: &Texts) -> Sentence {
+        match (self.silence_id.is_some(), self.state.as_str()) {
+            (true, _) => t.say("alerts.silenced"),
+            (false, "firing") => t.say("alerts.firing"),
+            _ => t.say("alerts.pending"),
+        }
+    }
+}
+
+impl Silence {
+    fn name(&self, t: &Texts) -> Sentence {
+        match &self.rule {
+            Some(name) => rule(name, t),
+            None => t.say("alerts.every_rule"),
+        }
+    }
+}
+
+impl Change {
+    fn name(&self, t: &Texts) -> Sentence {
+        rule(&self.rule, t)
+    }
+
+    fn mark(&self) -> Mark {
+        match (self.change.as_str(), self.severity.as_str()) {
+            ("resolved", _) => Mark::Delivered,
+            (_, "critical") => Mark::Failed,
+            _ => Mark::Warning,
+        }
+    }
+
+    fn word(&self, t: &Texts) -> Sentence {
+        match self.change.as_str() {
+            "resolved" => t.say("alerts.resolved"),
+            "reminder" => t.say("alerts.reminder"),
+            _ => t.say("alerts.fired"),
+        }
+    }
+}
+
+fn rule(name: &str, t: &Texts) -> Sentence {
+    t.say(match name {
+        "store_unavailable" => "alerts.store_unavailable",
+        "writes_refused" => "alerts.writes_refused",
+        "storage_critical" => "alerts.storage_critical",
+        "storage_high" => "alerts.storage_high",
+        "ledger_check_failed" => "alerts.ledger_check_failed",
+        "node_lost" => "alerts.node_lost",
+        "clock_off" => "alerts.clock_off",
+        "dead_letters_high" => "alerts.dead_letters_high",
+        "dead_letter_rate_high" => "alerts.dead_letter_rate_high",
+        "tenant_dead_letters_high" => "alerts.tenant_dead_letters_high",
+        "endpoint_failing" => "alerts.endpoint_failing",
+        "queue_delayed" => "alerts.queue_delayed",
+        _ => "alerts.source_key_expiring",
+    })
+}
+
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let s = Shell::new(&visit, PATH, t.say("nav.alerts")).await;
+    let alerts: List<Alert> = match visit.get_as_operator(Link::new("/v1/alerts")).await {
+        Ok(alerts) => alerts,
+        Err(problem) if problem.code.as_str() == "alerts_off" => {
+            let (alerts, silences, history) = (Vec::new(), Vec::new(), Vec::new());
+            let template = AlertsPage { t, s, is_off: true, alerts, silences, history, next: None };
+            return Ok(page::show(StatusCode::OK, &template));
+        }
+        Err(problem) => return Err(problem),
+    };
+    let silences: List<Silence> = visit.get_as_operator(Link::new("/v1/alerts/silences")).await?;
+    let link = Link::new("/v1/alerts/history").with("limit", 50);
+    let link = link.maybe("cursor", visit.params.get("cursor"));
+    let List { data: history, next_cursor } = visit.get_as_operator(link).await?;
+    let template = AlertsPage {
+        t,
+        s,
+        is_off: false,
+        alerts: alerts.data,
+        silences: silences.data,
+        history,
+        next: next_cursor.map(|cursor| visit.page(PATH).with("cursor", cursor)),
+    };
+    Ok(page::show(StatusCode::OK, &template))
+}
+
+pub async fn silence(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let filled = |name: &str| Some(form.text(name)).filter(|text| !text.is_empty());
+    let body = json!({
+        "rule": filled("rule"),
+        "subject": filled("subject"),
+        "duration": form.text("duration"),
+    });
+    visit.post::<Value>(Link::new("/v1/alerts/silences"), body).await?;
+    Ok(visit.done(&visit.page(PATH), visit.t.say("alerts.was_silenced")))
+}
+
+pub async fn end(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let link = Link::new(format!("/v1/alerts/silences/{}", segment(form.text("silence"))));
+    visit.send::<Value>(Method::DELETE, link, None).await?;
+    Ok(visit.done(&visit.page(PATH), visit.t.say("alerts.silence_ended")))
+}
+
+pub async fn test(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let Tested { channels } = visit.post(Link::new("/v1/alerts/test"), json!({})).await?;
+    let failed = channels.iter().find_map(|one| Some((&one.channel, one.error.as_ref()?)));
+    let to = visit.page(PATH);
+    match failed {
+        Some((channel, error)) => {
+            let message = visit.t.say("alerts.test_failed");
+            let message = message.code("channel", channel).with("error", error);
+            visit.leave(FlashKind::Error, message);
+            Ok(page::see_other(&to.to_string()))
+        }
+        None if channels.is_empty() => Ok(visit.done(&to, visit.t.say("alerts.no_channel"))),
+        None => {
+            let names: Vec<_> = channels.iter().map(|one| one.channel.as_str()).collect();
+            let message = visit.t.say("alerts.test_sent").with("channels", visit.t.list(&names));
+            Ok(visit.done(&to, message))
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Log lines about deliveries: one for each failed attempt, dead letter and recovery, written once the store
+//! has confirmed it. A flood is sampled, and what was left out is counted.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use gancho_domain::{
+    EndpointId, Failure, Kind, Lane, Next, Parcel, RetryPlan,
+    id::{OfEmail, OfReceipt},
+    mask,
+};
+use gancho_store::{AcceptOutcome, Job, NewParcel, Placement, Settlement, TargetId};
+use tracing::field::display;
+
+use crate::{Engine, scheduler::BreakerChange};
+
+/// How often the number of lines that were left out is reported.
+const REPORT_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    loop {
+        tokio::time::sleep(REPORT_EVERY).await;
+        engine.report_left_out();
+    }
+}
+
+impl Engine {
+    pub(crate) fn report_left_out(&self) {
+        for (left_out, count) in self.log_sampler.take_left_out() {
+            tracing::warn!(left_out, count, "log lines left out");
+        }
+    }
+
+    /// Logs a result, unless it is a success at the first attempt or a deferral.
+    pub(crate) fn log_result(&self, job: &Job, plan: &RetryPlan, settlement: &Settlement) {
+        let attempt = settlement.attempt.as_ref();
+        let event = match &settlement.next {
+            Next::Retry { .. } if attempt.is_none() => return,
+            Next::Delivered if attempt.is_none_or(|attempt| attempt.number == 1) => return,
+            Next::Retry { .. } => RETRY,
+            Next::Dead(_) => DEAD,
+            Next::Delivered => RECOVERED,
+        };
+        if !self.log_sampler.allows(event, Some(job.target), self.clock.now()) {
+            return;
+        }
+        let number = attempt.map_or(job.attempts, |attempt| attempt.number);
+        let latency_ms = attempt.map(|attempt| attempt.latency.as_millis() as u64);
+        let status = attempt.and_then(|attempt| attempt.response_status);
+        let (tenant, delivery, lane) = (job.tenant, job.delivery, job.lane);
+        let (parcel, endpoint) = (ParcelName(&job.parcel), endpoint_of(job).map(display));
+        let partner = (lane == Lane::Dispatch).then_some(&*job.parcel.event_type);
+        let max_attempts = job.attempts_before.saturating_add(plan.max_attempts());
+        match &settlement.next {
+            Next::Retry { due_at, .. } => {
+                let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
+                let (error_code, error) = shown(failure);
+                tracing::warn!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
+            }
+            Next::Dead(failure) => {
+                let (error_code, error) = shown(Some(failure));
+                tracing::warn!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+            }
+            Next::Delivered => {
+                tracing::info!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
+            }
+        }
+    }
+
+    /// Logs the deliveries of a parcel that are dead letters from the start: an invalid one is not attempted.
+    pub(crate) fn log_withheld(&self, new: &NewParcel, outcome: &AcceptOutcome) {
+        let AcceptOutcome::New { placed, .. } = outcome else { return };
+        let dead = new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placement::Dead);
+        let failure = new.ledger.as_ref().and_then(|receipt| receipt.withheld.as_ref());
+        for (delivery, _) in dead {
+            if !self.log_sampler.allows(DEAD, Some(delivery.target), self.clock.now()) {
+                continue;
+            }
+            let (tenant, lane, id) = (new.parcel.tenant, delivery.lane, delivery.id);
+            let partner = (lane == Lane::Dispatch).then_some(&*new.parcel.event_type);
+            let (parcel, (error_code, error)) = (ParcelName(&new.parcel), shown(failure));
+            tracing::warn!(%tenant, partner, event = %parcel, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+        }
+    }
+
+    pub(crate) fn log_breaker(&self, lane: Lane, target: TargetId, change: BreakerChange) {
+        if !self.log_sampler.allows(BREAKER, Some(target), self.clock.now()) {
+            return;
+        }
+        let endpoint = (lane == Lane::Webhook).then(|| display(target));
+        match change {
+            BreakerChange::Opened { until } => {
+                tracing::warn!(endpoint, %lane, %until, "circuit breaker opened");
+            }
+            BreakerChange::Closed => tracing::info!(endpoint, %lane, "circuit breaker closed"),
+        }
+    }
+}
+
+const RETRY: &str = "attempt failed; retry scheduled";
+const DEAD: &str = "delivery failed permanently; moved to the dead letters";
+const RECOVERED: &str = "delivered after a retry";
+const BREAKER: &str = "circuit breaker opened or closed";
+
+fn endpoint_of(job: &Job) -> Option<EndpointId> {
+    (job.lane == Lane::Webhook).then_some(job.target)
+}
+
+/// The texts of others may contain addresses.
+fn shown(failure: Option<&Failure>) -> (Option<&str>, Option<String>) {
+    let code = failure.map(|failure| failure.code().as_str());
+    (code, failure.map(|failure| mask::text(failure.reason())))
+}
+
+/// The id of a parcel as users know it.
+struct ParcelName<'a>(&'a Parcel);
+
+impl fmt::Display for ParcelName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.0.id;
+        match self.0.kind {
+            Kind::Event => id.fmt(f),
+            Kind::Receipt => id.cast::<OfReceipt>().fmt(f),
+            Kind::Email => id.cast::<OfEmail>().fmt(f),
+        }
+    }
+}
