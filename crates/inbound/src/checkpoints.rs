@@ -128,7 +128,8 @@ impl Checkpointer {
         let (head, tree) = (Head::start(), Tree::default());
         let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
         let suspended = parking_lot::Mutex::default();
-        let checkpointer = Self { store, keys, clock, settings, walked, proving: Mutex::default(), suspended };
+        let checkpointer =
+            Self { store, keys, clock, settings, walked, proving: Mutex::default(), suspended };
         if let Some(fault) = &fault {
             checkpointer.suspend(fault);
         }
