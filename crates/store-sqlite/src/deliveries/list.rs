@@ -11,7 +11,7 @@ mod table;
 use std::collections::VecDeque;
 
 use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
-use gancho_store::{DeliveryFilter, DeliveryRow, MAX_SEARCHED_BYTES, Page, PageRequest, TargetId};
+use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
 use self::{
