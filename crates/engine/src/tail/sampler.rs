@@ -81,7 +81,7 @@ impl Sampler {
 /// Ids of one millisecond differ in few bits.
 fn hash(id: DeliveryId) -> u64 {
     let bits = id.bits();
-    ((bits ^ bits >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
+    ((bits ^ (bits >> 64)) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
 }
 
 #[cfg(test)]
