@@ -15,6 +15,7 @@ use http::{HeaderValue, StatusCode, header};
 use crate::{
     assets,
     backend::Backend,
+    endpoint_names::EndpointNames,
     login_links::LoginLinks,
     page::HEADERS,
     pages::{self, error},
@@ -40,6 +41,7 @@ pub struct Dashboard {
     pub sessions: Sessions,
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
+    pub endpoint_names: EndpointNames,
     pub public_url: String,
 }
 
@@ -56,8 +58,16 @@ pub type PageResult = Result<Response, Problem>;
 pub fn router(setup: Setup) -> Router {
     let Setup { backend, clock, public_url, portal, login_links } = setup;
     let (sessions, portal) = (Sessions::default(), Portal::new(portal));
-    let dashboard =
-        Arc::new(Dashboard { backend, clock, sessions, portal, login_links, public_url });
+    let endpoint_names = EndpointNames::default();
+    let dashboard = Arc::new(Dashboard {
+        backend,
+        clock,
+        sessions,
+        portal,
+        login_links,
+        endpoint_names,
+        public_url,
+    });
     let pages = pages::router()
         .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
         .method_not_allowed_fallback(refuse_method)

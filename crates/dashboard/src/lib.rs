@@ -10,7 +10,7 @@
 //! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the frame around it.
 //! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
 //! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
-//! has the errors of the API. `event_stream` reads the API's live tails. `params`, `cookies`, `theme`, `flashes`,
+//! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `params`, `cookies`, `theme`, `flashes`,
 //! `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
@@ -24,6 +24,7 @@ pub mod charts;
 pub mod color;
 pub mod cookies;
 pub mod dashboard;
+pub mod endpoint_names;
 pub mod escape;
 pub mod event_stream;
 pub mod flashes;

@@ -8,6 +8,7 @@
 //! it. There are at most [`MAX_QUEUED`] changes in a queue; the number of watchers is limited by those who open them.
 
 mod change;
+mod sampler;
 
 use std::{
     collections::VecDeque,
@@ -15,6 +16,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Instant,
 };
 
 use gancho_domain::{Lane, Pattern, Status, TenantId, TenantScope};
@@ -24,6 +26,7 @@ use tokio::sync::Notify;
 
 pub use self::change::DeliveryChange;
 pub(crate) use self::change::{accepted, settled};
+use self::sampler::Sampler;
 
 /// Maximum changes that wait for a watcher.
 const MAX_QUEUED: usize = 1_024;
@@ -39,6 +42,8 @@ pub struct TailFilter {
     pub event_type: Option<Pattern>,
     /// Only those after which the delivery has this status.
     pub status: Option<Status>,
+    /// Maximum changes per second, about. Beyond it, a sample of the deliveries is seen, and the rest counted as missed.
+    pub max_rate: Option<u32>,
 }
 
 impl TailFilter {
@@ -74,6 +79,7 @@ struct Watcher {
 struct Queue {
     changes: VecDeque<Arc<DeliveryChange>>,
     missed: u64,
+    sampler: Option<Sampler>,
 }
 
 impl Tails {
@@ -84,15 +90,16 @@ impl Tails {
     }
 
     pub fn publish(&self, change: DeliveryChange) {
-        let change = Arc::new(change);
+        let (change, now) = (Arc::new(change), Instant::now());
         let watchers = self.watchers.read();
         for watcher in watchers.iter().filter(|watcher| watcher.filter.admits(&change)) {
-            watcher.push(change.clone());
+            watcher.push(&change, now);
         }
     }
 
     pub fn watch(self: &Arc<Self>, filter: TailFilter) -> Tail {
-        let watcher = Arc::new(Watcher { filter, queue: Mutex::default(), bell: Notify::new() });
+        let queue = Queue { sampler: filter.max_rate.map(Sampler::new), ..Queue::default() };
+        let watcher = Arc::new(Watcher { filter, queue: Mutex::new(queue), bell: Notify::new() });
         let mut watchers = self.watchers.write();
         watchers.push(watcher.clone());
         self.count.store(watchers.len(), Ordering::Relaxed);
@@ -102,13 +109,18 @@ impl Tails {
 }
 
 impl Watcher {
-    fn push(&self, change: Arc<DeliveryChange>) {
+    fn push(&self, change: &Arc<DeliveryChange>, now: Instant) {
         let mut queue = self.queue.lock();
+        let sampler = queue.sampler.as_mut();
+        if sampler.is_some_and(|sampler| !sampler.admits(change.row.id, now)) {
+            queue.missed += 1;
+            return;
+        }
         if queue.changes.len() >= MAX_QUEUED {
             queue.changes.pop_front();
             queue.missed += 1;
         }
-        queue.changes.push_back(change);
+        queue.changes.push_back(change.clone());
         drop(queue);
         self.bell.notify_one();
     }
@@ -123,7 +135,7 @@ pub struct Tail {
 /// What happened since the last look.
 #[derive(Debug, Default)]
 pub struct TailBatch {
-    /// How many were dropped before these, because the watcher was too slow.
+    /// How many were dropped before these, because the watcher was too slow or wants a sample.
     pub missed: u64,
     /// Oldest first.
     pub changes: Vec<Arc<DeliveryChange>>,

@@ -56,7 +56,7 @@ pub fn check_signature(
     let signed = scheme.signs();
     let mut sets: Vec<Vec<SignedPart>> = (0_u32..1 << signed.len())
         .map(|set| {
-            let chosen = signed.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
+            let chosen = signed.iter().enumerate().filter(|(place, _)| (set >> place) & 1 == 1);
             chosen.map(|(_, part)| *part).collect()
         })
         .collect();

@@ -76,16 +76,14 @@ impl AuditLimits {
             return Admission::Record;
         }
         // All keys of a tenant share a counter, so that many keys record no more than one.
-        let caller = match is_tenants {
-            true => self.hasher.hash_one(tenant),
-            false => self.hasher.hash_one(actor),
-        };
+        let caller =
+            if is_tenants { self.hasher.hash_one(tenant) } else { self.hasher.hash_one(actor) };
         let hash = if is_done { caller } else { self.hasher.hash_one((caller, address)) };
         let key = CounterKey { is_refusal: !is_done, slot: hash as usize % SLOTS };
         let rate = if is_done { TENANT_ACTS } else { REFUSALS };
         let mut counters = self.counters(key).lock();
         let counter = &mut counters[key.slot];
-        let is_free = is_free(&counter.rate, rate, now)
+        let is_free = is_free(counter.rate, rate, now)
             && (is_done || take(&mut self.all_refusals.lock(), ALL_REFUSALS, now));
         if is_free {
             counter.rate.take(rate, now);
@@ -108,12 +106,12 @@ impl AuditLimits {
     }
 }
 
-fn is_free(gcra: &Gcra, rate: Rate, now: Time) -> bool {
+fn is_free(gcra: Gcra, rate: Rate, now: Time) -> bool {
     gcra.free_at(rate, now) <= now
 }
 
 fn take(gcra: &mut Gcra, rate: Rate, now: Time) -> bool {
-    let is_free = is_free(gcra, rate, now);
+    let is_free = is_free(*gcra, rate, now);
     if is_free {
         gcra.take(rate, now);
     }

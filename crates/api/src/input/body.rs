@@ -228,8 +228,17 @@ fn time(text: &str) -> Option<Time> {
     if text.len() > 40 || !text.is_ascii() {
         return None;
     }
-    let time: jiff::Timestamp = text.parse().ok()?;
+    let time = text.parse::<jiff::Timestamp>().ok().or_else(|| end_of_time(text))?;
     Some(Time::from_micros(time.as_microsecond()))
+}
+
+/// The last days of the year 9999, which some callers write for "never", and which a timestamp cannot hold.
+fn end_of_time(text: &str) -> Option<jiff::Timestamp> {
+    let (moment, offset) = text.split_at_checked("9999-12-31T23:59:59".len())?;
+    let moment: jiff::civil::DateTime = moment.parse().ok()?;
+    let is_last = moment.year() == 9999 && moment.month() == 12 && moment.day() >= 30;
+    let has_offset = offset.ends_with(['Z', 'z']) || offset.contains(['+', '-']);
+    (is_last && has_offset).then_some(jiff::Timestamp::MAX)
 }
 
 /// Parses a duration, e.g. `30s`.

@@ -35,9 +35,9 @@ async fn the_part_that_differs_is_named() {
     assert!(of_body.unwrap()["hint"].as_str().unwrap().contains("same JSON"), "{report}");
 
     let changed = |name: &str, value: &str| {
-        let line = |line: &str| match line.to_ascii_lowercase().starts_with(name) {
-            true => format!("{name}: {value}"),
-            false => line.to_owned(),
+        let line = |line: &str| {
+            let is_meant = line.to_ascii_lowercase().starts_with(name);
+            if is_meant { format!("{name}: {value}") } else { line.to_owned() }
         };
         headers.lines().map(line).collect::<Vec<_>>().join("\n")
     };

@@ -1,5 +1,6 @@
 //! Dead letters that go to another webhook of their tenant, and purges that are counted first.
 
+use gancho_testkit::receiver::Request;
 use serde_json::{Value, json};
 
 use crate::stage::{Hands, Stage, dead_letter, eventually, receiver};
@@ -48,7 +49,7 @@ async fn redirected(stage: &Stage) {
     // An event whose deliveries were given up at two webhooks goes there once.
     let events = [&first["event_id"], &second["id"]];
     let arrived = eventually(|| async {
-        let requests: Vec<String> = good.requests().iter().map(|one| one.text()).collect();
+        let requests: Vec<String> = good.requests().iter().map(Request::text).collect();
         (requests.len() >= 2).then_some(requests)
     })
     .await;

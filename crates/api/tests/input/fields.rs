@@ -256,3 +256,20 @@ fn maps_are_not_mistaken_for_objects() {
     assert!(all.is_empty());
     let _ = Map::<String, Value>::new();
 }
+
+/// Callers write the end of the year 9999 for "never".
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_time_is_a_time() {
+    let stage = Stage::new().await;
+    let operator = stage.operator();
+    for list in ["audit", "deliveries", "events", "dlq"] {
+        for until in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z", "9999-12-30T12:00:00Z"]
+        {
+            operator.get(&format!("/v1/{list}?until={until}")).await.is(200);
+        }
+        for until in ["9999", "9999-12-31", "9999-12-31T23:59:59", "9999-13-31T23:59:59Z"] {
+            let refused = operator.get(&format!("/v1/{list}?until={until}")).await.is(422);
+            assert!(refused.text().contains("RFC 3339"), "{}", refused.text());
+        }
+    }
+}

@@ -113,17 +113,18 @@ pub async fn show(visit: Visit) -> PageResult {
     let List { data: rows, next_cursor } = visit.get(link).await?;
     let page_link = filter.link(&visit);
     let histogram = Histogram::read(&visit, &filter).await;
+    let peek = peek(&visit).await;
     let template = DeliveriesPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.deliveries")).await,
         chips: filter.chips(&visit),
         tabs: tabs(&visit, &filter, histogram.as_ref()),
         histogram,
+        endpoints: names_of(&visit, &rows, peek.as_ref()).await,
         rows,
-        endpoints: endpoint_names(&visit).await,
         next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
         first: cursor.map(|_| page_link),
-        peek: peek(&visit).await,
+        peek,
         live: live::address(&visit, &filter),
         filter,
     };
@@ -150,6 +151,17 @@ fn tabs(visit: &Visit, filter: &Filter, histogram: Option<&Histogram>) -> Vec<Ta
         tab("delivered", t.say("status.delivered")),
         tab("failed", t.say("status.dead_letter")),
     ]
+}
+
+/// Names of the endpoints of these rows, by id.
+async fn names_of(
+    visit: &Visit,
+    rows: &[DeliveryRow],
+    peek: Option<&Peek>,
+) -> HashMap<String, Text> {
+    let rows = rows.iter().chain(peek.map(|peek| &peek.row));
+    let ids = rows.filter_map(|row| row.webhook_id.as_ref());
+    visit.dashboard.endpoint_names.read(visit, ids).await
 }
 
 /// Names of endpoints by id, of the tenant or of all. An endpoint without a name is called by its URL.

@@ -34,6 +34,9 @@ request! {
         optional status: Status as status(),
         /// Only deliveries in this lane. Default: `webhook`. `dispatch` is for the operator, without `X-Tenant`.
         optional lane: Lane as lane(),
+        /// Maximum events per second, about. Beyond it, a sample of the deliveries is shown, each with all of its events,
+        /// and the rest counted by `missed`. Default: no limit.
+        optional max_rate: u32 as count(1, 10_000),
     }
 }
 
@@ -50,7 +53,7 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
+    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -102,5 +105,12 @@ async fn filter(call: &Call) -> Result<TailFilter, Problem> {
     let event_type = query.event_type.as_deref().map(str::parse::<Pattern>).transpose();
     let event_type =
         event_type.map_err(|error| Problem::field("", format!("`event_type`: {error}")))?;
-    Ok(TailFilter { scope, lane: Some(lane), target, event_type, status: query.status })
+    Ok(TailFilter {
+        scope,
+        lane: Some(lane),
+        target,
+        event_type,
+        status: query.status,
+        max_rate: query.max_rate,
+    })
 }

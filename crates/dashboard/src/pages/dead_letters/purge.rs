@@ -64,9 +64,10 @@ pub async fn submit(submission: Submission) -> PageResult {
     if typed.replace([',', '.', ' '], "").parse() != Ok(count) {
         return Ok(show(&visit, filter, &ids, count, true).await);
     }
-    let (purged, has_more) = match ids.is_empty() {
-        true => purge_all(&visit, &filter).await?,
-        false => (purge_each(&visit, &ids).await?, false),
+    let (purged, has_more) = if ids.is_empty() {
+        purge_all(&visit, &filter).await?
+    } else {
+        (purge_each(&visit, &ids).await?, false)
     };
     let back = filter.link(&visit, PATH);
     let key = if has_more { "purge.done_in_part" } else { "purge.done" };

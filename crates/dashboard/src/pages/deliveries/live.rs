@@ -25,6 +25,8 @@ use crate::{
     visit::Visit,
 };
 
+/// Changes per second, about. Nobody can read more, and each costs the gateway something for every open page.
+const MAX_RATE: u32 = 40;
 /// Time between two batches.
 const PACE: Duration = Duration::from_millis(100);
 /// How often the session is checked and the list is read. Something is sent each time, so that the browser notices a
@@ -35,7 +37,7 @@ pub async fn stream(visit: Visit) -> PageResult {
     let filter = Filter::read(&visit);
     // The tail is opened first: what happens while the list is read is in both.
     let body = visit.stream(filter.to_tail()).await?;
-    let mut feed = LiveFeed::new(visit, filter).await;
+    let mut feed = LiveFeed::new(visit, filter);
     feed.read_list().await?;
     let now = Instant::now();
     let rows = LiveRows {
@@ -131,6 +133,7 @@ impl Filter {
     /// The changes that a page with this filter needs: also those of rows that no longer fit.
     fn to_tail(&self) -> Link {
         Link::new("/v1/deliveries/tail")
+            .with("max_rate", MAX_RATE)
             .maybe("event_type", self.event_type.as_deref())
             .maybe("webhook_id", self.endpoint.as_deref())
     }

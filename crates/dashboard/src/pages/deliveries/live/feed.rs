@@ -3,14 +3,12 @@
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash, Hasher},
-    time::Duration,
 };
 
 use askama::Template;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 
-use super::super::{DeliveryRow, List, PATH, ROWS, endpoint_names, filter::Filter};
+use super::super::{DeliveryRow, List, PATH, ROWS, filter::Filter};
 use crate::{
     escape::Text,
     params::{Link, segment},
@@ -22,14 +20,11 @@ use crate::{
 const MAX_NEW: usize = 20;
 /// Maximum rows that the page is taken to show. Their changes are always sent.
 const MAX_SHOWN: usize = 250;
-/// How often the names of endpoints are read again, if one is unknown.
-const NAMES_TTL: Duration = Duration::from_secs(5);
 
 pub struct LiveFeed {
     visit: Visit,
     filter: Filter,
     names: HashMap<String, Text>,
-    names_read_at: Instant,
     /// By id, which is by age.
     changed: BTreeMap<String, DeliveryRow>,
     /// The rows that the page shows, by id, each with the hash of what was sent.
@@ -68,13 +63,11 @@ struct RowPart<'a> {
 }
 
 impl LiveFeed {
-    pub async fn new(visit: Visit, filter: Filter) -> Self {
-        let names = endpoint_names(&visit).await;
+    pub fn new(visit: Visit, filter: Filter) -> Self {
         Self {
             visit,
             filter,
-            names,
-            names_read_at: Instant::now(),
+            names: HashMap::new(),
             changed: BTreeMap::new(),
             shown: BTreeMap::new(),
             left_out: 0,
@@ -142,11 +135,8 @@ impl LiveFeed {
     }
 
     async fn learn_names(&mut self, rows: impl Iterator<Item = &DeliveryRow>) {
-        let mut ids = rows.filter_map(|row| row.webhook_id.as_ref());
-        if ids.any(|id| !self.names.contains_key(id)) && self.names_read_at.elapsed() > NAMES_TTL {
-            self.names_read_at = Instant::now();
-            self.names.extend(endpoint_names(&self.visit).await);
-        }
+        let ids = rows.filter_map(|row| row.webhook_id.as_ref());
+        self.names = self.visit.dashboard.endpoint_names.read(&self.visit, ids).await;
     }
 
     fn render(&self, t: Texts, row: &DeliveryRow) -> String {
