@@ -18,8 +18,10 @@ use crate::{
     settings::Secret,
 };
 
-/// Store a server and a key, so that the other commands call it. The key is asked for, or read from standard
-/// input, a file or GANCHO_API_KEY. It is checked first, and stored in a file that only you can read.
+/// Store a server and a key, so that the other commands call it.
+///
+/// The key is asked for, or read from standard input, a file or GANCHO_API_KEY. It is checked first, and
+/// stored in a file that only you can read.
 #[derive(Debug, Args)]
 pub struct Login {
     /// URL of the server, e.g. https://gancho.example.com.
@@ -45,7 +47,9 @@ pub struct Login {
     json: bool,
 }
 
-/// Remove a profile and its key from this machine. The key itself stays valid.
+/// Remove a profile and its key from this machine.
+///
+/// The key itself stays valid.
 #[derive(Debug, Args)]
 pub struct Logout {
     /// Name of the profile.

@@ -19,8 +19,9 @@ use super::{
 };
 use crate::remote::Remote;
 
-/// Publish an event, or with --file many. Prints the id once the event is stored and fsynced; from then on
-/// it is delivered.
+/// Publish an event, or with --file many.
+///
+/// Prints the id once the event is stored and fsynced; from then on it is delivered.
 #[derive(Debug, Args)]
 pub struct Publish {
     /// Event type, e.g. invoice.paid. With --file, the type of every line, which is then the data alone.

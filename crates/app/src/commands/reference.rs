@@ -55,7 +55,8 @@ lists are `{\"data\": […], \"has_more\": false}`, single things as the API ret
 `gancho apply -f gancho.yaml` sets up what the file declares and changes nothing else. A field that is left out stays as
 it is; with `--prune`, endpoints, event types and sources that are left out are deleted. Things are recognized by their
 `slug`, `name` or `partner`. `gancho diff` shows the plan, `gancho export` makes such a file from a gateway. The fields are
-those of the API ([openapi.json](openapi.json)); rates may be written `100/s`. JSON and TOML files work, too.
+those of the API ([openapi.json](openapi.json)); rates may be written `100/s`. The values of `headers` are secrets, which
+cannot be compared or exported: only their names are. JSON and TOML files work, too.
 
 ```yaml
 tenants:

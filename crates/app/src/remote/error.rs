@@ -242,9 +242,18 @@ impl fmt::Display for Refusal {
         if self.status.is_server_error() {
             write!(f, "the gateway responded {}: ", self.status)?;
         }
+        // Their details speak of headers.
+        match self.code.as_str() {
+            "unknown_tenant" => return f.write_str("there is no such tenant"),
+            "tenant_required" => return f.write_str("no tenant is named"),
+            _ => {}
+        }
         match &self.errors[..] {
             [] => f.write_str(&self.detail),
             [(pointer, _)] if pointer.is_empty() => f.write_str(&self.detail),
+            [(pointer, what)] if what.contains(&format!("`{}`", field(pointer))) => {
+                f.write_str(what)
+            }
             [(pointer, what)] => write!(f, "invalid {}: {what}", field(pointer)),
             // The detail is the first of them: all are told, each with its place.
             all => {

@@ -44,8 +44,11 @@ const OF_CONNECTION: [&str; 6] =
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Forwarder {
-    pub async fn new(remote: &Remote, listen: &Listen) -> anyhow::Result<Self> {
-        let (server, path) = target(&listen.forward_to)?;
+    pub async fn new(
+        remote: &Remote,
+        listen: &Listen,
+        (server, path): (ServerUrl, String),
+    ) -> anyhow::Result<Self> {
         let (name, secret, endpoint, is_new) = match &listen.endpoint {
             Some(id) => {
                 let path = format!("/v1/webhooks/{}", part(id));
@@ -139,7 +142,7 @@ fn value(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// The server and the path of a URL.
-fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
+pub fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
     let invalid = || {
         Failure::usage(format!(
             "`{}` is not a URL to forward to. hint: for example, http://127.0.0.1:8080/hooks",
