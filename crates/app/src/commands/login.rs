@@ -81,7 +81,7 @@ impl Login {
         let ca_file = self.ca_file.as_ref().map(std::path::absolute).transpose()?;
         let trust = client::trust(ca_file.as_deref())?;
         let key = self.key(&server)?;
-        let remote = Remote::new(server.clone(), Some(key.clone()), trust);
+        let remote = Remote::new(server.clone(), Some(key.clone()), &trust);
         let is_operator = check(&remote).await?;
         if let Some(tenant) = &self.tenant {
             // It must exist, and be the key's own.
@@ -148,15 +148,15 @@ async fn check(remote: &Remote) -> anyhow::Result<bool> {
 fn list(profiles: &LoginProfiles, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let one = |(name, profile): (&String, &LoginProfile)| json!({ "profile": name, "server": profile.server, "tenant": profile.tenant, "ca_file": profile.ca_file });
-        return table::json(&json!({ "data": profiles.iter().map(one).collect::<Vec<_>>() }));
+        return table::json(&json!({ "data": profiles.all().map(one).collect::<Vec<_>>() }));
     }
     let mut shown = Table::new(&["profile", "server", "key", "tenant"]);
-    for (name, profile) in profiles.iter() {
+    for (name, profile) in profiles.all() {
         let kind = if profile.key.starts_with("gk_") { "API key" } else { "operator token" };
         let tenant = profile.tenant.as_deref().unwrap_or_default();
         shown.row([cell(name), flexible(&profile.server), cell(kind), cell(tenant)]);
     }
-    if profiles.iter().next().is_none() {
+    if profiles.all().next().is_none() {
         return table::say("There are no profiles yet. Make one with `gancho login --server URL`.");
     }
     shown.print()

@@ -1,10 +1,10 @@
 //! `gancho publish`: one event, or a file of them.
 //!
-//! `lines` reads the file, `batches` sends it, `tally` counts what was accepted.
+//! `lines` reads the file, `batches` sends it, `counters` counts what was accepted.
 
 mod batches;
+mod counters;
 mod lines;
-mod tally;
 
 use std::{io::IsTerminal, path::PathBuf};
 

@@ -143,7 +143,7 @@ fn section(text: &mut String, command: &Command, above: &str, level: usize) {
 
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about());
-    let text = about.map(|text| text.to_string()).unwrap_or_default();
+    let text = about.map(ToString::to_string).unwrap_or_default();
     if text.ends_with('.') { text } else { format!("{text}.") }
 }
 
@@ -202,8 +202,7 @@ fn flag(arg: &Arg) -> String {
 }
 
 fn meaning(arg: &Arg) -> String {
-    let help =
-        arg.get_long_help().or(arg.get_help()).map(|help| help.to_string()).unwrap_or_default();
+    let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text =
         if help.is_empty() || help.ends_with(['.', '…']) { help } else { format!("{help}.") };
     let defaults: Vec<String> =

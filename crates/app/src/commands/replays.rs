@@ -26,7 +26,7 @@ enum Action {
     /// List replays, newest first: those of the operator, or with --tenant those of a tenant.
     List(List),
     /// Start a replay of deliveries or events of a tenant.
-    Create(Create),
+    Create(Box<Create>),
     /// Show a replay and its progress.
     Show(Show),
     /// Cancel a replay. What was sent stays sent.
@@ -43,6 +43,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct Create {
     /// Replay events to the endpoint in --to, even if it was created later. Default: deliveries, to the
     /// endpoints that they went to.

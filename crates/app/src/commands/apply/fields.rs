@@ -136,14 +136,13 @@ pub fn is_same(declared: &Value, current: &Value) -> bool {
 /// A current value as a person writes it in a file: rates as `100/s`. Nothing for what is the default.
 pub fn written(field: &str, value: &Value) -> Option<Value> {
     match (field, value) {
-        (_, Value::Null) => None,
-        ("name", Value::String(text)) if text.is_empty() => None,
-        // Their values are secrets.
-        ("headers", _) => None,
+        // The values of headers are secrets.
+        (_, Value::Null)
+        | ("headers", _)
+        | ("is_archived" | "strict_event_types", Value::Bool(false))
+        | ("is_active", Value::Bool(true)) => None,
         ("metadata", Value::Object(map)) if map.is_empty() => None,
-        ("is_archived" | "strict_event_types", Value::Bool(false)) => None,
-        ("is_active", Value::Bool(true)) => None,
-        ("description", Value::String(text)) if text.is_empty() => None,
+        ("name" | "description", Value::String(text)) if text.is_empty() => None,
         ("ordering", Value::String(text)) if text == "best_effort" => None,
         ("rate_limit" | "publish_rate", rate) => Some(json!(crate::commands::table::rate(rate))),
         ("retry", Value::Object(retry)) => {

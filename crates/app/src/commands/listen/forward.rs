@@ -72,7 +72,7 @@ impl Forwarder {
         };
         let key = SigningKey::for_profile(&profile, &secret)
             .map_err(|error| Failure::usage(format!("invalid secret: {error}")))?;
-        let target = Remote::new(server, None, Trust::default());
+        let target = Remote::new(server, None, &Trust::default());
         Ok(Self { target, path, profile, key, endpoint, shown_secret: is_new.then_some(secret) })
     }
 
@@ -89,7 +89,7 @@ impl Forwarder {
 
     async fn exchange(&self, message: &Message) -> Result<u16, String> {
         let (headers, body) = self.request(message)?;
-        let answered = self.target.forward(&self.path, headers, body).await;
+        let answered = self.target.forward(&self.path, &headers, body).await;
         answered.map_err(|error| match error {
             RemoteError::Unreachable { why, .. } => why.to_string(),
             other => other.to_string(),
