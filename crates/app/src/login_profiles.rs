@@ -59,7 +59,7 @@ impl LoginProfiles {
         self.profiles.get(name)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &LoginProfile)> {
+    pub fn all(&self) -> impl Iterator<Item = (&String, &LoginProfile)> {
         self.profiles.iter()
     }
 

@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 pub use connection::Trust;
-pub use error::{Refusal, RemoteError, Unreachable};
+pub use error::{ApiError, RemoteError, Unreachable};
 pub use server::ServerUrl;
 
 use crate::settings::Secret;
@@ -49,19 +49,19 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const AGENT: &str = concat!("gancho-cli/", env!("CARGO_PKG_VERSION"));
 
 impl Remote {
-    pub fn new(server: ServerUrl, token: Option<Secret>, trust: Trust) -> Self {
+    pub fn new(server: ServerUrl, token: Option<Secret>, trust: &Trust) -> Self {
         let connections = Arc::new(Connections::new(&server, trust));
         Self { server: Arc::new(server), connections, token, tenant: None }
     }
 
     /// The gateway that listens there. On all addresses means on this machine's own too.
     pub fn at(listen: SocketAddr, token: Secret) -> Self {
-        Self::new(ServerUrl::at(listen), Some(token), Trust::default())
+        Self::new(ServerUrl::at(listen), Some(token), &Trust::default())
     }
 
     /// A listener that is told no token, such as the one for partners.
     pub fn open_to_all(listen: SocketAddr) -> Self {
-        Self::new(ServerUrl::at(listen), None, Trust::default())
+        Self::new(ServerUrl::at(listen), None, &Trust::default())
     }
 
     /// The same, acting for a tenant.
@@ -104,11 +104,11 @@ impl Remote {
     pub async fn forward(
         &self,
         path: &str,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         body: Bytes,
     ) -> Result<u16, RemoteError> {
         let mut request = self.request(Method::POST, path, Some(body), None)?;
-        for (name, value) in &headers {
+        for (name, value) in headers {
             request.headers_mut().insert(name, value.clone());
         }
         Ok(self.exchange(request).await?.0.status.as_u16())

@@ -1,12 +1,13 @@
 //! `gancho apply`, `gancho diff` and `gancho export`: what a gateway is set up with, as a file.
 //!
-//! `declaration` reads the file, `fields` says what each thing may declare, `current` reads the gateway, `plan`
+//! `declaration` reads the file and `node` writes it, `fields` says what each thing may declare, `current` reads the gateway, `plan`
 //! compares the two, `execute` acts.
 
 mod current;
 mod declaration;
 mod execute;
 mod fields;
+mod node;
 mod plan;
 
 use std::{io::Write, path::PathBuf};
@@ -20,8 +21,10 @@ use crate::remote::Remote;
 use declaration::Declaration;
 use plan::Plan;
 
-/// Set up tenants, endpoints, event types and sources as a file declares them. Shows the plan first, and changes
-/// only what differs: to apply a file twice changes nothing. Takes the operator's token.
+/// Set up tenants, endpoints, event types and sources as a file declares them.
+///
+/// Shows the plan first, and changes only what differs: to apply a file twice changes nothing. Takes the
+/// operator's token.
 #[derive(Debug, Args)]
 pub struct Apply {
     #[command(flatten)]
@@ -41,7 +44,9 @@ pub struct Diff {
     exit_code: bool,
 }
 
-/// Print what the gateway is set up with, as a file for `gancho apply`. Secrets are not in it.
+/// Print what the gateway is set up with, as a file for `gancho apply`.
+///
+/// Secrets are not in it.
 #[derive(Debug, Args)]
 pub struct Export {
     /// File to write to, which must not exist yet. Default: standard output.
@@ -118,7 +123,7 @@ impl Export {
         }
         let declaration = current.declaration();
         let text = if self.client.json {
-            format!("{declaration:#}\n")
+            serde_json::to_string_pretty(&declaration)? + "\n"
         } else {
             let yaml = serde_saphyr::to_string(&declaration).context("cannot write YAML")?;
             format!("# Made by `gancho export`. Apply it with `gancho apply -f FILE`.\n{yaml}")

@@ -9,7 +9,9 @@ use clap_complete::Shell;
 use super::{Failure, reference, table};
 use crate::cli::Cli;
 
-/// Print a completion script for a shell, e.g. `gancho completions bash > ~/.local/share/bash-completion/completions/gancho`.
+/// Print a completion script for a shell.
+///
+/// For example, `gancho completions bash > ~/.local/share/bash-completion/completions/gancho`.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// Shell.
@@ -17,7 +19,9 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// Write manual pages to a directory, e.g. `gancho man ~/.local/share/man/man1`.
+/// Write manual pages to a directory.
+///
+/// For example, `gancho man ~/.local/share/man/man1`.
 #[derive(Debug, Args)]
 pub struct Man {
     /// Directory, created if it does not exist.

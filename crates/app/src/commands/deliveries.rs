@@ -146,9 +146,9 @@ fn path(id: &str) -> String {
 pub fn table(rows: &[Value]) -> Table {
     let has_tenants = rows.iter().any(|row| row["tenant"].is_string());
     let heads: &'static [&'static str] = if has_tenants {
-        &["delivery", "tenant", "status", "attempts", "age", "what", "why"]
+        &["delivery", "tenant", "status", "#", "age", "what", "why"]
     } else {
-        &["delivery", "status", "attempts", "age", "what", "why"]
+        &["delivery", "status", "#", "age", "what", "why"]
     };
     let mut shown = Table::new(heads);
     for row in rows {

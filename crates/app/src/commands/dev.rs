@@ -24,8 +24,9 @@ use tokio_util::task::TaskTracker;
 use self::{feed::Feed, keyboard::Keyboard, rejections::Rejections, stage::Stage};
 use crate::{dev_gateway, lifecycle::Stop, logs, settings::LogFormat};
 
-/// Run everything with built-in defaults and deliver a first signed event. Configuration files and
-/// environment variables are ignored, so real data is never touched.
+/// Run everything with built-in defaults and deliver a first signed event.
+///
+/// Configuration files and environment variables are ignored, so real data is never touched.
 #[derive(Debug, Args)]
 pub struct Dev {
     /// Data directory, kept between runs. Delete it to start over.

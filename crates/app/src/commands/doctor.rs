@@ -17,8 +17,10 @@ use crate::{
 };
 use report::Report;
 
-/// Check the configuration, the store, the disk, the clock, DNS, TLS, file handles, the key ring and whether a
-/// gateway runs. Nothing is changed. Exits with 1 if a check fails.
+/// Check this machine for running a gateway, and name the remedies.
+///
+/// Checks the configuration, the store, the disk, the clock, DNS, TLS, file handles, the key ring and whether
+/// a gateway runs. Nothing is changed. Exits with 1 if a check fails.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Print JSON.

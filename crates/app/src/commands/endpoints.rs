@@ -16,7 +16,9 @@ use super::{
 };
 use crate::remote::{Remote, part};
 
-/// Manage endpoints: the URLs that a tenant's events are delivered to. The API calls them webhooks.
+/// Manage endpoints: the URLs that a tenant's events are delivered to.
+///
+/// The API calls them webhooks.
 #[derive(Debug, Args)]
 pub struct Endpoints {
     #[command(subcommand)]

@@ -10,7 +10,9 @@ use super::{
 };
 use crate::remote::part;
 
-/// Search published events. `gancho publish` publishes them.
+/// Search published events.
+///
+/// `gancho publish` publishes them.
 #[derive(Debug, Args)]
 pub struct Events {
     #[command(subcommand)]

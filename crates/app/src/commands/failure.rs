@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     paint::{BLUE, RED},
-    remote::{Refusal, RemoteError},
+    remote::{ApiError, RemoteError},
 };
 
 /// Exit codes, as docs/cli.md lists them.
@@ -95,8 +95,8 @@ pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
         shown.insert("message".into(), what.into());
         shown.insert("hint".into(), hint.into());
         shown.insert("exit_code".into(), exit.into());
-        if let Some(refusal) = remote.and_then(RemoteError::refusal) {
-            add_refusal(&mut shown, refusal);
+        if let Some(error) = remote.and_then(RemoteError::api_error) {
+            add_api_error(&mut shown, error);
         }
         eprintln!("{}", json!({ "error": shown }));
         return exit;
@@ -119,12 +119,12 @@ pub fn report_usage(error: &clap::Error) -> u8 {
     USAGE
 }
 
-fn add_refusal(shown: &mut Map<String, Value>, refusal: &Refusal) {
+fn add_api_error(shown: &mut Map<String, Value>, error: &ApiError) {
     let one =
         |(pointer, detail): &(String, String)| json!({ "pointer": pointer, "detail": detail });
-    shown.insert("status".into(), refusal.status.as_u16().into());
-    shown.insert("errors".into(), refusal.errors.iter().map(one).collect());
-    shown.insert("request_id".into(), refusal.request_id.clone().into());
+    shown.insert("status".into(), error.status.as_u16().into());
+    shown.insert("errors".into(), error.errors.iter().map(one).collect());
+    shown.insert("request_id".into(), error.request_id.clone().into());
 }
 
 fn exit_of(error: &RemoteError) -> u8 {
@@ -132,7 +132,7 @@ fn exit_of(error: &RemoteError) -> u8 {
         RemoteError::Unreachable { .. } | RemoteError::NotGancho { .. } => UNREACHABLE,
         RemoteError::InvalidKey => UNAUTHORIZED,
         RemoteError::Interrupted(_) => FAILED,
-        RemoteError::Refused(refusal) => match refusal.status.as_u16() {
+        RemoteError::Refused(error) => match error.status.as_u16() {
             401 | 403 => UNAUTHORIZED,
             429 | 503 => BUSY,
             400..500 => REFUSED,

@@ -3,7 +3,7 @@
 //! If a gateway is running with these settings, it does the work, since it holds the database and the
 //! ring. Otherwise this process does.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -112,7 +112,7 @@ async fn list(here: &KeyArgs) -> anyhow::Result<()> {
     let mut text = String::from("key    records\n");
     for (number, records) in counts {
         let note = if Some(number) == newest { "  current" } else { "" };
-        text += &format!("{number:>3}  {records:>9}{note}\n");
+        let _ = writeln!(text, "{number:>3}  {records:>9}{note}");
     }
     table::print(&text)
 }

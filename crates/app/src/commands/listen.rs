@@ -22,8 +22,10 @@ use crate::{
 use feed::{Feed, FeedKind};
 use forward::Forwarder;
 
-/// Forward a tenant's events to a local URL as they are published, signed like deliveries. With --source, the
-/// webhooks of a partner instead. Runs until interrupted, and reconnects without loss or repeats.
+/// Forward a tenant's events to a local URL as they are published, signed like deliveries.
+///
+/// With --source, the webhooks of a partner instead. Runs until interrupted, and reconnects without loss or
+/// repeats.
 #[derive(Debug, Args)]
 pub struct Listen {
     /// URL to forward to, e.g. http://127.0.0.1:8080/hooks.
@@ -62,6 +64,7 @@ const RECONNECT: Duration = Duration::from_secs(2);
 impl Listen {
     pub async fn run(self) -> anyhow::Result<()> {
         let mut stop = Stop::listen();
+        let target = forward::target(&self.forward_to)?;
         let as_json = self.acting.client.json;
         let (remote, kind) = match &self.source {
             Some(partner) => {
@@ -69,7 +72,7 @@ impl Listen {
             }
             None => (self.acting.gateway().await?, FeedKind::Events),
         };
-        let forwarder = Forwarder::new(&remote, &self).await?;
+        let forwarder = Forwarder::new(&remote, &self, target).await?;
         let since = self.since.as_deref().map(ago);
         let mut feed = Feed::open(&remote, kind, since, self.after.as_deref()).await?;
         self.welcome(remote.server(), &forwarder);

@@ -18,8 +18,10 @@ use crate::{
     settings::Secret,
 };
 
-/// Store a server and a key, so that the other commands call it. The key is asked for, or read from standard
-/// input, a file or GANCHO_API_KEY. It is checked first, and stored in a file that only you can read.
+/// Store a server and a key, so that the other commands call it.
+///
+/// The key is asked for, or read from standard input, a file or GANCHO_API_KEY. It is checked first, and
+/// stored in a file that only you can read.
 #[derive(Debug, Args)]
 pub struct Login {
     /// URL of the server, e.g. https://gancho.example.com.
@@ -45,7 +47,9 @@ pub struct Login {
     json: bool,
 }
 
-/// Remove a profile and its key from this machine. The key itself stays valid.
+/// Remove a profile and its key from this machine.
+///
+/// The key itself stays valid.
 #[derive(Debug, Args)]
 pub struct Logout {
     /// Name of the profile.
@@ -77,7 +81,7 @@ impl Login {
         let ca_file = self.ca_file.as_ref().map(std::path::absolute).transpose()?;
         let trust = client::trust(ca_file.as_deref())?;
         let key = self.key(&server)?;
-        let remote = Remote::new(server.clone(), Some(key.clone()), trust);
+        let remote = Remote::new(server.clone(), Some(key.clone()), &trust);
         let is_operator = check(&remote).await?;
         if let Some(tenant) = &self.tenant {
             // It must exist, and be the key's own.
@@ -144,15 +148,15 @@ async fn check(remote: &Remote) -> anyhow::Result<bool> {
 fn list(profiles: &LoginProfiles, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let one = |(name, profile): (&String, &LoginProfile)| json!({ "profile": name, "server": profile.server, "tenant": profile.tenant, "ca_file": profile.ca_file });
-        return table::json(&json!({ "data": profiles.iter().map(one).collect::<Vec<_>>() }));
+        return table::json(&json!({ "data": profiles.all().map(one).collect::<Vec<_>>() }));
     }
     let mut shown = Table::new(&["profile", "server", "key", "tenant"]);
-    for (name, profile) in profiles.iter() {
+    for (name, profile) in profiles.all() {
         let kind = if profile.key.starts_with("gk_") { "API key" } else { "operator token" };
         let tenant = profile.tenant.as_deref().unwrap_or_default();
         shown.row([cell(name), flexible(&profile.server), cell(kind), cell(tenant)]);
     }
-    if profiles.iter().next().is_none() {
+    if profiles.all().next().is_none() {
         return table::say("There are no profiles yet. Make one with `gancho login --server URL`.");
     }
     shown.print()

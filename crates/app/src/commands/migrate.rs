@@ -13,7 +13,9 @@ use crate::{
     settings::{self, Flags},
 };
 
-/// Bring the database to the schema of this version. `gancho serve` does it at its start, too.
+/// Bring the database to the schema of this version.
+///
+/// `gancho serve` does it at its start, too.
 #[derive(Debug, Args)]
 pub struct Migrate {
     /// Only say what would be done. Exits with 1 if there is something to do.

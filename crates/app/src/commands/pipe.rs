@@ -30,9 +30,10 @@ use crate::{
     settings::LogFormat,
 };
 
-/// Send each line of standard input (JSON) as a signed webhook to one URL. Prints the id of each event
-/// once it is stored and fsynced; from then on it is delivered, even after a restart. Lines that are not
-/// valid are reported and skipped, and the exit code is then not 0.
+/// Send each line of standard input (JSON) as a signed webhook to one URL.
+///
+/// Prints the id of each event once it is stored and fsynced; from then on it is delivered, even after a
+/// restart. Lines that are not valid are reported and skipped, and the exit code is then not 0.
 #[derive(Debug, Args)]
 pub struct Pipe {
     /// URL to send to.

@@ -1,10 +1,10 @@
 //! `gancho publish`: one event, or a file of them.
 //!
-//! `lines` reads the file, `batches` sends it, `tally` counts what was accepted.
+//! `lines` reads the file, `batches` sends it, `counters` counts what was accepted.
 
 mod batches;
+mod counters;
 mod lines;
-mod tally;
 
 use std::{io::IsTerminal, path::PathBuf};
 
@@ -19,8 +19,9 @@ use super::{
 };
 use crate::remote::Remote;
 
-/// Publish an event, or with --file many. Prints the id once the event is stored and fsynced; from then on
-/// it is delivered.
+/// Publish an event, or with --file many.
+///
+/// Prints the id once the event is stored and fsynced; from then on it is delivered.
 #[derive(Debug, Args)]
 pub struct Publish {
     /// Event type, e.g. invoice.paid. With --file, the type of every line, which is then the data alone.

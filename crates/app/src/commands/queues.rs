@@ -9,7 +9,9 @@ use super::{
 };
 use crate::remote::part;
 
-/// Show the backlog of the lanes (webhook, dispatch, email), and pause them. Takes the operator's token.
+/// Show the backlog of the lanes (webhook, dispatch, email), and pause them.
+///
+/// Takes the operator's token.
 #[derive(Debug, Args)]
 pub struct Queues {
     #[command(subcommand)]

@@ -55,7 +55,8 @@ lists are `{\"data\": […], \"has_more\": false}`, single things as the API ret
 `gancho apply -f gancho.yaml` sets up what the file declares and changes nothing else. A field that is left out stays as
 it is; with `--prune`, endpoints, event types and sources that are left out are deleted. Things are recognized by their
 `slug`, `name` or `partner`. `gancho diff` shows the plan, `gancho export` makes such a file from a gateway. The fields are
-those of the API ([openapi.json](openapi.json)); rates may be written `100/s`. JSON and TOML files work, too.
+those of the API ([openapi.json](openapi.json)); rates may be written `100/s`. The values of `headers` are secrets, which
+cannot be compared or exported: only their names are. JSON and TOML files work, too.
 
 ```yaml
 tenants:
@@ -142,7 +143,7 @@ fn section(text: &mut String, command: &Command, above: &str, level: usize) {
 
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about());
-    let text = about.map(|text| text.to_string()).unwrap_or_default();
+    let text = about.map(ToString::to_string).unwrap_or_default();
     if text.ends_with('.') { text } else { format!("{text}.") }
 }
 
@@ -201,8 +202,7 @@ fn flag(arg: &Arg) -> String {
 }
 
 fn meaning(arg: &Arg) -> String {
-    let help =
-        arg.get_long_help().or(arg.get_help()).map(|help| help.to_string()).unwrap_or_default();
+    let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text =
         if help.is_empty() || help.ends_with(['.', '…']) { help } else { format!("{help}.") };
     let defaults: Vec<String> =

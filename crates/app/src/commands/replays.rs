@@ -23,10 +23,10 @@ pub struct Replays {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List replays, newest first.
+    /// List replays, newest first: those of the operator, or with --tenant those of a tenant.
     List(List),
     /// Start a replay of deliveries or events of a tenant.
-    Create(Create),
+    Create(Box<Create>),
     /// Show a replay and its progress.
     Show(Show),
     /// Cancel a replay. What was sent stays sent.
@@ -43,6 +43,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct Create {
     /// Replay events to the endpoint in --to, even if it was created later. Default: deliveries, to the
     /// endpoints that they went to.
@@ -98,6 +99,7 @@ struct Show {
     one: One,
 }
 
+const NONE: &str = "No replays found. Those of a tenant are listed with --tenant.";
 /// Time between two looks at a running replay.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -107,7 +109,7 @@ impl Replays {
             Action::List(list) => {
                 let remote = list.acting.gateway().await?;
                 let found = rows(&remote, "/v1/replays", list.limit).await?;
-                show_list(&list.acting.client, &found, "There are no replays.", replays)
+                show_list(&list.acting.client, &found, NONE, replays)
             }
             Action::Create(create) => create.run().await,
             Action::Show(show) => {
@@ -157,9 +159,12 @@ impl Create {
         draft.maybe("dry_run", self.dry_run.then_some(true))?;
         let remote = self.acting.gateway().await?;
         let job = remote.post("/v1/replays", &draft).await?;
-        // A dry run is over at once, and its count is what was asked for.
-        let job =
-            if self.wait || self.dry_run { follow(&remote, &text(&job["id"])).await? } else { job };
+        // A dry run is over at once.
+        let job = if self.wait && !self.dry_run {
+            follow(&remote, &text(&job["id"])).await?
+        } else {
+            job
+        };
         print(&job, self.acting.client.json)
     }
 }

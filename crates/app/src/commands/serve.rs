@@ -17,7 +17,9 @@ use crate::{
     settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
 };
 
-/// Run the gateway. SIGTERM or Ctrl-C finishes in-flight work and stops; a second one stops immediately.
+/// Run the gateway.
+///
+/// SIGTERM or Ctrl-C finishes in-flight work and stops; a second one stops immediately.
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Run only this role: api, ingest or worker. Can be repeated.

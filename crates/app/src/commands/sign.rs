@@ -14,7 +14,9 @@ use super::{
     table,
 };
 
-/// Print the headers of a signed webhook: as Gancho sends it, or as a sender would. Works offline.
+/// Print the headers of a signed webhook: as Gancho sends it, or as a sender would.
+///
+/// Works offline.
 #[derive(Debug, Args)]
 pub struct Sign {
     #[command(flatten)]

@@ -72,7 +72,7 @@ fn show(stats: &Value) -> anyhow::Result<()> {
     let mut shown = Table::new(heads);
     for bin in bins {
         shown.row([
-            cell(when(&bin["at"]).trim_end_matches(":00")),
+            cell(minute(&bin["at"])),
             number(&bin["accepted"]),
             number(&bin["delivered"]),
             alarming(&bin["failed_attempts"]),
@@ -115,6 +115,12 @@ fn facts(totals: &Value) -> Facts {
         .add("response time", times(&totals["response_time"]))
         .add("delivery time", times(&totals["delivery_time"]));
     facts
+}
+
+/// A time without its seconds.
+fn minute(value: &Value) -> String {
+    let time = when(value);
+    time.strip_suffix(":00").map_or(time.clone(), ToOwned::to_owned)
 }
 
 fn attempts(bin: &Value) -> u64 {

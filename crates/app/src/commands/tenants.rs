@@ -10,7 +10,9 @@ use super::{
 };
 use crate::remote::{Remote, part};
 
-/// Manage tenants. Takes the operator's token.
+/// Manage tenants.
+///
+/// Takes the operator's token.
 #[derive(Debug, Args)]
 pub struct Tenants {
     #[command(subcommand)]

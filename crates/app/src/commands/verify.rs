@@ -14,7 +14,9 @@ use super::{
     table,
 };
 
-/// Check the signature of a webhook that was received. Exits with 3 if it does not match. Works offline.
+/// Check the signature of a webhook that was received.
+///
+/// Exits with 3 if it does not match. Works offline.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]

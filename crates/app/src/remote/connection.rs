@@ -45,7 +45,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Connections {
-    pub fn new(server: &ServerUrl, trust: Trust) -> Self {
+    pub fn new(server: &ServerUrl, trust: &Trust) -> Self {
         let tls = server.is_tls.then(|| client_config(&trust.0).map(Arc::new));
         Self { idle: Mutex::default(), tls }
     }

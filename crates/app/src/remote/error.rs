@@ -21,7 +21,7 @@ pub enum RemoteError {
     },
     /// The key cannot be sent in a header.
     InvalidKey,
-    Refused(Box<Refusal>),
+    Refused(Box<ApiError>),
     /// The outcome of the request is unknown.
     Interrupted(String),
 }
@@ -40,7 +40,7 @@ pub enum Unreachable {
 
 /// The server refused the request.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ApiError {
     pub server: String,
     pub status: StatusCode,
     /// The stable word for it.
@@ -57,9 +57,9 @@ impl RemoteError {
         matches!(self, Self::Unreachable { .. })
     }
 
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn api_error(&self) -> Option<&ApiError> {
         match self {
-            Self::Refused(refusal) => Some(refusal),
+            Self::Refused(error) => Some(error),
             _ => None,
         }
     }
@@ -73,7 +73,7 @@ impl RemoteError {
             Self::Unreachable { .. } => "unreachable",
             Self::NotGancho { .. } => "not_a_gancho_server",
             Self::InvalidKey => "invalid_credentials",
-            Self::Refused(refusal) => &refusal.code,
+            Self::Refused(error) => &error.code,
             Self::Interrupted(_) => "interrupted",
         }
     }
@@ -85,14 +85,14 @@ impl RemoteError {
                 !matches!(why, Unreachable::Untrusted | Unreachable::Tls(_))
             }
             Self::Interrupted(_) => true,
-            Self::Refused(refusal) => refusal.is_busy() || refusal.status.is_server_error(),
+            Self::Refused(error) => error.is_busy() || error.status.is_server_error(),
             Self::NotGancho { status, .. } => status.is_server_error(),
             Self::InvalidKey => false,
         }
     }
 
     pub fn retry_after(&self) -> Option<Duration> {
-        self.refusal()?.retry_after
+        self.api_error()?.retry_after
     }
 
     pub fn refused(server: &ServerUrl, head: &Parts, body: &[u8]) -> Self {
@@ -105,7 +105,7 @@ impl RemoteError {
         let errors = errors.iter().map(|error| (text(&error["pointer"]), text(&error["detail"])));
         let wait =
             head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        Self::Refused(Box::new(Refusal {
+        Self::Refused(Box::new(ApiError {
             server: server.to_string(),
             status: head.status,
             code: code.to_owned(),
@@ -122,13 +122,13 @@ impl RemoteError {
             Self::Unreachable { why, server } => why.hint(server),
             Self::NotGancho { .. } => "check the URL; it is that of the API, such as https://gancho.example.com or http://127.0.0.1:3000".into(),
             Self::InvalidKey => "a key has letters, digits and `_` only; check that it was copied whole".into(),
-            Self::Refused(refusal) => return refusal.hint(),
+            Self::Refused(error) => return error.hint(),
             Self::Interrupted(_) => "whether the server has done it is unknown; look before you repeat it".into(),
         })
     }
 }
 
-impl Refusal {
+impl ApiError {
     /// The server has no room for the request now.
     pub fn is_busy(&self) -> bool {
         [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status)
@@ -231,20 +231,29 @@ impl fmt::Display for RemoteError {
                 )
             }
             Self::InvalidKey => f.write_str("the key contains invalid characters"),
-            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Refused(error) => error.fmt(f),
             Self::Interrupted(why) => f.write_str(why),
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.status.is_server_error() {
             write!(f, "the gateway responded {}: ", self.status)?;
         }
+        // Their details speak of headers.
+        match self.code.as_str() {
+            "unknown_tenant" => return f.write_str("there is no such tenant"),
+            "tenant_required" => return f.write_str("no tenant is named"),
+            _ => {}
+        }
         match &self.errors[..] {
             [] => f.write_str(&self.detail),
             [(pointer, _)] if pointer.is_empty() => f.write_str(&self.detail),
+            [(pointer, what)] if what.contains(&format!("`{}`", field(pointer))) => {
+                f.write_str(what)
+            }
             [(pointer, what)] => write!(f, "invalid {}: {what}", field(pointer)),
             // The detail is the first of them: all are told, each with its place.
             all => {

@@ -31,7 +31,8 @@ impl Session {
     fn matches(&self, name: &str) {
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, filters => vec![
             (r"\b(out|rcp|src|evt|dlv|wh|ten)_[0-9A-Z]{26}\b", "${1}_[id]"),
-            (r"\b\d+s\b *", "[age]  "),
+            (r"\b\d+s  +", "[age]  "),
+            (r"\b\d+s\n", "[age]\n"),
             (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( UTC|Z)?", "[time]"),
             (r"\b[0-9a-f]{64}\b", "[secret]"),
             (r"\b[0-9a-f]{16}\b", "[key id]"),

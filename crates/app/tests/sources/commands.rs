@@ -95,7 +95,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
     assert_eq!(at.json(&["sources", "keys", "list", "acme"])["data"].as_array().unwrap().len(), 5);
     let invalid = at.run(&["sources", "keys", "add", "acme", "k8", "--public-key", "no key"]);
     assert_eq!(invalid.code, 4);
-    assert!(invalid.err.contains("/publicKey"), "the place is told: {}", invalid.err);
+    assert!(invalid.err.contains("invalid publicKey: "), "the place is told: {}", invalid.err);
 }
 
 /// The key-value JSON of seed 001 §8.1, from a file and from standard input.

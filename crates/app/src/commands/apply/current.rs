@@ -1,10 +1,11 @@
 //! What the gateway is set up with.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     declaration::Declaration,
     fields::{self, Kind},
+    node::Node,
 };
 use crate::{
     commands::{Failure, client::rows, table::text},
@@ -118,52 +119,52 @@ impl Current {
     }
 
     /// As a file declares it.
-    pub fn declaration(&self) -> Value {
-        let mut root = Map::new();
-        let of = |kind, tenant: Option<&str>| -> Vec<Value> {
-            let mut all: Vec<&CurrentThing> = self
-                .things
-                .iter()
-                .filter(|one| one.kind == kind && one.tenant.as_deref() == tenant)
-                .collect();
-            all.sort_by(|a, b| a.identity.cmp(&b.identity));
-            all.into_iter().map(CurrentThing::declaration).collect()
-        };
-        let mut tenants = of(Kind::Tenant, None);
-        for tenant in &mut tenants {
-            let slug = text(&tenant["slug"]);
+    pub fn declaration(&self) -> Node {
+        let mut tenants = Vec::new();
+        for tenant in self.of(Kind::Tenant, None) {
+            let mut fields = tenant.declaration();
             for (name, kind) in [("event_types", Kind::EventType), ("endpoints", Kind::Endpoint)] {
-                let list = of(kind, Some(&slug));
-                if !list.is_empty() {
-                    tenant[name] = json!(list);
-                }
+                push_list(&mut fields, name, self.nodes(kind, Some(&tenant.identity)));
             }
+            tenants.push(Node::Map(fields));
         }
-        for (name, list) in [
-            ("tenants", tenants),
-            ("event_types", of(Kind::EventType, None)),
-            ("sources", of(Kind::Source, None)),
-        ] {
-            if !list.is_empty() {
-                root.insert(name.to_owned(), json!(list));
-            }
-        }
-        Value::Object(root)
+        let mut root = Vec::new();
+        push_list(&mut root, "tenants", tenants);
+        push_list(&mut root, "event_types", self.nodes(Kind::EventType, None));
+        push_list(&mut root, "sources", self.nodes(Kind::Source, None));
+        Node::Map(root)
+    }
+
+    /// Those of a kind, by name.
+    fn of(&self, kind: Kind, tenant: Option<&str>) -> Vec<&CurrentThing> {
+        let is_one = |one: &&CurrentThing| one.kind == kind && one.tenant.as_deref() == tenant;
+        let mut all: Vec<_> = self.things.iter().filter(is_one).collect();
+        all.sort_by(|a, b| a.identity.cmp(&b.identity));
+        all
+    }
+
+    fn nodes(&self, kind: Kind, tenant: Option<&str>) -> Vec<Node> {
+        self.of(kind, tenant).into_iter().map(|one| Node::Map(one.declaration())).collect()
+    }
+}
+
+fn push_list(fields: &mut Vec<(&'static str, Node)>, name: &'static str, list: Vec<Node>) {
+    if !list.is_empty() {
+        fields.push((name, Node::List(list)));
     }
 }
 
 impl CurrentThing {
-    fn declaration(&self) -> Value {
-        let mut fields = Map::new();
+    fn declaration(&self) -> Vec<(&'static str, Node)> {
         // An endpoint without a name is recognized by its id, which is unique.
         let identity = if self.identity.is_empty() { &self.key } else { &self.identity };
-        fields.insert(self.kind.identity().to_owned(), json!(identity));
+        let mut fields = vec![(self.kind.identity(), Node::Value(json!(identity)))];
         for field in self.kind.fields() {
             if let Some(value) = fields::written(field, &self.value[*field]) {
-                fields.insert((*field).to_owned(), value);
+                fields.push((*field, Node::Value(value)));
             }
         }
-        Value::Object(fields)
+        fields
     }
 
     /// Whether it is what a declaration calls by this name.

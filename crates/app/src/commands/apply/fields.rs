@@ -105,9 +105,14 @@ pub fn normal(field: &str, value: &Value, place: &str) -> anyhow::Result<Value> 
     }
 }
 
-/// Whether two values mean the same: durations may be written in several ways, and what is null is not given.
+/// What the API shows instead of a secret.
+const MASK: &str = "••••";
+
+/// Whether two values mean the same: durations may be written in several ways, and what is null is not given. A
+/// secret cannot be compared, and counts as the same.
 pub fn is_same(declared: &Value, current: &Value) -> bool {
     match (declared, current) {
+        (Value::String(_), Value::String(b)) if b == MASK => true,
         (Value::String(a), Value::String(b)) => {
             a == b || span::parse(a).ok().is_some_and(|a| span::parse(b).ok() == Some(a))
         }
@@ -131,12 +136,13 @@ pub fn is_same(declared: &Value, current: &Value) -> bool {
 /// A current value as a person writes it in a file: rates as `100/s`. Nothing for what is the default.
 pub fn written(field: &str, value: &Value) -> Option<Value> {
     match (field, value) {
-        (_, Value::Null) => None,
-        ("name", Value::String(text)) if text.is_empty() => None,
-        ("headers" | "metadata", Value::Object(map)) if map.is_empty() => None,
-        ("is_archived" | "strict_event_types", Value::Bool(false)) => None,
-        ("is_active", Value::Bool(true)) => None,
-        ("description", Value::String(text)) if text.is_empty() => None,
+        // The values of headers are secrets.
+        (_, Value::Null)
+        | ("headers", _)
+        | ("is_archived" | "strict_event_types", Value::Bool(false))
+        | ("is_active", Value::Bool(true)) => None,
+        ("metadata", Value::Object(map)) if map.is_empty() => None,
+        ("name" | "description", Value::String(text)) if text.is_empty() => None,
         ("ordering", Value::String(text)) if text == "best_effort" => None,
         ("rate_limit" | "publish_rate", rate) => Some(json!(crate::commands::table::rate(rate))),
         ("retry", Value::Object(retry)) => {
@@ -160,6 +166,8 @@ mod tests {
             (json!(null), json!(null), true),
             (json!(["a"]), json!(["a", "b"]), false),
             (json!(1), json!(1.0), true),
+            (json!({"X-A": "new"}), json!({"X-A": MASK}), true),
+            (json!({"X-A": "new"}), json!({"X-B": MASK}), false),
         ] {
             assert_eq!(is_same(&a, &b), is_equal, "{a} {b}");
         }
@@ -167,11 +175,11 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_named() {
-        let object = json!({"slug": "a", "paln": "pro"});
+        let object = json!({"slug": "a", "plam": "pro"});
         let error = check(Kind::Tenant, object.as_object().unwrap(), "tenants[0]").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "tenants[0]: unknown field `paln`. hint: did you mean `plan`?"
+            "tenants[0]: unknown field `plam`. hint: did you mean `plan`?"
         );
     }
 }

@@ -25,11 +25,13 @@ use crate::{
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// URL of the server. Default: the profile of `gancho login`, or else the gateway of this machine.
-    #[arg(long, env = "GANCHO_URL", value_name = "URL")]
+    /// URL of the server. Default: the variable GANCHO_URL, or else the profile of `gancho login`, or else the
+    /// gateway of this machine.
+    #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Named profile of `gancho login`. `local` is the gateway of this machine.
-    #[arg(long, env = "GANCHO_PROFILE", value_name = "NAME")]
+    /// Named profile of `gancho login`. `local` is the gateway of this machine. Default: the variable
+    /// GANCHO_PROFILE.
+    #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Read the API key or operator token from this file, or from standard input if it is `-`. Default: the
     /// variable GANCHO_API_KEY, or else the key of the profile.
@@ -38,6 +40,12 @@ pub struct ServerArgs {
     /// Certificate authority (PEM) to trust in addition to the system's.
     #[arg(long, env = "GANCHO_CA_FILE", value_name = "FILE")]
     ca_file: Option<PathBuf>,
+}
+
+/// What the user names.
+struct NamedServer {
+    server: Option<String>,
+    profile: Option<String>,
 }
 
 /// A gateway, and the tenant that the profile names.
@@ -49,16 +57,17 @@ pub struct ChosenServer {
 impl ServerArgs {
     pub async fn choose(&self) -> anyhow::Result<ChosenServer> {
         let profiles = LoginProfiles::load()?;
-        let profile = self.profile(&profiles)?;
-        let server = self.server.as_deref().or(profile.map(|profile| profile.server.as_str()));
+        let named = self.named();
+        let profile = named.profile(&profiles)?;
+        let server = named.server.as_deref().or(profile.map(|profile| profile.server.as_str()));
         let Some(server) = server else { return self.of_this_machine().await };
         let server: ServerUrl =
             server.parse().map_err(|error| Failure::usage(format!("{error}")))?;
-        if let (Some(profile), Some(_)) = (profile, &self.server)
+        if let (Some(profile), Some(_)) = (profile, &named.server)
             && !is_of(profile, &server)
         {
             return Err(Failure::usage(format!(
-                "--server ({server}) and --profile ({}) are two servers. hint: give one of them; the variables GANCHO_URL and GANCHO_PROFILE count too",
+                "--server ({server}) and --profile ({}) are two servers. hint: give one of them",
                 profile.server
             )));
         }
@@ -73,31 +82,22 @@ impl ServerArgs {
         let ca_file =
             self.ca_file.as_deref().or(profile.and_then(|profile| profile.ca_file.as_deref()));
         logs::start(settings::LogFormat::Auto, logs::QUIET);
-        let remote = Remote::new(server, Some(key), trust(ca_file)?);
+        let remote = Remote::new(server, Some(key), &trust(ca_file)?);
         Ok(ChosenServer { remote, tenant: profile.and_then(|profile| profile.tenant.clone()) })
     }
 
     /// Whether a command is for the gateway of this machine's settings.
     pub fn is_this_machine(&self) -> anyhow::Result<bool> {
-        Ok(self.server.is_none() && self.profile(&LoginProfiles::load()?)?.is_none())
+        let named = self.named();
+        Ok(named.server.is_none() && named.profile(&LoginProfiles::load()?)?.is_none())
     }
 
-    fn profile<'a>(&self, profiles: &'a LoginProfiles) -> anyhow::Result<Option<&'a LoginProfile>> {
-        let name = match self.profile.as_deref() {
-            Some(login_profiles::LOCAL) => return Ok(None),
-            Some(name) => name,
-            // A server that is named says more than a profile that is not.
-            None if self.server.is_some() => return Ok(None),
-            None => return Ok(profiles.get(login_profiles::DEFAULT)),
-        };
-        if let Some(profile) = profiles.get(name) {
-            return Ok(Some(profile));
+    /// What the flags name, or else the environment.
+    fn named(&self) -> NamedServer {
+        if self.server.is_some() || self.profile.is_some() {
+            return NamedServer { server: self.server.clone(), profile: self.profile.clone() };
         }
-        let names: Vec<&str> = profiles.iter().map(|(name, _)| name.as_str()).collect();
-        let known = if names.is_empty() { "there are none yet".into() } else { names.join(", ") };
-        Err(Failure::usage(format!(
-            "there is no profile `{name}`. hint: `gancho login --profile {name} --server URL` makes it; profiles: {known}"
-        )))
+        NamedServer { server: variable("GANCHO_URL"), profile: variable("GANCHO_PROFILE") }
     }
 
     /// The key that is given for this call.
@@ -128,17 +128,41 @@ impl ServerArgs {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a key is not an argument, where others would see it"
-)]
 pub fn key_of_environment() -> Option<Secret> {
-    let key = std::env::var("GANCHO_API_KEY").ok()?;
+    let key = variable("GANCHO_API_KEY")?;
     Some(key.trim()).filter(|key| !key.is_empty()).map(Secret::new)
 }
 
+impl NamedServer {
+    fn profile<'a>(&self, profiles: &'a LoginProfiles) -> anyhow::Result<Option<&'a LoginProfile>> {
+        let name = match self.profile.as_deref() {
+            Some(login_profiles::LOCAL) => return Ok(None),
+            Some(name) => name,
+            // A server that is named says more than a profile that is not.
+            None if self.server.is_some() => return Ok(None),
+            None => return Ok(profiles.get(login_profiles::DEFAULT)),
+        };
+        if let Some(profile) = profiles.get(name) {
+            return Ok(Some(profile));
+        }
+        let names: Vec<&str> = profiles.all().map(|(name, _)| name.as_str()).collect();
+        let known = if names.is_empty() { "there are none yet".into() } else { names.join(", ") };
+        Err(Failure::usage(format!(
+            "there is no profile `{name}`. hint: `gancho login --profile {name} --server URL` makes it; profiles: {known}"
+        )))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a flag overrides it, and clap does not tell them apart"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 fn of_server<'a>(profiles: &'a LoginProfiles, server: &ServerUrl) -> Option<&'a LoginProfile> {
-    profiles.iter().map(|(_, profile)| profile).find(|profile| is_of(profile, server))
+    profiles.all().map(|(_, profile)| profile).find(|profile| is_of(profile, server))
 }
 
 fn is_of(profile: &LoginProfile, server: &ServerUrl) -> bool {

@@ -51,7 +51,7 @@ impl Export {
                     )));
                 }
             };
-            written += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+            written += piece.split(|byte| *byte == b'\n').count() as u64 - 1;
             match out.write_all(&piece) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 other => other.context("cannot write the dead letters")?,

@@ -13,6 +13,7 @@ use crate::commands::{
 };
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Replay {
     /// Id of one delivery: dlv_… Default: all that match the filters.
     id: Option<String>,

@@ -4,7 +4,7 @@
 //! with a later time. So each look goes back a little further than the last one seen, and what was seen is
 //! remembered for as long.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -30,7 +30,7 @@ pub struct Feed {
     /// Where the first look begins, if the user has said so.
     since: Option<String>,
     /// What was seen, as far back as a look goes.
-    seen: BTreeMap<(Time, String), ()>,
+    seen: BTreeSet<(Time, String)>,
     last: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Feed {
             kind,
             newest: None,
             since,
-            seen: BTreeMap::new(),
+            seen: BTreeSet::new(),
             last: after.map(ToOwned::to_owned),
         };
         if let Some(after) = after {
@@ -90,7 +90,7 @@ impl Feed {
             // What is as old as the last one was forwarded before it.
             for item in feed.look().await? {
                 if (item.at, item.id.as_str()) <= (at, after) {
-                    feed.seen.insert((item.at, item.id), ());
+                    feed.seen.insert((item.at, item.id));
                 }
             }
         } else if is_from_now {
@@ -99,7 +99,7 @@ impl Feed {
                 feed.newest = Some(time(&newest[feed.time_field()])?);
                 for item in feed.look().await? {
                     feed.newest = feed.newest.max(Some(item.at));
-                    feed.seen.insert((item.at, item.id), ());
+                    feed.seen.insert((item.at, item.id));
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Feed {
     /// What was not seen yet, the oldest first.
     pub async fn new_items(&mut self) -> anyhow::Result<Vec<Item>> {
         let mut found = self.look().await?;
-        found.retain(|item| !self.seen.contains_key(&(item.at, item.id.clone())));
+        found.retain(|item| !self.seen.contains(&(item.at, item.id.clone())));
         found.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
         Ok(found)
     }
@@ -117,7 +117,7 @@ impl Feed {
     /// Remembers that an item was forwarded.
     pub fn done(&mut self, item: &Item) {
         self.newest = self.newest.max(Some(item.at));
-        self.seen.insert((item.at, item.id.clone()), ());
+        self.seen.insert((item.at, item.id.clone()));
         self.last = Some(item.id.clone());
         if let Some(newest) = self.newest {
             self.seen = self.seen.split_off(&(newest - OVERLAP - OVERLAP, String::new()));

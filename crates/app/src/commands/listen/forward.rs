@@ -44,8 +44,11 @@ const OF_CONNECTION: [&str; 6] =
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Forwarder {
-    pub async fn new(remote: &Remote, listen: &Listen) -> anyhow::Result<Self> {
-        let (server, path) = target(&listen.forward_to)?;
+    pub async fn new(
+        remote: &Remote,
+        listen: &Listen,
+        (server, path): (ServerUrl, String),
+    ) -> anyhow::Result<Self> {
         let (name, secret, endpoint, is_new) = match &listen.endpoint {
             Some(id) => {
                 let path = format!("/v1/webhooks/{}", part(id));
@@ -69,7 +72,7 @@ impl Forwarder {
         };
         let key = SigningKey::for_profile(&profile, &secret)
             .map_err(|error| Failure::usage(format!("invalid secret: {error}")))?;
-        let target = Remote::new(server, None, Trust::default());
+        let target = Remote::new(server, None, &Trust::default());
         Ok(Self { target, path, profile, key, endpoint, shown_secret: is_new.then_some(secret) })
     }
 
@@ -86,7 +89,7 @@ impl Forwarder {
 
     async fn exchange(&self, message: &Message) -> Result<u16, String> {
         let (headers, body) = self.request(message)?;
-        let answered = self.target.forward(&self.path, headers, body).await;
+        let answered = self.target.forward(&self.path, &headers, body).await;
         answered.map_err(|error| match error {
             RemoteError::Unreachable { why, .. } => why.to_string(),
             other => other.to_string(),
@@ -139,7 +142,7 @@ fn value(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// The server and the path of a URL.
-fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
+pub fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
     let invalid = || {
         Failure::usage(format!(
             "`{}` is not a URL to forward to. hint: for example, http://127.0.0.1:8080/hooks",

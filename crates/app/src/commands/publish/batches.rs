@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{
+    counters::Counters,
     lines::{Line, Lines},
-    tally::Tally,
 };
 use crate::{
     commands::progress::Progress,
@@ -72,15 +72,15 @@ pub async fn publish(
 ) -> anyhow::Result<()> {
     let mut stop = Stop::listen();
     let mut progress = Progress::of_bytes("publishing", lines.size.unwrap_or(0));
-    let mut tally = Tally::new(many.ids && !as_json);
+    let mut counters = Counters::new(many.ids && !as_json);
     let mut sending = JoinSet::new();
     let mut is_over = false;
     loop {
         while !is_over && sending.len() < usize::from(many.in_flight) {
-            let batch = fill(&mut lines, usize::from(many.batch), &mut tally)?;
+            let batch = fill(&mut lines, usize::from(many.batch), &mut counters)?;
             is_over = batch.is_none();
             if let Some(batch) = batch {
-                tally.sending(batch.lines.iter().map(|(number, _)| *number));
+                counters.sending(batch.lines.iter().map(|(number, _)| *number));
                 let remote = remote.clone();
                 sending.spawn(async move { send(&remote, batch).await });
             }
@@ -89,27 +89,27 @@ pub async fn publish(
             biased;
             sent = sending.join_next() => sent,
             () = stop.asked() => {
-                tally.interrupted("interrupted".to_owned());
+                counters.interrupted("interrupted".to_owned());
                 break;
             }
         };
         let Some(sent) = sent else { break };
         let Sent { results, unsent, error, read } = sent?;
         for (number, result) in &results {
-            tally.add(*number, result)?;
+            counters.add(*number, result);
         }
-        progress.at_bytes(tally.accepted, read);
+        progress.at_bytes(counters.accepted, read);
         if let Some(error) = error {
-            tally.stopped(&unsent, &error);
+            counters.stopped(&unsent, &error);
             is_over = true;
         }
     }
     drop(progress);
-    tally.finish(as_json)
+    counters.finish(as_json)
 }
 
 /// The next batch; nothing at the end. Lines that cannot be sent are counted.
-fn fill(lines: &mut Lines, max: usize, tally: &mut Tally) -> anyhow::Result<Option<Batch>> {
+fn fill(lines: &mut Lines, max: usize, counters: &mut Counters) -> anyhow::Result<Option<Batch>> {
     let mut batch = Batch::default();
     while batch.lines.len() < max && batch.bytes < MAX_BYTES {
         let Some(Line { number, event }) = lines.next()? else { break };
@@ -118,7 +118,7 @@ fn fill(lines: &mut Lines, max: usize, tally: &mut Tally) -> anyhow::Result<Opti
                 batch.bytes += event.len();
                 batch.lines.push((number, event));
             }
-            Err(why) => tally.refuse(number, "invalid_line", &why),
+            Err(why) => counters.refuse(number, "invalid_line", &why),
         }
     }
     batch.read = lines.read;
@@ -139,7 +139,11 @@ async fn send(remote: &Remote, batch: Batch) -> Sent {
                 let before = lines.len();
                 let mut later = Vec::new();
                 for (line, answer) in lines.into_iter().zip(answers) {
-                    if is_busy(&answer) { later.push(line) } else { results.push((line.0, answer)) }
+                    if is_busy(&answer) {
+                        later.push(line);
+                    } else {
+                        results.push((line.0, answer));
+                    }
                 }
                 if later.is_empty() {
                     return Sent { results, unsent: Vec::new(), error: None, read };

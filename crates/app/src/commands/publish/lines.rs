@@ -89,13 +89,10 @@ impl Lines {
                 key()
             ));
         }
-        let fields: Fields<'_> =
-            serde_json::from_str(text).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => {
-                    "not an object with `type` and `data`".to_owned()
-                }
-                _ => not_json(&error),
-            })?;
+        if !text.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok() {
+            return Err("not an object with `type` and `data`".to_owned());
+        }
+        let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         if fields.idempotency_key.is_some() {
             return Ok(text.to_owned());
         }

@@ -18,7 +18,7 @@ use crate::{
 /// Refused lines that are named one by one.
 const MAX_NAMED: usize = 20;
 
-pub struct Tally {
+pub struct Counters {
     pub accepted: u64,
     /// Of the accepted, those that were published before.
     repeated: u64,
@@ -34,7 +34,7 @@ pub struct Tally {
     ids: Option<BufWriter<Stdout>>,
 }
 
-impl Tally {
+impl Counters {
     pub fn new(prints_ids: bool) -> Self {
         Self {
             accepted: 0,
@@ -55,7 +55,7 @@ impl Tally {
         self.last = self.in_flight.last().copied().unwrap_or(0).max(self.last);
     }
 
-    pub fn add(&mut self, line: u64, result: &Value) -> anyhow::Result<()> {
+    pub fn add(&mut self, line: u64, result: &Value) {
         self.in_flight.remove(&line);
         let Some(id) = result["id"].as_str() else {
             let error = &result["error"];
@@ -64,14 +64,14 @@ impl Tally {
                 None => text(&error["detail"]),
             };
             self.refuse(line, &text(&error["code"]), &why);
-            return Ok(());
+            return;
         };
         self.accepted += 1;
         self.repeated += u64::from(result["replayed"] == true);
         if let Some(out) = &mut self.ids {
-            writeln!(out, "{line}\t{id}")?;
+            // A reader that has gone does not change what is published.
+            let _ = writeln!(out, "{line}\t{id}");
         }
-        Ok(())
     }
 
     pub fn refuse(&mut self, line: u64, code: &str, why: &str) {
@@ -102,7 +102,6 @@ impl Tally {
     /// Prints the counts. Fails if not every line was accepted.
     pub fn finish(mut self, as_json: bool) -> anyhow::Result<()> {
         if let Some(out) = &mut self.ids {
-            // A reader that has gone does not change what was published.
             let _ = out.flush();
         }
         self.unknown.extend(&self.in_flight);
