@@ -200,6 +200,11 @@ impl Engine {
         self.lane(lane).map(|lane| lane.outcomes.snapshot())
     }
 
+    /// The same by failure code alone.
+    pub fn failures(&self, lane: Lane) -> Option<OutcomeCounts> {
+        self.lane(lane).map(|lane| lane.outcomes.failures())
+    }
+
     /// Whether deliveries are claimed and tried: not after the store was unreachable for too long, nor once
     /// the engine stops.
     pub fn is_alive(&self) -> bool {

@@ -66,6 +66,16 @@ impl OutcomeCounters {
     pub fn snapshot(&self) -> OutcomeCounts {
         self.0.lock().clone()
     }
+
+    /// Without the tenants, which may be many.
+    pub fn failures(&self) -> OutcomeCounts {
+        let counts = self.0.lock();
+        OutcomeCounts {
+            by_code: counts.by_code.clone(),
+            other_codes: counts.other_codes,
+            ..OutcomeCounts::default()
+        }
+    }
 }
 
 impl OutcomeCounts {

@@ -24,7 +24,7 @@ impl Watch {
             .into_iter()
             .filter_map(|lane| Some((lane, engine.stats(lane)?, engine.timing(lane)?)));
         let outcomes =
-            Lane::ALL.into_iter().filter_map(|lane| Some((lane, engine.outcomes(lane)?)));
+            Lane::ALL.into_iter().filter_map(|lane| Some((lane, engine.failures(lane)?)));
         DeliveryMetrics {
             lanes: lanes.collect(),
             archived: Lane::ALL.map(|lane| (lane, engine.archived(lane))),

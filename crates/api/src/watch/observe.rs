@@ -26,7 +26,7 @@ const FRESH: Duration = Duration::from_secs(2);
 /// time.
 const REST_FACTOR: u32 = 20;
 /// How long a scrape waits for a new snapshot.
-const TIMEOUT: Duration = Duration::from_millis(150);
+const TIMEOUT: Duration = Duration::from_millis(40);
 /// The same for the first scrape, which has no previous snapshot.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_CACHED_NAMES: usize = 4_096;

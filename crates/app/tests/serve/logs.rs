@@ -186,9 +186,12 @@ fn a_fatal_error_is_a_line_of_the_log() {
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let below_a_file = format!("sqlite:{}/gancho.db", file.display());
     for (variables, part) in [
         (("GANCHO_RETENTION", "soon"), "`soon` is not a duration"),
-        (("GANCHO_DATABASE_URL", "sqlite:/nowhere/at/all.db"), "cannot open the database"),
+        (("GANCHO_DATABASE_URL", below_a_file.as_str()), "cannot open the database"),
     ] {
         let log = run(&[variables]);
         for line in log.lines() {
