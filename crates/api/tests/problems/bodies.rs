@@ -84,6 +84,7 @@ async fn about_the_request(stage: &Stage) -> Vec<Reply> {
         operator.get("/v1/nothing").await,
         operator.delete("/v1/tenants").await,
         operator.get("/v1/sources/nobody").await,
+        operator.get("/v1/alerts").await,
         operator.get("/v1/tenants?cursor=made-up").await,
         operator.call("GET", "/v1/tenants", Some(&long)).await,
         operator.send("POST", "/v1/tenants", &as_text, Some(b"{}")).await,

@@ -142,7 +142,7 @@ fn what_is_typed_and_what_is_printed_works() {
     dev.types("e\n");
     until("an e-mail is shown", || dev.says("Subject: Order") && dev.says("Hello Ana"));
     let ingest = dev.address("partner");
-    assert_eq!(http::call(ingest, "POST", "/webhooks/acme", &[], "{}").status, 401);
+    assert_eq!(http::call(ingest, "POST", "/webhooks/acme", &[], "{}").status, 403);
     until("what is rejected is shown", || dev.says("rejected"));
     let invalid = http::call(receiver, "POST", "/control", &[], r#"{"mode":"odd"}"#);
     assert_eq!(invalid.status, 422);
