@@ -71,7 +71,7 @@ impl Filter {
     }
 
     fn is_empty(&self) -> bool {
-        self.path("") == ""
+        self.path("").is_empty()
     }
 }
 

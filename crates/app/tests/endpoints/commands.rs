@@ -110,27 +110,27 @@ fn event_types_are_registered_and_changed() {
     let example = at.folder.path().join("example.json");
     std::fs::write(&example, r#"{"id":"inv_1"}"#).unwrap();
     let create =
-        ["event-types", "create", "invoice.paid", "--tenant", "acme", "--description", "Paid"];
+        ["event-types", "create", "widget.painted", "--tenant", "acme", "--description", "Paid"];
     let files =
         ["--schema-file", schema.to_str().unwrap(), "--example-file", example.to_str().unwrap()];
     at.run(&[&create[..], &files].concat()).ok();
     at.run(&[
         "event-types",
         "update",
-        "invoice.paid",
+        "widget.painted",
         "--tenant",
         "acme",
         "--description",
         "Was paid",
     ])
     .ok();
-    let shown = at.json(&["event-types", "show", "invoice.paid", "--tenant", "acme"]);
+    let shown = at.json(&["event-types", "show", "widget.painted", "--tenant", "acme"]);
     assert_eq!(shown["description"], "Was paid");
     assert_eq!(
         (&shown["schema"]["required"][0], &shown["catalog"]),
         (&"id".into(), &"tenant".into())
     );
-    at.run(&["trigger", "invoice.paid"]).ok();
-    at.run(&["event-types", "delete", "invoice.paid", "--tenant", "acme", "--yes"]).ok();
-    assert_eq!(at.run(&["event-types", "show", "invoice.paid", "--tenant", "acme"]).code, 4);
+    at.run(&["trigger", "widget.painted"]).ok();
+    at.run(&["event-types", "delete", "widget.painted", "--tenant", "acme", "--yes"]).ok();
+    assert_eq!(at.run(&["event-types", "show", "widget.painted", "--tenant", "acme"]).code, 4);
 }

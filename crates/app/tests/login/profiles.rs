@@ -74,7 +74,7 @@ fn a_login_is_used_by_the_commands_that_follow() {
     );
     assert_eq!(two.code, 2, "{}", two.err);
     // A flag says more than a variable.
-    let variables = [("GANCHO_URL", "http://127.0.0.1:1")];
+    let variables = [("GANCHO_URL", "http://127.0.0.1:2")];
     user.run(&["tenants", "list", "--profile", "op"], &variables, "").ok();
     assert_eq!(user.run(&["endpoints", "list"], &variables, "").code, 5, "no key for that one");
 

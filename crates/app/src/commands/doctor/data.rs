@@ -151,7 +151,7 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
     };
     match ring {
         RingSource::Missing(path) if in_use.is_empty() => {
-            report.ok(CHECK, format!("{} is created together with the database", path.display()))
+            report.ok(CHECK, format!("{} is created together with the database", path.display()));
         }
         RingSource::Missing(path) => report.fail(
             CHECK,
@@ -210,7 +210,7 @@ pub fn admin_token(report: &mut Report, settings: &Settings) {
         },
         Ok(None) => report.ok(CHECK, "is created at the first start"),
         Err(error) => {
-            report.fail(CHECK, format!("{error:#}"), "make it readable for this user alone")
+            report.fail(CHECK, format!("{error:#}"), "make it readable for this user alone");
         }
     }
 }

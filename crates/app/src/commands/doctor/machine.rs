@@ -46,7 +46,7 @@ pub async fn dns(report: &mut Report, settings: &Settings) {
             None => report.warn(CHECK, format!("{name} has no address"), remedy),
         },
         Ok(Err(error)) if own.is_some() => {
-            report.fail(CHECK, format!("{name} (database_url): {error}"), remedy)
+            report.fail(CHECK, format!("{name} (database_url): {error}"), remedy);
         }
         Ok(Err(error)) => report.warn(CHECK, format!("{name}: {error}"), remedy),
         Err(_) => report.warn(CHECK, format!("{name}: no answer within 3 s"), remedy),
@@ -66,7 +66,7 @@ pub fn tls(report: &mut Report) {
     match gancho_egress::tls::client_config(&[]) {
         Ok(_) => report.ok(CHECK, format!("{roots} root certificates")),
         Err(error) => {
-            report.fail(CHECK, error.to_string(), "reinstall the package ca-certificates")
+            report.fail(CHECK, error.to_string(), "reinstall the package ca-certificates");
         }
     }
 }

@@ -49,20 +49,17 @@ impl Forwarder {
         listen: &Listen,
         (server, path): (ServerUrl, String),
     ) -> anyhow::Result<Self> {
-        let (name, secret, endpoint, is_new) = match &listen.endpoint {
-            Some(id) => {
-                let path = format!("/v1/webhooks/{}", part(id));
-                let endpoint = remote.get(&path).await?;
-                let secret = remote.get(&format!("{path}/secret")).await?;
-                (text(&endpoint["profile"]), text(&secret["secret"]), id.clone(), false)
-            }
-            None => {
-                let name = listen.wire_profile.clone().unwrap_or_else(|| "standard".to_owned());
-                let given = listen.secret.read()?;
-                let is_new = given.is_none();
-                let secret = given.map_or_else(gancho_wire::new_secret, Ok)?;
-                (name, secret, "wh_listen".to_owned(), is_new)
-            }
+        let (name, secret, endpoint, is_new) = if let Some(id) = &listen.endpoint {
+            let path = format!("/v1/webhooks/{}", part(id));
+            let endpoint = remote.get(&path).await?;
+            let secret = remote.get(&format!("{path}/secret")).await?;
+            (text(&endpoint["profile"]), text(&secret["secret"]), id.clone(), false)
+        } else {
+            let name = listen.wire_profile.clone().unwrap_or_else(|| "standard".to_owned());
+            let given = listen.secret.read()?;
+            let is_new = given.is_none();
+            let secret = given.map_or_else(gancho_wire::new_secret, Ok)?;
+            (name, secret, "wh_listen".to_owned(), is_new)
         };
         let mut profiles = Profile::built_in().into_iter();
         let Some(profile) = profiles.find(|profile| profile.name == name) else {
