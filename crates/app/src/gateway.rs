@@ -111,7 +111,10 @@ impl Gateway {
         };
         let messenger = Arc::new(NoticeMessenger::default());
         let outbound = Outbound::new(OutboundSetup {
-            notice_sink: setup.alerts.as_ref().map(|_| -> Arc<dyn NoticeSink> { messenger.clone() }),
+            notice_sink: setup
+                .alerts
+                .as_ref()
+                .map(|_| -> Arc<dyn NoticeSink> { messenger.clone() }),
             profiles: Profile::built_in().into_iter().chain(setup.profiles).collect(),
             plans: setup.plans,
             publish_rate: setup.publish_rate,

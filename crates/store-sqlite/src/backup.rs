@@ -112,7 +112,8 @@ fn copy(source: &Connection, to: &Path, progress: &mut impl FnMut(u64, u64)) -> 
     let mut copy = || -> rusqlite::Result<()> {
         // Held open, so that the copy does not start over with each commit of others.
         source.execute_batch("BEGIN")?;
-        let size: u64 = source.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))? as u64;
+        let size: u64 =
+            source.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))? as u64;
         source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         let mut target = Connection::open(to)?;
         {

@@ -59,7 +59,9 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
             .all(|rule| is_firing(&served, rule))
     });
     until("the URL is told", || hook.has("dead_letters_high", "", "fired"));
-    until("the URL is told of the tenant", || hook.has("tenant_dead_letters_high", "acme", "fired"));
+    until("the URL is told of the tenant", || {
+        hook.has("tenant_dead_letters_high", "acme", "fired")
+    });
     until("the URL is told of the endpoint", || hook.has("endpoint_failing", &endpoint, "fired"));
     let (head, body) =
         hook.all().into_iter().find(|(_, body)| body["type"] == "webhook.alert").unwrap();
@@ -232,8 +234,7 @@ fn a_fleet_reports_once_and_a_lost_node_is_reported() {
     let count = slack.texts().matches("Many dead letters: ").count();
     assert_eq!(count, 2, "title and line of one message: {}", slack.texts());
     let holder_log = first.logged("alert fired");
-    let (dies, lives) =
-        if holder_log.is_empty() { (second, first) } else { (first, second) };
+    let (dies, lives) = if holder_log.is_empty() { (second, first) } else { (first, second) };
     dies.signal("KILL");
     until("the other reports it", || slack.texts().contains("A node stopped without leaving"));
     assert!(!lives.logged("alert fired").is_empty());
@@ -287,7 +288,8 @@ fn notices_go_to_slack_and_by_email() {
     let caught = || served.operator("GET", "/v1/dev/letters", "").json();
     until("both mailboxes have it", || {
         let caught = caught().to_string();
-        caught.contains("Gancho: ") && caught.contains("acme.example") || caught.contains("p***@a***me.example")
+        caught.contains("Gancho: ") && caught.contains("acme.example")
+            || caught.contains("p***@a***me.example")
     });
     assert!(!slack.texts().contains("payload-canary"));
     served.stop();

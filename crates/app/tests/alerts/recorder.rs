@@ -50,7 +50,9 @@ impl Recorder {
         let all = self.all();
         let alerts = all.iter().filter_map(|(_, body)| body["data"]["alerts"].as_array());
         let alerts = alerts.flatten();
-        alerts.map(|one| (text(&one["rule"]), text(&one["subject"]), text(&one["change"]))).collect()
+        alerts
+            .map(|one| (text(&one["rule"]), text(&one["subject"]), text(&one["change"])))
+            .collect()
     }
 
     pub fn has(&self, rule: &str, subject: &str, change: &str) -> bool {

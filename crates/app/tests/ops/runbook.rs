@@ -44,7 +44,8 @@ impl Incident<'_> {
         bash.env("GANCHO", format!("http://{}", self.served.address)).env("TOKEN", TOKEN);
         bash.envs(&self.names);
         let ran = bash.output().unwrap();
-        let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        let (out, err) =
+            (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(ran.status.success(), "{page}: {out}{err}");
         out.into_owned()
     }

@@ -146,7 +146,12 @@ impl NoticeMessenger {
                 if let Err(error) = send(&routes, &message).await {
                     message.attempts += 1;
                     let is_given_up = message.attempts >= MAX_ATTEMPTS;
-                    tracing::warn!(error, attempt = message.attempts, is_given_up, "could not send notices");
+                    tracing::warn!(
+                        error,
+                        attempt = message.attempts,
+                        is_given_up,
+                        "could not send notices"
+                    );
                     if !is_given_up {
                         later.push(message);
                     }
@@ -221,7 +226,8 @@ fn digest(lines: &[&str], dropped: u64) -> (String, String) {
 async fn send(routes: &NoticeRoutes, message: &Outgoing) -> Result<(), String> {
     match (&message.to, &routes.slack, &routes.email) {
         (None, Some(slack), _) => {
-            let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            let escape =
+                |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
             let text = format!("*{}*\n{}", escape(&message.title), escape(&message.text));
             slack.send_json(&json!({ "text": text })).await
         }
