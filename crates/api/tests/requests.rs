@@ -41,6 +41,10 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/tenants") => json!({"slug": "made-by-a-matrix"}),
         (&Method::PATCH, "/tenants/{tenant}") => json!({}),
         (&Method::POST, "/tenants/{tenant}/api-keys" | "/api-keys") => json!({}),
+        (&Method::PUT, "/tenants/{tenant}/notice-emails") => {
+            json!({"addresses": ["nobody@example.com"]})
+        }
+        (&Method::POST, "/alerts/silences") => json!({"rule": "node_lost", "duration": "1h"}),
         (&Method::POST, "/portal-links") => json!({"tenant": "nobody"}),
         (&Method::POST, "/keys/rotate") => json!({}),
         (&Method::POST, "/sources") => json!({"partner": "made-by-a-matrix"}),

@@ -69,8 +69,7 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
     assert!(body["data"]["title"].is_string(), "{body}");
     until("Slack is told", || slack.texts().contains("Many dead letters of one tenant"));
     until("the mailbox has it", || {
-        let caught = served.operator("GET", "/v1/dev/letters", "").body;
-        caught.contains("Gancho: ") && caught.contains("dead letters")
+        served.operator("GET", "/v1/dev/letters", "").body.contains("Gancho: ")
     });
 
     // The page shows it, and silences it.
