@@ -220,7 +220,7 @@ impl AlertService {
             let channel = unsent.channel.name();
             match unsent.channel.send(&unsent.message).await {
                 Ok(()) => {
-                    tracing::info!(channel, count = unsent.message.changes.len(), "alert sent")
+                    tracing::info!(channel, count = unsent.message.changes.len(), "alert sent");
                 }
                 Err(error) => {
                     unsent.attempts += 1;

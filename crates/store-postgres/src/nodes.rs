@@ -79,7 +79,7 @@ impl Nodes for PostgresStore {
 
 const NODES: &str = "
 select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
-    (extract(epoch from beat_at) * 1000000)::bigint
+    (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint
 from nodes order by is_dead, id desc limit $1";
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on

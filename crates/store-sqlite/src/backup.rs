@@ -151,7 +151,7 @@ fn publish(part: &Path, to: &Path) -> Result<()> {
 
 fn free_name(path: &Path) -> PathBuf {
     let name = |number: u32| beside(path, &format!(".before-restore-{number}"));
-    (1..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
+    (1..=u32::MAX).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -16,7 +16,7 @@ use crate::{
 const PASSWORD: &str = "correct horse battery";
 
 /// What support may change: nothing else.
-const SUPPORT: [(&str, &str); 16] = [
+const SUPPORT: [(&str, &str); 20] = [
     ("POST", "/webhooks/{id}/test"),
     ("POST", "/webhooks/test"),
     ("POST", "/webhooks/{id}/pause"),

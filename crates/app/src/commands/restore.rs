@@ -44,7 +44,7 @@ impl Restore {
         if !self.without_keys && summary.is_current {
             let store = SqliteStore::open_to_read(&self.file)?;
             let used: Vec<u32> = keys_in_use(&*store).await?.into_keys().collect();
-            check_keys(&used, key_ring::of(&loaded.settings)?)?;
+            check_keys(&used, &key_ring::of(&loaded.settings)?)?;
         }
         private_file::folder(&loaded.settings.data_dir)?;
         let file = self.file.clone();
@@ -75,8 +75,8 @@ impl Restore {
 }
 
 /// Restoring what nobody can decrypt would look like a success.
-fn check_keys(used: &[u32], ring: RingSource) -> anyhow::Result<()> {
-    let known = match &ring {
+fn check_keys(used: &[u32], ring: &RingSource) -> anyhow::Result<()> {
+    let known = match ring {
         RingSource::Loaded(ring) => ring.keys.numbers(),
         RingSource::Missing(_) => Vec::new(),
     };

@@ -14,7 +14,8 @@ fn pages(command: &[&str]) -> String {
     match found {
         Some((heading, shown)) if command != *shown => {
             all += page.split_once(&format!("\n{heading}:\n")).unwrap().0;
-            all += &format!("\n{heading}: [as for `gancho {}`]\n", shown.join(" "));
+            let line = format!("\n{heading}: [as for `gancho {}`]\n", shown.join(" "));
+            all.push_str(&line);
         }
         _ => all += &page,
     }

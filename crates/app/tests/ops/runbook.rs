@@ -23,7 +23,7 @@ fn script(page: &str) -> String {
         match line.trim_start() {
             "```sh" => is_code = true,
             "```" => is_code = false,
-            code if is_code => script.push_str(&format!("{code}\n")),
+            code if is_code => script.extend([code, "\n"]),
             _ => {}
         }
     }
@@ -72,7 +72,7 @@ fn delivery_of(served: &Gateway, tenant: &str, event: &str, code: &str) -> Strin
     until("it has failed", || {
         let rows = served.acting(tenant, "GET", &path, "").json();
         let row = &rows["data"][0];
-        id = row["id"].as_str().unwrap_or_default().to_owned();
+        row["id"].as_str().unwrap_or_default().clone_into(&mut id);
         row.to_string().contains(code)
     });
     id
@@ -152,11 +152,7 @@ fn partners_that_are_refused_or_stuck() {
         served.ingest(),
         "POST",
         "/webhooks/acme",
-        &[
-            ("x-timestamp", "1700000000"),
-            ("x-key-id", "k1"),
-            ("x-signature", "hmac-sha256=AAAA"),
-        ],
+        &[("x-timestamp", "1700000000"), ("x-key-id", "k1"), ("x-signature", "hmac-sha256=AAAA")],
         "{}",
     );
     assert_eq!(forged.status, 403, "{}", forged.body);

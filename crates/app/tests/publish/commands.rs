@@ -88,7 +88,8 @@ fn a_file_is_published_once_and_says_exactly_what_was_accepted() {
 fn a_server_that_goes_away_leaves_an_exact_report() {
     let at = Operator::start();
     let key = at.served.tenant("acme");
-    let input: String = (0..10).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let lines: Vec<_> = (0..10).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let input = lines.concat();
     let url = format!("http://{}", at.served.address);
     let variables = [("GANCHO_API_KEY", key.as_str()), ("GANCHO_URL", url.as_str())];
     let arguments = ["publish", "a.b", "--file", "-", "--batch", "4"];

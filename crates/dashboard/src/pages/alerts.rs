@@ -49,7 +49,8 @@ struct Silence {
 #[derive(Deserialize)]
 struct Change {
     at: Moment,
-    change: String,
+    #[serde(rename = "change")]
+    kind: String,
     rule: String,
     severity: String,
     subject: Option<Text>,
@@ -83,10 +84,6 @@ struct AlertsPage {
 impl AlertsPage {
     fn firing(&self) -> u64 {
         self.alerts.iter().filter(|alert| alert.state == "firing").count() as u64
-    }
-
-    fn durations(&self) -> [&'static str; 4] {
-        DURATIONS
     }
 }
 
@@ -128,7 +125,7 @@ impl Change {
     }
 
     fn mark(&self) -> Mark {
-        match (self.change.as_str(), self.severity.as_str()) {
+        match (self.kind.as_str(), self.severity.as_str()) {
             ("resolved", _) => Mark::Delivered,
             (_, "critical") => Mark::Failed,
             _ => Mark::Warning,
@@ -136,7 +133,7 @@ impl Change {
     }
 
     fn word(&self, t: &Texts) -> Sentence {
-        match self.change.as_str() {
+        match self.kind.as_str() {
             "resolved" => t.say("alerts.resolved"),
             "reminder" => t.say("alerts.reminder"),
             _ => t.say("alerts.fired"),

@@ -100,5 +100,5 @@ async fn receiver_of(stage: &Stage, change: &DeliveryChange) -> anyhow::Result<R
     }
     let scope = TenantScope::internal(change.tenant);
     let endpoint = stage.gateway.store.endpoint(scope, id).await?;
-    Ok(Receiver::Own(endpoint.map_or_else(|| id.to_string(), |endpoint| endpoint.url.to_string())))
+    Ok(Receiver::Own(endpoint.map_or_else(|| id.to_string(), |endpoint| endpoint.url)))
 }

@@ -102,7 +102,7 @@ impl Filler {
             kind: Kind::Event,
             event_type: "seed.event".into(),
             subject: None,
-            external_id: (number % 10 == 0).then(|| format!("inv_{number}").into()),
+            external_id: number.is_multiple_of(10).then(|| format!("inv_{number}").into()),
             is_test: false,
             body: Bytes::from(body),
             created_at,
@@ -174,7 +174,7 @@ impl Filler {
 /// Of a hundred, three are given up and two wait for a retry.
 fn settlement(number: usize, new: &NewParcel) -> Settlement {
     let failure = (number % 100 < 5)
-        .then(|| Failure::new(Code::http(503), "the endpoint responded with 503".to_owned()));
+        .then(|| Failure::new(Code::http(503), "the endpoint responded with 503"));
     let next_at = now() + Duration::from_hours(2);
     let next = match (number % 100, &failure) {
         (0..3, Some(failure)) => Next::Dead(failure.clone()),
