@@ -5,7 +5,7 @@ mod reference;
 mod sample;
 mod snippets;
 
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{collections::HashMap, fmt::Write, sync::LazyLock};
 
 use axum::{
     Router,
@@ -27,24 +27,25 @@ use crate::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
+/// Made at the first request: most gateways are never asked.
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| openapi::text().into());
+static PAGES: LazyLock<Pages> = LazyLock::new(|| Pages::of(&DOCUMENT));
+
 pub fn router(api: &Api) -> Router {
-    let document = openapi::text();
-    let pages = Arc::new(Pages::of(&document));
-    let document = Bytes::from(document);
-    let (start, api) = (pages.clone(), api.clone());
+    let api = api.clone();
     Router::new()
         .route(
             "/openapi.json",
-            get(move || async move { page(StatusCode::OK, "application/json", document.clone()) }),
+            get(|| async { page(StatusCode::OK, "application/json", DOCUMENT.clone()) }),
         )
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
-        .route("/docs/", get(move || async move { start.get("").unwrap_or_default() }))
+        .route("/docs/", get(|| async { PAGES.get("").unwrap_or_default() }))
         .route("/docs/errors", get(|| async { page(StatusCode::OK, HTML, list_page()) }))
         .route("/docs/errors/{code}", get(error_page))
         .route(
             "/docs/{name}",
             get(move |Path(name): Path<String>, request: Request| async move {
-                pages.get(&name).unwrap_or_else(|| into_axum(serve::no_route(&api, request)))
+                PAGES.get(&name).unwrap_or_else(|| into_axum(serve::no_route(&api, request)))
             }),
         )
 }
@@ -53,8 +54,8 @@ pub fn router(api: &Api) -> Router {
 struct Pages(HashMap<String, (&'static str, Bytes)>);
 
 impl Pages {
-    fn of(document: &str) -> Self {
-        let document = serde_json::from_str(document).unwrap_or_default();
+    fn of(document: &[u8]) -> Self {
+        let document = serde_json::from_slice(document).unwrap_or_default();
         let pages = reference::pages(&document).into_iter();
         let mut all: HashMap<_, _> =
             pages.map(|(name, page)| (name, (HTML, Bytes::from(page)))).collect();

@@ -134,7 +134,7 @@ fn operation<'a>(samples: &Samples<'a>, path: &str, method: &str, about: &'a Val
     }
 }
 
-/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/$ID/test`, as a shell would read it.
+/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/wh_…/test`.
 fn sample_path(path: &str) -> String {
     let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
         Some("tenant") => "acme".to_owned(),

@@ -45,11 +45,11 @@ pub struct Listen {
     /// Forward the webhooks of this partner instead. Takes the operator's token.
     #[arg(long, value_name = "PARTNER", conflicts_with_all = ["types", "endpoint"])]
     source: Option<String>,
-    /// Also forward what came since this time, or this long ago: 2026-11-15T10:00:00Z, 30m. Default: only
-    /// what is new.
+    /// Also forward older events, from this time on or from this long ago: 2026-11-15T10:00:00Z, 30m.
+    /// Default: only new ones.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Also forward what came after this event or receipt, as printed when an earlier run was stopped.
+    /// Resume after this event or receipt. Its id is printed when `listen` is stopped.
     #[arg(long, value_name = "ID", conflicts_with = "since")]
     after: Option<String>,
     #[command(flatten)]
