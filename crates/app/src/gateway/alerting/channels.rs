@@ -39,8 +39,7 @@ impl Channel for UrlChannel {
         let id = message.id.to_string();
         for target in &targets.all {
             let endpoint = &target.endpoint;
-            let wants = endpoint.events.iter().any(|pattern| pattern.matches(EVENT_TYPE));
-            if !wants || !endpoint.is_active {
+            if !endpoint.wants(EVENT_TYPE) {
                 continue;
             }
             let content = Content {
