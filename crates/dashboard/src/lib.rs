@@ -7,7 +7,7 @@
 //! [`visit`] (a session from [`sessions`], begun at the login or by one of [`login_links`], a tenant, a language) or a
 //! [`submission`] (a form, after `origin` and the token are checked). The same pages are in the [`portal`], for a
 //! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
-//! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` is the frame around it.
+//! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what is around it, and [`frame`] draws that.
 //! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
 //! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
 //! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `params`, `cookies`, `theme`, `flashes`,
@@ -28,6 +28,7 @@ pub mod endpoint_names;
 pub mod escape;
 pub mod event_stream;
 pub mod flashes;
+pub mod frame;
 pub mod icons;
 pub mod json;
 pub mod language;
