@@ -12,7 +12,7 @@ const MAX_CACHED: usize = 50_000;
 pub struct TenantCache {
     store: Arc<dyn Store>,
     cache: ReadCache<TenantId, Option<Arc<Tenant>>>,
-    /// Slugs never change, so entries are only added.
+    /// Slugs never change, but that of a deleted tenant may be given to another.
     slugs: RwLock<HashMap<Box<str>, TenantId>>,
 }
 
@@ -32,7 +32,11 @@ impl TenantCache {
     pub async fn find(&self, name: &str) -> Result<Option<Arc<Tenant>>> {
         let known = self.slugs.read().get(name).copied();
         if let Some(id) = known.or_else(|| name.parse().ok()) {
-            return self.get(id).await;
+            let found = self.get(id).await?;
+            if found.is_some() || known.is_none() {
+                return Ok(found);
+            }
+            self.slugs.write().remove(name);
         }
         // What is not a valid slug cannot exist.
         if !is_slug(name) {

@@ -131,7 +131,7 @@ impl Act {
             id: self.api.ids.make(),
             actor: actor.clone(),
             tenant,
-            operation: self.route.operation_id(),
+            operation: self.route.operation_id.to_owned(),
             resource,
             status,
             code: code.to_owned(),

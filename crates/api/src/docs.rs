@@ -1,8 +1,8 @@
 //! The documentation that the gateway serves: `/openapi.json`, its pages at `/docs`, and a page for every
 //! error code at `/docs/errors/{code}`. It is part of the binary and works offline.
 
+mod literal;
 mod reference;
-mod sample;
 mod snippets;
 
 use std::{collections::HashMap, fmt::Write, sync::LazyLock};

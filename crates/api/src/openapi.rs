@@ -1,6 +1,7 @@
 //! The OpenAPI document, generated from the table of routes: parameters and bodies from their fields, errors
 //! from what the route needs and takes.
 
+pub(crate) mod examples;
 mod field_schema;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use utoipa::openapi::{
 
 use crate::{
     codes::Code,
+    input::field::{MAX_ID_LENGTH, MAX_IDEMPOTENCY_KEY},
     problem,
     route::{Needs, Route, Takes},
     router::ROUTES,
@@ -108,7 +110,9 @@ pub fn document() -> OpenApi {
 
 /// The document as it is served and checked in.
 pub fn text() -> String {
-    let mut text = serde_json::to_string_pretty(&document()).unwrap_or_default();
+    let mut document = serde_json::to_value(document()).unwrap_or_default();
+    examples::add(&mut document);
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -127,11 +131,25 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
     let mut builder = OperationBuilder::new()
         .tag(route.tag)
         .summary(Some(route.summary))
-        .operation_id(Some(route.operation_id()))
+        .operation_id(Some(route.operation_id))
         .description(Some(description(route)))
-        .request_body(request_body(route));
+        .request_body(request_body(route, schemas));
     for (name, noun) in route.path_fields() {
         builder = builder.parameter(field_schema::in_path(name, noun));
+    }
+    if !matches!(route.needs, Needs::Operator) {
+        builder = builder.parameter(field_schema::in_header(
+            "X-Tenant",
+            "Slug or id of the tenant that the operator acts for. Not needed with an API key.",
+            MAX_ID_LENGTH,
+        ));
+    }
+    if route.takes_idempotency_key {
+        builder = builder.parameter(field_schema::in_header(
+            "Idempotency-Key",
+            "Makes a repetition safe: the same key within 24 hours has the effect of one call.",
+            MAX_IDEMPOTENCY_KEY,
+        ));
     }
     for field in route.query {
         builder = builder.parameter(field_schema::in_query(field));
@@ -167,16 +185,24 @@ fn description(route: &Route) -> String {
     if route.about.is_empty() { needs } else { format!("{}\n\n{needs}", route.about) }
 }
 
-fn request_body(route: &Route) -> Option<RequestBody> {
+fn request_body(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Option<RequestBody> {
     let required = match route.takes {
         Takes::Nothing => return None,
         Takes::Maybe(_) => Required::False,
         Takes::Body(_) | Takes::Batch(_) | Takes::Large(_) => Required::True,
     };
+    let name = request_name(route.operation_id);
     let schema = Schema::Object(field_schema::object(route.takes.fields()));
-    let content = ContentBuilder::new().schema(Some(schema)).build();
+    schemas.push((name.clone(), schema.into()));
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).build();
     let builder = RequestBodyBuilder::new().required(Some(required));
     Some(builder.content("application/json", content).build())
+}
+
+/// The body of `publishEvent` is a `PublishEventRequest`.
+fn request_name(operation_id: &str) -> String {
+    let (first, rest) = operation_id.split_at_checked(1).unwrap_or_default();
+    format!("{}{rest}Request", first.to_ascii_uppercase())
 }
 
 fn success(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Response {

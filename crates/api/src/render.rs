@@ -2,6 +2,7 @@
 //! strings, lists as `data` and `next_cursor` ([`List`]).
 
 mod list;
+pub mod words;
 
 use gancho_domain::Time;
 use serde::{Serialize, Serializer};

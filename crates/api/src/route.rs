@@ -24,9 +24,13 @@ pub struct Route {
     pub method: Method,
     /// Without `/v1`; the route answers with and without it.
     pub path: &'static str,
+    /// What clients call it, such as `publishEvent`. The audit log and the policies name it so.
+    pub operation_id: &'static str,
     pub needs: Needs,
     pub query: &'static [Field],
     pub takes: Takes,
+    /// Whether the header `Idempotency-Key` is honored.
+    pub takes_idempotency_key: bool,
     pub gives: Gives,
     /// Error codes beyond those that follow from the other fields.
     pub refuses: &'static [&'static Code],
@@ -107,9 +111,11 @@ impl Route {
     pub const DEFAULT: Self = Self {
         method: Method::GET,
         path: "",
+        operation_id: "",
         needs: Needs::Operator,
         query: &[],
         takes: Takes::Nothing,
+        takes_idempotency_key: false,
         gives: Gives::no_content(""),
         refuses: &[],
         tag: "",
@@ -117,13 +123,6 @@ impl Route {
         about: "",
         run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
-
-    /// The name of the operation: `POST /webhooks/{id}/test` is `post_webhooks_id_test`.
-    pub fn operation_id(&self) -> String {
-        let words = self.path.split(['/', '-', '{', '}']).filter(|word| !word.is_empty());
-        let words: Vec<_> = words.collect();
-        format!("{}_{}", self.method.as_str().to_ascii_lowercase(), words.join("_"))
-    }
 
     /// The path parameters, with the nouns that they name.
     pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {

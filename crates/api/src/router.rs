@@ -83,6 +83,7 @@ pub const ROUTES: &[&Route] = &[
     &tenants::list::ROUTE,
     &tenants::get::ROUTE,
     &tenants::change::ROUTE,
+    &tenants::delete::ROUTE,
     &tenants::pause::PAUSE,
     &tenants::pause::RESUME,
     &api_keys::create::ROUTE,

@@ -94,6 +94,7 @@ mod stats {
 }
 mod tail_reader;
 mod tenants {
+    mod delete;
     mod lifecycle;
 }
 mod usage {

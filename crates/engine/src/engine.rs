@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Archive, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
-    delivery_log, dispatch, expire, heartbeat,
+    delivery_log, dispatch, erase, expire, heartbeat,
     lane::{LaneSetup, LaneState},
     log_sampler::LogSampler,
     membership::Membership,
@@ -154,6 +154,7 @@ impl Engine {
         self.supervise("expire", expire::run);
         self.supervise("archive", archive::run);
         self.supervise("prune", prune::run);
+        self.supervise("erase", erase::run);
         self.supervise("statistics", statistics::flush::run);
         self.supervise("roll-up", statistics::roll_up::run);
         self.supervise("log", delivery_log::run);

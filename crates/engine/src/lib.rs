@@ -8,7 +8,7 @@
 //! `follow` says what is published with its result; `settle` writes both (`reduce` says what is
 //! left out if need be); `release` puts back what will not be carried here. `membership` and
 //! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
-//! work back, `expire`, `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop`
+//! work back, `expire`, `archive`, `prune` and `erase` clear up while `clock_guard` trusts the clock, `stop`
 //! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
 //! `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
@@ -33,6 +33,7 @@ mod clock_guard;
 mod delivery_log;
 mod dispatch;
 pub mod engine;
+mod erase;
 mod expire;
 mod follow;
 mod heartbeat;

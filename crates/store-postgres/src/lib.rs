@@ -34,6 +34,7 @@ mod delivery_list;
 mod documents;
 mod email_reports;
 mod endpoints;
+mod erasure;
 mod events;
 mod expiry_time;
 mod give_up;

@@ -60,6 +60,11 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0015_all_tenants.sql"),
     },
     Migration { number: 16, name: "nodes", sql: include_str!("../migrations/0016_nodes.sql") },
+    Migration {
+        number: 17,
+        name: "deleted_tenants",
+        sql: include_str!("../migrations/0017_deleted_tenants.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -72,7 +72,7 @@ with many as materialized (
 select count(*) from many";
 
 /// Whether all deliveries of the parcel `p` have ended and left no dead letter.
-static HAS_ENDED: Sql = Sql::new(|| {
+pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
         "p.created_at < $1 and not exists (
     select from unnest(p.deliveries) as n(id)
@@ -221,7 +221,12 @@ impl PostgresStore {
     }
 
     /// Removes parcels with all that belongs to them.
-    async fn remove(&self, before: Time, tenants: &[Uuid], ids: &[Uuid]) -> Result<u64, TxError> {
+    pub(crate) async fn remove(
+        &self,
+        before: Time,
+        tenants: &[Uuid],
+        ids: &[Uuid],
+    ) -> Result<u64, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         query(session, LOCK_SUBJECTS, &[&tenants, &ids]).await?;

@@ -122,7 +122,7 @@ struct ScanStep<P> {
 }
 
 /// Whether all deliveries of the parcel `p` have been placed, have ended and left no dead letter.
-static HAS_ENDED: Sql = Sql::new(|| {
+pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
         "p.created_at < ?1 AND NOT EXISTS
    (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
@@ -160,7 +160,7 @@ fn look(
 }
 
 /// Removes parcels with their deliveries and attempts. One that was redelivered since the scan stays.
-fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, TxError> {
+pub(crate) fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, TxError> {
     let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
     let mut gone = 0;
     for &seq in parcels {

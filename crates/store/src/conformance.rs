@@ -31,6 +31,7 @@ pub mod deliveries;
 pub mod documents;
 pub mod email_reports;
 pub mod endpoints;
+pub mod erasure;
 pub mod events;
 pub mod expire;
 pub mod fairness;
@@ -503,6 +504,11 @@ macro_rules! conformance_suite {
                 the_next_in_order_moves_up
                 one_that_expires_behind_another_leaves_the_line
                 one_that_is_replayed_does_not_expire_again
+            }
+            erasure {
+                a_deleted_tenant_is_gone_at_once
+                all_that_a_deleted_tenant_sent_goes
+                what_is_in_flight_goes_after_it_has_ended
             }
             orphans {
                 a_pause_goes_with_its_endpoint

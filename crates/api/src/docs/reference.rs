@@ -4,10 +4,11 @@ use askama::Template;
 use serde_json::Value;
 
 use super::{
-    sample::{Samples, to_json, type_of},
+    literal::to_json,
     snippets::{SampleCall, Snippets},
     to_html,
 };
+use crate::openapi::examples::{resolve, type_of};
 
 /// The pages by their names in the path; the start page has none.
 pub fn pages(document: &Value) -> Vec<(String, String)> {
@@ -89,20 +90,20 @@ fn groups(document: &Value) -> Vec<Group> {
 }
 
 fn operations(document: &Value, tag: &str) -> Vec<Operation> {
-    let samples = Samples::of(document);
+    let schemas = &document["components"]["schemas"];
     let paths = document["paths"].as_object().into_iter().flatten();
     let all = paths.flat_map(|(path, methods)| {
         let methods = methods.as_object().into_iter().flatten();
         methods.map(move |(method, operation)| (path, method, operation))
     });
     all.filter(|(_, _, operation)| operation["tags"][0] == tag)
-        .map(|(path, method, about)| operation(&samples, path, method, about))
+        .map(|(path, method, about)| operation(schemas, path, method, about))
         .collect()
 }
 
-fn operation<'a>(samples: &Samples<'a>, path: &str, method: &str, about: &'a Value) -> Operation {
+fn operation(schemas: &Value, path: &str, method: &str, about: &Value) -> Operation {
     let method = method.to_ascii_uppercase();
-    let body = &about["requestBody"]["content"]["application/json"]["schema"];
+    let body = &about["requestBody"]["content"]["application/json"];
     let responses = about["responses"].as_object();
     let mut responses: Vec<_> = responses.into_iter().flatten().collect();
     responses.sort_by_key(|(status, _)| status.as_str());
@@ -110,24 +111,24 @@ fn operation<'a>(samples: &Samples<'a>, path: &str, method: &str, about: &'a Val
         responses.into_iter().partition(|(status, _)| status.starts_with('2'));
     let (status, response) =
         done.first().map_or(("", &Value::Null), |(status, done)| (status, *done));
-    let schema = &response["content"]["application/json"]["schema"];
+    let sample = &response["content"]["application/json"]["example"];
     let security = about["security"].as_array().map(Vec::as_slice).unwrap_or_default();
     let sample_path = sample_path(path);
     Operation {
         id: text(&about["operationId"]),
         summary: text(&about["summary"]),
         about: paragraphs(&about["description"]),
-        parameters: parameters(samples, about),
-        body: fields(samples, body),
+        parameters: parameters(schemas, about),
+        body: fields(schemas, resolve(schemas, &body["schema"])),
         status: status.to_owned(),
         response: to_html(&text(&response["description"])),
-        sample: (!schema.is_null()).then(|| to_json(&samples.response(schema), 0)),
+        sample: (!sample.is_null()).then(|| to_json(sample, 0)),
         errors: refused.iter().map(|(status, refusal)| error_line(status, refusal)).collect(),
         snippets: Snippets::of(&SampleCall {
             method: &method,
             path: &sample_path,
             is_for_operator: !security.iter().any(|scheme| scheme.get("api_key").is_some()),
-            body: (!body.is_null()).then(|| samples.body(body)),
+            body: (!body.is_null()).then(|| body["example"].clone()),
         }),
         method,
         path: path.to_owned(),
@@ -152,24 +153,24 @@ fn sample_path(path: &str) -> String {
     path.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
-fn parameters(samples: &Samples, about: &Value) -> Vec<Parameter> {
+fn parameters(schemas: &Value, about: &Value) -> Vec<Parameter> {
     let all = about["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let parameter = |one: &Value| Parameter {
         name: text(&one["name"]),
-        kind: format!("{}, in the {}", kind(samples, &one["schema"]), text(&one["in"])),
+        kind: format!("{}, in the {}", kind(schemas, &one["schema"]), text(&one["in"])),
         is_required: one["required"] == true,
         about: to_html(&text(&one["description"])),
     };
     all.iter().map(parameter).collect()
 }
 
-fn fields(samples: &Samples, body: &Value) -> Vec<Parameter> {
+fn fields(schemas: &Value, body: &Value) -> Vec<Parameter> {
     let required = body["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let fields = body["properties"].as_object().into_iter().flatten();
     let field = |(name, field): (&String, &Value)| Parameter {
         is_required: required.iter().any(|required| required.as_str() == Some(name)),
         name: name.clone(),
-        kind: kind(samples, field),
+        kind: kind(schemas, field),
         about: to_html(&text(&field["description"])),
     };
     let mut fields: Vec<_> = fields.map(field).collect();
@@ -177,14 +178,14 @@ fn fields(samples: &Samples, body: &Value) -> Vec<Parameter> {
     fields
 }
 
-fn kind(samples: &Samples, schema: &Value) -> String {
-    let schema = samples.resolve(schema);
+fn kind(schemas: &Value, schema: &Value) -> String {
+    let schema = resolve(schemas, schema);
     if let Some(values) = schema["enum"].as_array() {
         let values: Vec<_> = values.iter().map(text).collect();
         return values.join(" | ");
     }
     match (type_of(schema), schema["format"].as_str()) {
-        ("array", _) => format!("list of {}", kind(samples, &schema["items"])),
+        ("array", _) => format!("list of {}", kind(schemas, &schema["items"])),
         ("string", Some("date-time")) => "time".to_owned(),
         ("", _) => "any JSON value".to_owned(),
         (kind, _) => kind.to_owned(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::sample::{to_json, to_python};
+use super::literal::{to_json, to_python};
 
 pub struct Snippets {
     pub curl: String,

@@ -205,3 +205,4 @@ impl Kind {
 
 /// Maximum length of ids, and of the names of tenants, event types and error codes.
 pub const MAX_ID_LENGTH: usize = 256;
+pub const MAX_IDEMPOTENCY_KEY: usize = 256;

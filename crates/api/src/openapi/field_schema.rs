@@ -53,6 +53,22 @@ pub fn in_path(name: &str, noun: Noun) -> Parameter {
         .build()
 }
 
+pub fn in_header(name: &str, about: &str, max: usize) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .min_length(Some(1))
+                .max_length(Some(max))
+                .pattern(Some("^[!-~]+$")),
+        ))
+        .build()
+}
+
 fn of_field(field: &Field) -> RefOr<Schema> {
     let schema = match of_kind(field.kind) {
         RefOr::T(Schema::Object(mut object)) => {

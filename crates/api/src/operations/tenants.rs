@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod create;
+pub mod delete;
 pub mod draft;
 pub mod get;
 pub mod list;

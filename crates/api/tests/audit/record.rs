@@ -32,7 +32,7 @@ async fn acts_are_recorded(stage: &Stage) {
     let operations: Vec<_> = made.iter().map(|act| act["operation"].as_str().unwrap()).collect();
     assert_eq!(
         operations,
-        ["post_webhooks", "post_tenants_tenant_api_keys", "post_tenants"],
+        ["createWebhook", "createTenantApiKey", "createTenant"],
         "publishing and the tenant's own retry are not among them"
     );
     let create = &made[0];
@@ -56,7 +56,7 @@ async fn acts_are_recorded(stage: &Stage) {
     let person = stage.anyone().with("authorization", &format!("Bearer {token}"));
     person.post(&format!("/v1/deliveries/{delivery}/retry"), &json!({})).await.is(202);
     let retried = &acts(&operator, "actor_kind=portal").await[0];
-    assert_eq!(retried["operation"], "post_deliveries_delivery_id_retry");
+    assert_eq!(retried["operation"], "retryDelivery");
 
     let acting = operator.with("x-tenant", "m2").with("x-request-id", "my-own-id");
     acting.get(&format!("/v1/webhooks/{id}/secret")).await.is(200);
@@ -67,16 +67,12 @@ async fn acts_are_recorded(stage: &Stage) {
         .iter()
         .map(|act| (act["operation"].as_str().unwrap(), act["status"].as_u64().unwrap()))
         .collect();
-    let expected = [
-        ("delete_webhooks_id", 404),
-        ("post_deliveries_delivery_id_retry", 202),
-        ("get_webhooks_id_secret", 200),
-    ];
+    let expected = [("deleteWebhook", 404), ("retryDelivery", 202), ("getWebhookSecret", 200)];
     assert_eq!(shown, expected);
     assert_eq!(later[0]["code"], "not_found");
     assert_eq!(later[0]["request_id"], "my-own-id");
     assert_eq!(acts(&operator, "outcome=refused").await, [later[0].clone()]);
-    assert_eq!(acts(&operator, "operation=get_webhooks_id_secret").await.len(), 1);
+    assert_eq!(acts(&operator, "operation=getWebhookSecret").await.len(), 1);
     assert_eq!(acts(&operator, &format!("resource={id}")).await.len(), 2);
     assert_eq!(acts(&operator, "until=2020-01-01T00:00:00Z").await.len(), 0);
 
@@ -125,7 +121,7 @@ async fn a_tenant_sees_acts_on_its_own_data_and_no_names_of_the_operator() {
         assert!(!seen.text().contains(hidden), "{hidden} in {}", seen.text());
     }
     let seen = seen.json();
-    assert_eq!(seen["data"][0]["operation"], "delete_webhooks_events_event_type");
+    assert_eq!(seen["data"][0]["operation"], "deleteEventType");
     assert_eq!(seen["data"][0]["actor"], json!({"kind": "operator", "name": null}));
     assert_eq!(seen["data"][1]["actor"]["kind"], "api_key");
     own.client.get("/v1/audit?actor=secret-name").await.refused(403, "operator_only");
@@ -174,5 +170,5 @@ async fn a_flood_of_refusals_does_not_fill_the_store() {
     assert_eq!(stage.api.meter.unrecorded_acts(), 140);
     // What is done is recorded all the same.
     hands.client.post("/v1/webhooks/events", &json!({"name": "own.type"})).await.is(201);
-    assert_eq!(acts(&stage.operator(), "operation=post_webhooks_events").await.len(), 1);
+    assert_eq!(acts(&stage.operator(), "operation=createEventType").await.len(), 1);
 }

@@ -104,11 +104,7 @@ async fn pages_work_without_a_network() {
         all.push_str(&page);
     }
     for route in ROUTES {
-        assert!(
-            all.contains(&format!("<article id=\"{}\"", route.operation_id())),
-            "{}",
-            route.path
-        );
+        assert!(all.contains(&format!("<article id=\"{}\"", route.operation_id)), "{}", route.path);
     }
     assert!(all.contains("requests.post") && all.contains("await fetch("), "samples");
     anyone.get("/docs/no-such-file.js").await.refused(404, "no_route");
@@ -124,4 +120,45 @@ async fn every_code_has_a_page() {
     let none = stage.anyone().get("/docs/errors/%3Cscript%3E").await.is(404);
     assert!(!none.text().contains("<script"));
     assert!(stage.anyone().get("/docs/errors").await.is(200).text().contains("plan_limit"));
+}
+
+/// Generators name methods and types after these.
+#[test]
+fn operations_have_names_of_their_own() {
+    let ids: BTreeSet<_> = ROUTES.iter().map(|route| route.operation_id).collect();
+    assert_eq!(ids.len(), ROUTES.len());
+    for id in ids {
+        assert!(
+            id.starts_with(|first: char| first.is_ascii_lowercase())
+                && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            "{id}"
+        );
+    }
+}
+
+/// Examples are what the gateway takes and returns: they fit their schemas.
+#[test]
+fn examples_fit_their_schemas() {
+    let document: Value = serde_json::from_str(&openapi::text()).unwrap();
+    let mut seen = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let body = operation["requestBody"]["content"]["application/json"].as_object();
+            let responses = operation["responses"].as_object().unwrap().values();
+            let responses =
+                responses.filter_map(|one| one["content"]["application/json"].as_object());
+            for content in body.into_iter().chain(responses) {
+                let mut schema = content["schema"].clone();
+                schema["components"] = document["components"].clone();
+                let validator = jsonschema::validator_for(&schema).unwrap();
+                let errors: Vec<_> = validator
+                    .iter_errors(&content["example"])
+                    .map(|error| format!("{error} at {}", error.instance_path()))
+                    .collect();
+                assert!(errors.is_empty(), "{method} {path}: {errors:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > ROUTES.len() / 2, "{seen}");
 }

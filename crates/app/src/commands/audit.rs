@@ -18,7 +18,7 @@ pub struct Audit {
     /// Only acts of this user (by name) or API key (by id).
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
-    /// Only this operation, e.g. `delete_webhooks_id` or `log_in`.
+    /// Only this operation, e.g. `deleteWebhook` or `log_in`.
     #[arg(long)]
     operation: Option<String>,
     /// Only acts on the object with this id or name.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     client::{ClientArgs, rows, show_list},
-    input::{self, Draft},
+    input::{self, Draft, confirmed},
     table::{self, Facts, Table, age, cell, flexible, state, text, when},
 };
 use crate::remote::{Remote, part};
@@ -33,6 +33,8 @@ enum Action {
     Pause(One),
     /// Deliver again.
     Resume(One),
+    /// Delete a tenant with all that it has and has sent. This cannot be undone.
+    Delete(Delete),
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +50,17 @@ struct List {
 struct One {
     /// Slug or id of the tenant.
     tenant: String,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Delete {
+    /// Slug or id of the tenant.
+    tenant: String,
+    /// Do not ask for confirmation.
+    #[arg(long, short)]
+    yes: bool,
     #[command(flatten)]
     client: ClientArgs,
 }
@@ -148,7 +161,26 @@ impl Tenants {
             }
             Action::Pause(one) => hold(&one, "pause", "Paused").await,
             Action::Resume(one) => hold(&one, "resume", "Resumed").await,
+            Action::Delete(delete) => delete.run().await,
         }
+    }
+}
+
+impl Delete {
+    async fn run(&self) -> anyhow::Result<()> {
+        let remote = self.client.gateway().await?;
+        let tenant = remote.get(&path(&self.tenant)).await?;
+        let slug = text(&tenant["slug"]);
+        let question = format!(
+            "Delete the tenant {slug} ({}) with its endpoints, keys, events, deliveries and e-mails? This cannot be undone.",
+            text(&tenant["name"])
+        );
+        confirmed(&question, self.yes)?;
+        let deleted = remote.delete(&path(&text(&tenant["id"]))).await?;
+        if self.client.json {
+            return table::json(&deleted);
+        }
+        table::say(&format!("Deleted {slug}. What it sent is being removed in the background."))
     }
 }
 

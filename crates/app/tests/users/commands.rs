@@ -37,9 +37,9 @@ fn a_user_is_created_changed_listed_and_deleted() {
     let acts = at.run(&["audit"]).ok().out;
     let lines: Vec<&str> = acts.lines().collect();
     assert!(lines[0].starts_with("time (UTC)"), "{acts}");
-    assert!(lines[1].contains("delete_users_user") && lines[1].contains("404 not_found"), "{acts}");
-    assert!(acts.contains("post_users") && !acts.contains("battery"), "{acts}");
-    let refused = at.json(&["audit", "--outcome", "refused", "--operation", "patch_users_user"]);
+    assert!(lines[1].contains("deleteUser") && lines[1].contains("404 not_found"), "{acts}");
+    assert!(acts.contains("createUser") && !acts.contains("battery"), "{acts}");
+    let refused = at.json(&["audit", "--outcome", "refused", "--operation", "updateUser"]);
     assert_eq!(refused["data"][0]["resource"], "ana@example.com");
     assert_eq!(at.json(&["audit", "--limit", "1"])["has_more"], true);
     let none = at.run(&["audit", "--actor", "nobody"]).ok().out;

@@ -71,7 +71,7 @@ impl Act {
     fn page(&self) -> Option<Link> {
         let id = self.resource.as_deref()?;
         let operation = self.operation.as_str();
-        let is_about = |noun: &str| operation.split('_').any(|word| word == noun);
+        let is_about = |noun: &str| operation.contains(noun);
         let below = |path: &str| Link::new(format!("/ui/{path}/{}", segment(id)));
         let page = match id.split_once('_').map_or("", |(prefix, _)| prefix) {
             "wh" => below("endpoints"),
@@ -83,10 +83,10 @@ impl Act {
                 let tenant = self.tenant_id.as_deref()?;
                 Link::new(format!("/ui/tenants/{}", segment(tenant)))
             }
-            _ if is_about("users") || operation == "log_in" => below("users"),
-            _ if is_about("tenants") => below("tenants"),
-            _ if is_about("sources") => below("sources"),
-            _ if is_about("queues") => Link::new("/ui/queues"),
+            _ if is_about("User") || operation == "log_in" => below("users"),
+            _ if is_about("Tenant") => below("tenants"),
+            _ if is_about("Source") => below("sources"),
+            _ if is_about("Queue") => Link::new("/ui/queues"),
             _ => return None,
         };
         Some(page.maybe("tenant", self.tenant_id.as_deref()))
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn acts_lead_to_what_was_changed() {
         for (operation, resource, page) in [
-            ("delete_webhooks_id", Some("wh_1"), Some("/ui/endpoints/wh_1?tenant=ten_1")),
-            ("post_tenants_tenant_api_keys", Some("key_1"), Some("/ui/tenants/ten_1?tenant=ten_1")),
-            ("patch_users_user", Some("ana@x"), Some("/ui/users/ana@x?tenant=ten_1")),
-            ("patch_sources_partner", Some("../a"), Some("/ui/sources/..%2Fa?tenant=ten_1")),
-            ("post_keys_rotate", None, None),
-            ("post_suppressions", Some("a@b"), None),
+            ("deleteWebhook", Some("wh_1"), Some("/ui/endpoints/wh_1?tenant=ten_1")),
+            ("createTenantApiKey", Some("key_1"), Some("/ui/tenants/ten_1?tenant=ten_1")),
+            ("updateUser", Some("ana@x"), Some("/ui/users/ana@x?tenant=ten_1")),
+            ("updateSource", Some("../a"), Some("/ui/sources/..%2Fa?tenant=ten_1")),
+            ("rotateEncryptionKeys", None, None),
+            ("addSuppression", Some("a@b"), None),
         ] {
             let act: Act = serde_json::from_value(serde_json::json!({
                 "at": "2026-11-15T10:00:00.000Z",

@@ -17,7 +17,7 @@ fn entry<F: Fixture>(world: &World<F>, actor: Actor, tenant: Option<TenantId>) -
         id: world.id(),
         actor,
         tenant,
-        operation: "delete_webhooks_id".to_owned(),
+        operation: "deleteWebhook".to_owned(),
         resource: "wh_1".to_owned(),
         status: 204,
         code: String::new(),
@@ -84,7 +84,7 @@ pub async fn each_condition_narrows_the_list<F: Fixture>() {
     world.pass(hours(1));
     let key = Actor::new(ActorKind::ApiKey, "key_1");
     let second =
-        AuditEntry { operation: "post_replays".to_owned(), ..entry(&world, key, Some(globex)) };
+        AuditEntry { operation: "createReplay".to_owned(), ..entry(&world, key, Some(globex)) };
     world.pass(hours(1));
     let third = AuditEntry {
         status: 404,
@@ -101,7 +101,7 @@ pub async fn each_condition_narrows_the_list<F: Fixture>() {
         (AuditFilter { actor_kind: Some(ActorKind::User), ..none.clone() }, vec![&third, &first]),
         (AuditFilter { actor: text("key_1"), ..none.clone() }, vec![&second]),
         (AuditFilter { actor: text("KEY_1"), ..none.clone() }, vec![]),
-        (AuditFilter { operation: text("post_replays"), ..none.clone() }, vec![&second]),
+        (AuditFilter { operation: text("createReplay"), ..none.clone() }, vec![&second]),
         (AuditFilter { resource: text("wh_2"), ..none.clone() }, vec![&third]),
         (AuditFilter { is_done: Some(false), ..none.clone() }, vec![&third]),
         (AuditFilter { is_done: Some(true), ..none.clone() }, vec![&second, &first]),

@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/alerts/history",
+    operation_id: "listAlertHistory",
     needs: Needs::Operator,
     query: Paging::FIELDS,
     gives: Gives::ok::<List<AlertChange>>("A page of changes, newest first."),

@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/alerts",
+    operation_id: "listAlerts",
     needs: Needs::Operator,
     gives: Gives::ok::<List<AlertView>>("All alerts that are pending or firing."),
     refuses: &[&codes::ALERTS_OFF],

@@ -32,6 +32,7 @@ request! {
 
 pub const LIST: Route = Route {
     path: "/alerts/silences",
+    operation_id: "listAlertSilences",
     needs: Needs::Operator,
     gives: Gives::ok::<List<SilenceView>>("All silences in force."),
     refuses: &[&codes::ALERTS_OFF],
@@ -44,6 +45,7 @@ pub const LIST: Route = Route {
 pub const CREATE: Route = Route {
     method: Method::POST,
     path: "/alerts/silences",
+    operation_id: "createAlertSilence",
     needs: Needs::Operator,
     takes: Takes::Body(SilenceBody::FIELDS),
     gives: Gives::created::<SilenceView>("The silence."),
@@ -58,6 +60,7 @@ pub const CREATE: Route = Route {
 pub const DELETE: Route = Route {
     method: Method::DELETE,
     path: "/alerts/silences/{silence_id}",
+    operation_id: "deleteAlertSilence",
     needs: Needs::Operator,
     gives: Gives::no_content("The silence has ended."),
     refuses: &[&codes::ALERTS_OFF],

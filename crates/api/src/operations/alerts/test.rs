@@ -29,6 +29,7 @@ pub struct AlertChannelTest {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/alerts/test",
+    operation_id: "testAlerts",
     needs: Needs::Operator,
     gives: Gives::ok::<AlertTest>("The outcome for each channel."),
     refuses: &[&codes::ALERTS_OFF],

@@ -4,9 +4,10 @@ use gancho_alerts::{AlertState, HistoryEntry, ListedAlert};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Alert)]
 pub struct AlertView {
     /// The name of the rule, e.g. `dead_letters_high`.
     pub rule: &'static str,
@@ -17,6 +18,7 @@ pub struct AlertView {
     /// What it is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway.
     pub subject: Option<String>,
     /// `pending` (the condition holds, but not for long enough) or `firing`.
+    #[schema(value_type = words::AlertState)]
     pub state: &'static str,
     pub value: f64,
     pub threshold: f64,
@@ -50,6 +52,7 @@ impl From<ListedAlert> for AlertView {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AlertSilence)]
 pub struct SilenceView {
     pub id: String,
     /// The rule that is silenced; null for every rule.

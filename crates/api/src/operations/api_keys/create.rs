@@ -31,6 +31,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/api-keys",
+    operation_id: "createTenantApiKey",
     needs: Needs::Operator,
     takes: Takes::Maybe(ApiKeyBody::FIELDS),
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),

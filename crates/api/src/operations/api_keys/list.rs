@@ -16,6 +16,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/tenants/{tenant}/api-keys",
+    operation_id: "listTenantApiKeys",
     needs: Needs::Operator,
     query: Paging::FIELDS,
     gives: Gives::ok::<List<ApiKeyView>>(

@@ -20,6 +20,7 @@ use crate::{
 
 pub const LIST: Route = Route {
     path: "/api-keys",
+    operation_id: "listApiKeys",
     needs: Needs::Tenant(Right::Read),
     query: Paging::FIELDS,
     gives: Gives::ok::<List<ApiKeyView>>(
@@ -39,6 +40,7 @@ pub const LIST: Route = Route {
 pub const CREATE: Route = Route {
     method: Method::POST,
     path: "/api-keys",
+    operation_id: "createApiKey",
     needs: Needs::Person(Right::Manage),
     takes: Takes::Maybe(ApiKeyBody::FIELDS),
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
@@ -54,6 +56,7 @@ pub const CREATE: Route = Route {
 pub const REVOKE: Route = Route {
     method: Method::DELETE,
     path: "/api-keys/{key_id}",
+    operation_id: "revokeApiKey",
     needs: Needs::Person(Right::Manage),
     gives: Gives::no_content(
         "The key is revoked: on this node at once, on the others within 5 seconds.",

@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/tenants/{tenant}/api-keys/{key_id}",
+    operation_id: "revokeTenantApiKey",
     needs: Needs::Operator,
     gives: Gives::no_content(
         "The key is revoked: on this node at once, on the others within 5 seconds.",

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiKey)]
 pub struct ApiKeyView {
     pub id: String,
     pub tenant_id: String,

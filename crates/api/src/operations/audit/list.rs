@@ -37,6 +37,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/audit",
+    operation_id: "listAuditEntries",
     needs: Needs::Anyone(Right::Read),
     query: AuditQuery::FIELDS,
     gives: Gives::ok::<List<AuditEntryView>>("A page of acts, newest first."),

@@ -5,9 +5,13 @@ use gancho_store::AuditEntry;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{policy, render::Timestamp};
+use crate::{
+    policy,
+    render::{Timestamp, words},
+};
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
 pub struct AuditEntryView {
     pub id: String,
     pub at: Timestamp,
@@ -21,6 +25,7 @@ pub struct AuditEntryView {
     /// The id or name of what was changed.
     pub resource: Option<String>,
     /// `done` or `refused`.
+    #[schema(value_type = words::AuditOutcome)]
     pub outcome: &'static str,
     /// The HTTP status of the response; of a login, 200 or 401.
     pub status: u16,
@@ -34,6 +39,7 @@ pub struct AuditEntryView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditActor {
     /// `operator` (the operator token), `user`, `api_key`, `portal`, or `anonymous` for a failed login.
+    #[schema(value_type = words::ActorKind)]
     pub kind: &'static str,
     /// The name of the user or the id of the API key.
     pub name: Option<String>,

@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/dev/letters/{outbox_id}",
+    operation_id: "getCapturedEmail",
     needs: Needs::Operator,
     gives: Gives::ok::<CapturedEmail>("The captured e-mail, as it would have been sent."),
     refuses: &[&codes::NO_ROUTE],

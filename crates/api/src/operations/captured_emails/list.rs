@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/dev/letters",
+    operation_id: "listCapturedEmails",
     needs: Needs::Operator,
     gives: Gives::ok::<List<CapturedEmailSummary>>("The latest captured e-mails, newest first."),
     refuses: &[&codes::NO_ROUTE],

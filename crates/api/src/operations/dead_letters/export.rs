@@ -25,6 +25,7 @@ const PAGE: usize = 200;
 
 pub const ROUTE: Route = Route {
     path: "/dlq/export",
+    operation_id: "exportDeadLetters",
     needs: Needs::Anyone(Right::Read),
     query: DeadLetterFilter::FIELDS,
     refuses: &[&codes::NOT_FOUND, &codes::RECEIVING_OFF, &codes::RATE_LIMITED],

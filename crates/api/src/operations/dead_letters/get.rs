@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/dlq/{letter_id}",
+    operation_id: "getDeadLetter",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeadLetterRow>("The dead letter."),
     tag: TAG,

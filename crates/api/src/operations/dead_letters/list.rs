@@ -25,6 +25,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/dlq",
+    operation_id: "listDeadLetters",
     needs: Needs::Anyone(Right::Read),
     query: DeadLettersQuery::FIELDS,
     refuses: REFUSALS,

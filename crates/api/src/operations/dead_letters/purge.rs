@@ -40,6 +40,7 @@ request! {
 pub const ONE: Route = Route {
     method: Method::DELETE,
     path: "/dlq/{letter_id}",
+    operation_id: "deleteDeadLetter",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::no_content(
         "The dead letter is deleted. The delivery stays in the delivery log as failed.",
@@ -59,6 +60,7 @@ pub const ONE: Route = Route {
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/dlq",
+    operation_id: "purgeDeadLetters",
     needs: Needs::Anyone(Right::Manage),
     query: PurgeQuery::FIELDS,
     gives: Gives::ok::<Purged>("The number of deleted dead letters."),

@@ -43,6 +43,7 @@ request! {
 pub const ONE: Route = Route {
     method: Method::POST,
     path: "/dlq/{letter_id}/replay",
+    operation_id: "replayDeadLetter",
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Maybe(ReplayDeadLetterBody::FIELDS),
     gives: Gives::accepted::<DeadLetterRow>(
@@ -58,6 +59,7 @@ pub const ONE: Route = Route {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/dlq/replay",
+    operation_id: "replayDeadLetters",
     needs: Needs::Anyone(Right::Manage),
     query: DeadLetterFilter::FIELDS,
     takes: Takes::Maybe(ReplayDeadLettersBody::FIELDS),
@@ -69,6 +71,7 @@ pub const ROUTE: Route = Route {
     summary: "Replay dead letters",
     about: "Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. With `to`, they go to another webhook of their tenant. Filters can be given in the URL or in the body.",
     run: |call| Box::pin(many(call)),
+    ..Route::DEFAULT
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {

@@ -35,6 +35,7 @@ pub struct DeadLetterStats {
 
 pub const ROUTE: Route = Route {
     path: "/dlq/stats",
+    operation_id: "getDeadLetterStats",
     needs: Needs::Anyone(Right::Read),
     query: DeadLetterFilter::FIELDS,
     refuses: REFUSALS,

@@ -11,15 +11,17 @@ use utoipa::ToSchema;
 
 use crate::{
     problem::Problem,
-    render::{Json, Timestamp},
+    render::{Json, Timestamp, words},
     state::Api,
 };
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DeadLetter)]
 pub struct DeadLetterRow {
     /// Id of the delivery.
     pub id: String,
     /// `webhook`, `dispatch` or `email`.
+    #[schema(value_type = words::Lane)]
     pub lane: &'static str,
     /// Null in the lane `dispatch`, see `partner`.
     pub tenant_id: Option<String>,

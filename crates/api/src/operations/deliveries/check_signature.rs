@@ -38,6 +38,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/deliveries/{delivery_id}/check-signature",
+    operation_id: "checkDeliverySignature",
     needs: Needs::Anyone(Right::Read),
     takes: Takes::Body(CheckSignatureBody::FIELDS),
     gives: Gives::ok::<SignatureReport>("Whether the signature is valid, and which part differs."),

@@ -22,6 +22,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/deliveries/{delivery_id}",
+    operation_id: "getDelivery",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeliveryDetail>("The delivery, its payload and its attempts."),
     tag: TAG,
@@ -33,6 +34,7 @@ pub const ROUTE: Route = Route {
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}",
+    operation_id: "getWebhookDelivery",
     needs: Needs::Tenant(Right::Read),
     summary: "Get a webhook's delivery",
     about: "",

@@ -58,6 +58,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/deliveries",
+    operation_id: "listDeliveries",
     needs: Needs::Anyone(Right::Read),
     query: DeliveriesQuery::FIELDS,
     refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
@@ -81,6 +82,7 @@ pub const ROUTE: Route = Route {
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries",
+    operation_id: "listWebhookDeliveries",
     needs: Needs::Tenant(Right::Read),
     query: WebhookDeliveriesQuery::FIELDS,
     gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),

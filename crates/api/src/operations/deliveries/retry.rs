@@ -18,6 +18,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/deliveries/{delivery_id}/retry",
+    operation_id: "retryDelivery",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::accepted::<Delivery>("The delivery is due now, or an attempt is in flight."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
@@ -30,6 +31,7 @@ pub const ROUTE: Route = Route {
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}/retry",
+    operation_id: "retryWebhookDelivery",
     needs: Needs::Tenant(Right::Manage),
     summary: "Retry a webhook's delivery",
     ..ROUTE

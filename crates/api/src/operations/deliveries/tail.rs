@@ -42,6 +42,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/deliveries/tail",
+    operation_id: "tailDeliveries",
     needs: Needs::Anyone(Right::Read),
     query: TailQuery::FIELDS,
     refuses: &[&codes::RATE_LIMITED, &codes::NOT_FOUND],

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::waiting_for::WaitingFor;
-use crate::render::{Json, Timestamp};
+use crate::render::{Json, Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
@@ -24,6 +24,7 @@ pub struct Delivery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
     /// `webhook`, `dispatch` or `email`.
+    #[schema(value_type = words::Lane)]
     pub lane: &'static str,
     /// The webhook that it is delivered to. Lane `webhook` only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,6 +50,7 @@ pub struct Delivery {
     /// The publisher's own id of the event or e-mail, or the partner's event id of a receipt.
     pub external_id: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
+    #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
     /// Number of attempts so far.
     pub attempts: u32,

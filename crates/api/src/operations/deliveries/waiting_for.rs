@@ -19,14 +19,14 @@ pub struct WaitingFor {
     /// often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
     /// `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
     /// or those of other tenants, come first.
-    #[schema(value_type = String)]
     pub reason: Reason,
     /// When the wait ends, if known.
     pub until: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = WaitReason)]
 pub enum Reason {
     Attempt,
     Retry,

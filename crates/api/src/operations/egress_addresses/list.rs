@@ -18,6 +18,7 @@ pub struct EgressAddresses {
 
 pub const ROUTE: Route = Route {
     path: "/egress-addresses",
+    operation_id: "listEgressAddresses",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<EgressAddresses>("The egress addresses."),
     tag: "Webhooks",

@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/emails/{outbox_id}",
+    operation_id: "getEmail",
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<Email>("The e-mail with all delivery attempts."),
     refuses: &[&codes::EMAIL_OFF],

@@ -32,6 +32,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/emails",
+    operation_id: "listEmails",
     needs: Needs::Anyone(Right::Read),
     query: EmailsQuery::FIELDS,
     gives: Gives::ok::<List<EmailSummary>>("A page of e-mails, newest first."),

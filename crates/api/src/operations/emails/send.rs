@@ -74,8 +74,10 @@ pub struct AcceptedEmail {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/email/send",
+    operation_id: "sendEmail",
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Large(EmailBody::FIELDS),
+    takes_idempotency_key: true,
     gives: Gives::created::<AcceptedEmail>(
         "The e-mail is durably stored and will be sent. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),

@@ -5,7 +5,7 @@ use gancho_mail::{EmailRow, EmailView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 /// An e-mail without its attempts.
 #[derive(Debug, Serialize, ToSchema)]
@@ -19,6 +19,7 @@ pub struct EmailSummary {
     pub recipient: String,
     pub subject: String,
     /// `PENDING`, `SENT`, `FAILED` or `RETRY_SCHEDULED`.
+    #[schema(value_type = words::EmailStatus)]
     pub status: &'static str,
     pub attempts: u32,
     pub created_at: Timestamp,

@@ -25,6 +25,7 @@ pub struct SealingKey {
 
 pub const ROUTE: Route = Route {
     path: "/keys",
+    operation_id: "listEncryptionKeys",
     needs: Needs::Operator,
     gives: Gives::ok::<SealingKeys>("The key numbers. The keys themselves are never shown."),
     refuses: &[&codes::CONFLICT],

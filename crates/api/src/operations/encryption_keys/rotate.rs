@@ -32,6 +32,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/keys/rotate",
+    operation_id: "rotateEncryptionKeys",
     needs: Needs::Operator,
     takes: Takes::Maybe(RotateBody::FIELDS),
     gives: Gives::ok::<KeyRotation>("The result of the rotation."),

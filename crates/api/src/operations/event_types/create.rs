@@ -15,6 +15,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/events",
+    operation_id: "createEventType",
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Body(NewEventTypeBody::FIELDS),
     gives: Gives::created::<EventType>("The event type."),

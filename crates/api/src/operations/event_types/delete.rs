@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/events/{event_type}",
+    operation_id: "deleteEventType",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::no_content("The event type is deleted. Published events of this type are kept."),
     refuses: &[&codes::CONFLICT],

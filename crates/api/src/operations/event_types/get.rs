@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/events/{event_type}",
+    operation_id: "getEventType",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<EventType>("The event type."),
     tag: TAG,

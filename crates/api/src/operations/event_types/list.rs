@@ -26,6 +26,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/events",
+    operation_id: "listEventTypes",
     needs: Needs::Anyone(Right::Read),
     query: EventTypesQuery::FIELDS,
     gives: Gives::ok::<List<EventType>>("A page of event types, by name."),

@@ -15,6 +15,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::PUT,
     path: "/webhooks/events/{event_type}",
+    operation_id: "replaceEventType",
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Body(EventTypeBody::FIELDS),
     gives: Gives::ok::<EventType>("The updated event type."),

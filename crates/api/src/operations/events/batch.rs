@@ -67,8 +67,10 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events/batch",
+    operation_id: "publishEvents",
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Batch(BatchBody::FIELDS),
+    takes_idempotency_key: true,
     gives: Gives::accepted::<BatchOutcome>(
         "The result of each event. Accepted events are durably stored. If events were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to retry them.",
     ),

@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/events/{event_id}",
+    operation_id: "getEvent",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<Event>("The event, its data and its deliveries."),
     tag: TAG,

@@ -33,6 +33,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/events",
+    operation_id: "listEvents",
     needs: Needs::Anyone(Right::Read),
     refuses: &[&codes::TENANT_REQUIRED],
     query: EventsQuery::FIELDS,

@@ -8,7 +8,7 @@ use gancho_outbound::NewEvent;
 use http::{HeaderMap, HeaderName};
 
 use crate::{
-    input::{FieldErrors, request},
+    input::{FieldErrors, field::MAX_IDEMPOTENCY_KEY, request},
     problem::Problem,
 };
 
@@ -22,7 +22,7 @@ request! {
         nullable external_id: Cow<'a, str> as text(1, 256),
         /// Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the
         /// `Idempotency-Key` header.
-        nullable idempotency_key: Cow<'a, str> as text(1, 256),
+        nullable idempotency_key: Cow<'a, str> as text(1, MAX_IDEMPOTENCY_KEY),
         /// What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to
         /// webhooks with `ordering: per_subject`.
         nullable subject: Cow<'a, str> as text(1, 256),
@@ -33,7 +33,6 @@ request! {
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-const MAX_KEY_LENGTH: usize = 256;
 
 /// The `Idempotency-Key` header, if present.
 pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
@@ -41,7 +40,7 @@ pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     match (keys.next(), keys.next()) {
         (None, _) => Ok(None),
         (Some(key), None) => match key.to_str() {
-            Ok(key) if (1..=MAX_KEY_LENGTH).contains(&key.len()) => Ok(Some(key)),
+            Ok(key) if (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) => Ok(Some(key)),
             _ => Err(Problem::field(
                 "",
                 "the header `Idempotency-Key` must be 1 to 256 visible ASCII characters",

@@ -33,8 +33,10 @@ pub struct PublishedEvent {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events",
+    operation_id: "publishEvent",
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Body(EventBody::FIELDS),
+    takes_idempotency_key: true,
     gives: Gives::accepted::<PublishedEvent>(
         "The event is durably stored, with a delivery for each matching webhook. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),

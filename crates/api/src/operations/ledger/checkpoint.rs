@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/ledger/checkpoint",
+    operation_id: "createLedgerCheckpoint",
     needs: Needs::Operator,
     gives: Gives::ok::<MadeCheckpoint>("The checkpoint over all lines of the ledger."),
     refuses: &[&codes::RECEIVING_OFF, &codes::LEDGER_BROKEN, &codes::STORAGE_FULL],

@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/ledger",
+    operation_id: "getLedger",
     needs: Needs::Operator,
     gives: Gives::ok::<LedgerView>("Size of the ledger, and its newest checkpoint."),
     refuses: &[&codes::RECEIVING_OFF],

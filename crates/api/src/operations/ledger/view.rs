@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Ledger)]
 pub struct LedgerView {
     /// Number of lines in the ledger.
     pub size: u64,
@@ -14,6 +15,7 @@ pub struct LedgerView {
 
 /// A signed checkpoint. The signed note itself is in the checkpoint folder.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Checkpoint)]
 pub struct CheckpointView {
     pub origin: String,
     /// Number of lines that it covers.

@@ -11,7 +11,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     problem::Problem,
-    render::{List, Timestamp},
+    render::{List, Timestamp, words},
     route::{Call, Gives, Needs, Route},
 };
 
@@ -25,6 +25,7 @@ pub struct Node {
     pub id: i64,
     pub name: String,
     /// `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over).
+    #[schema(value_type = words::NodeState)]
     pub state: &'static str,
     /// Whether this node answered the request.
     pub is_self: bool,
@@ -60,6 +61,7 @@ impl Node {
 
 pub const ROUTE: Route = Route {
     path: "/nodes",
+    operation_id: "listNodes",
     needs: Needs::Operator,
     gives: Gives::ok::<List<Node>>("The nodes, living ones first, newest first."),
     tag: TAG,

@@ -39,6 +39,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/portal-links",
+    operation_id: "createPortalLink",
     needs: Needs::Operator,
     takes: Takes::Body(PortalLinkBody::FIELDS),
     gives: Gives::created::<PortalLink>("The portal link."),

@@ -13,6 +13,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/tenants/{tenant}/portal-links",
+    operation_id: "revokePortalLinks",
     needs: Needs::Operator,
     gives: Gives::no_content(
         "The links are revoked: on this node at once, on the others within 5 seconds.",

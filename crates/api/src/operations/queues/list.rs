@@ -9,7 +9,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     problem::Problem,
-    render::Timestamp,
+    render::{Timestamp, words},
     route::{Call, Gives, Needs, Route},
 };
 
@@ -26,6 +26,7 @@ pub struct Queues {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queue {
+    #[schema(value_type = words::Lane)]
     pub lane: &'static str,
     /// Total number of undelivered deliveries: `pending`, `in_flight` and `waiting`.
     pub depth: u64,
@@ -42,6 +43,7 @@ pub struct Queue {
 
 pub const ROUTE: Route = Route {
     path: "/queues",
+    operation_id: "listQueues",
     needs: Needs::Operator,
     gives: Gives::ok::<Queues>("One queue per lane."),
     tag: TAG,

@@ -13,6 +13,7 @@ use crate::{
 pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/pause",
+    operation_id: "pauseQueue",
     needs: Needs::Operator,
     gives: Gives::no_content("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
@@ -30,6 +31,7 @@ pub const PAUSE: Route = Route {
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/resume",
+    operation_id: "resumeQueue",
     needs: Needs::Operator,
     gives: Gives::no_content("The lane is resumed."),
     tag: TAG,

@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/replays/{replay_id}/cancel",
+    operation_id: "cancelReplay",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::ok::<ReplayJob>(
         "The canceled replay. Deliveries that were already sent again are not undone.",

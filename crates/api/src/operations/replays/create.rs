@@ -60,6 +60,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/replays",
+    operation_id: "createReplay",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(ReplayBody::FIELDS),
     gives: Gives::accepted::<ReplayJob>(

@@ -11,6 +11,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/replays/{replay_id}",
+    operation_id: "getReplay",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<ReplayJob>("The replay and its progress."),
     tag: TAG,

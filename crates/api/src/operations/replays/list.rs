@@ -14,6 +14,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/replays",
+    operation_id: "listReplays",
     needs: Needs::Anyone(Right::Read),
     query: Paging::FIELDS,
     gives: Gives::ok::<List<ReplayJob>>("A page of replays, newest first."),

@@ -4,7 +4,7 @@ use gancho_outbound::replay::{Replay, ReplayOf};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {
@@ -12,6 +12,7 @@ pub struct ReplayJob {
     /// Null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,
     /// `pending`, `running`, `done`, `cancelled` or `failed`.
+    #[schema(value_type = words::ReplayState)]
     pub state: &'static str,
     /// `deliveries`, `events` or `dead_letters`.
     pub of: &'static str,

@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/sources/{partner}",
+    operation_id: "updateSource",
     needs: Needs::Operator,
     takes: Takes::Body(SourceBody::FIELDS),
     gives: Gives::ok::<SourceView>("The updated source."),

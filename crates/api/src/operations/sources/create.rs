@@ -19,6 +19,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/sources",
+    operation_id: "createSource",
     needs: Needs::Operator,
     takes: Takes::Body(NewSourceBody::FIELDS),
     gives: Gives::created::<NewSource>(

@@ -13,6 +13,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}",
+    operation_id: "deleteSource",
     needs: Needs::Operator,
     gives: Gives::no_content("The source and its keys are deleted."),
     refuses: &[&codes::RECEIVING_OFF],

@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
+    operation_id: "getSource",
     needs: Needs::Operator,
     gives: Gives::ok::<SourceCounts>("The source, with its counters."),
     refuses: &[&codes::RECEIVING_OFF],

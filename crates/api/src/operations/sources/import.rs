@@ -16,6 +16,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/source-keys/import",
+    operation_id: "importSourceKeys",
     needs: Needs::Operator,
     takes: Takes::Batch(ImportBody::FIELDS),
     gives: Gives::ok::<ImportedKeys>("The numbers of created sources and imported keys."),

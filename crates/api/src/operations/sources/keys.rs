@@ -14,6 +14,7 @@ use crate::{
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/keys",
+    operation_id: "listSourceKeys",
     needs: Needs::Operator,
     gives: Gives::ok::<List<SourceKeyView>>("All keys of the source, without their secrets."),
     refuses: &[&codes::RECEIVING_OFF],
@@ -26,6 +27,7 @@ pub const LIST: Route = Route {
 pub const PUT: Route = Route {
     method: Method::PUT,
     path: "/sources/{partner}/keys/{partner_key}",
+    operation_id: "putSourceKey",
     needs: Needs::Operator,
     takes: Takes::Body(SourceKeyBody::FIELDS),
     gives: Gives::ok::<SourceKeyView>("The key, without its secret."),
@@ -40,6 +42,7 @@ pub const PUT: Route = Route {
 pub const DELETE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}/keys/{partner_key}",
+    operation_id: "deleteSourceKey",
     needs: Needs::Operator,
     gives: Gives::no_content("The key is deleted and no longer valid."),
     refuses: &[&codes::RECEIVING_OFF],

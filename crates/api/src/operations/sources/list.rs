@@ -13,6 +13,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/sources",
+    operation_id: "listSources",
     needs: Needs::Operator,
     query: Paging::FIELDS,
     gives: Gives::ok::<List<SourceView>>("A page of sources, by name."),

@@ -33,6 +33,7 @@ pub struct ReceiptProof {
 
 pub const ROUTE: Route = Route {
     path: "/sources/{partner}/receipts/{receipt_id}/proof",
+    operation_id: "getReceiptProof",
     needs: Needs::Operator,
     gives: Gives::ok::<ReceiptProof>("The proof."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::LEDGER_BROKEN],

@@ -11,10 +11,11 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::AttemptEntry,
-    render::{Json, Timestamp},
+    render::{Json, Timestamp, words},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Receipt)]
 pub struct ReceiptView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
@@ -31,6 +32,7 @@ pub struct ReceiptSummary {
     pub event_id: Option<String>,
     pub ts_received: Timestamp,
     /// `received`, `dispatched`, `failed` (will be retried) or `dlq` (failed permanently).
+    #[schema(value_type = words::ReceiptStatus)]
     pub status: &'static str,
     /// Number of attempts of all deliveries together.
     pub attempts: u32,
@@ -45,6 +47,7 @@ pub struct ReceiptDelivery {
     /// The current URL of the target; null if the source no longer has this target.
     pub target_url: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
+    #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
     pub attempts: u32,
     /// HTTP status of the last attempt's response.
@@ -58,6 +61,7 @@ pub struct ReceiptDelivery {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReceiptDetail)]
 pub struct ReceiptDetailView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,

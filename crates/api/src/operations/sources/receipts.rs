@@ -41,6 +41,7 @@ request! {
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/receipts",
+    operation_id: "listReceipts",
     needs: Needs::Operator,
     query: ReceiptsQuery::FIELDS,
     gives: Gives::ok::<List<ReceiptView>>("A page of receipts, newest first."),
@@ -54,6 +55,7 @@ pub const LIST: Route = Route {
 
 pub const GET: Route = Route {
     path: "/sources/{partner}/receipts/{receipt_id}",
+    operation_id: "getReceipt",
     needs: Needs::Operator,
     gives: Gives::ok::<ReceiptDetailView>(
         "The receipt, with the original request and all dispatch attempts.",

@@ -14,6 +14,7 @@ use crate::{
 
 pub const OF_SOURCE: Route = Route {
     path: "/sources/{partner}/rejections",
+    operation_id: "listSourceRejections",
     needs: Needs::Operator,
     gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
@@ -26,6 +27,7 @@ pub const OF_SOURCE: Route = Route {
 
 pub const OF_UNKNOWN_PARTNERS: Route = Route {
     path: "/rejections",
+    operation_id: "listRejections",
     needs: Needs::Operator,
     gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],

@@ -15,6 +15,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/_reload",
+    operation_id: "reloadSources",
     needs: Needs::Operator,
     gives: Gives::ok::<Reloaded>("The policy pack that is now in force."),
     refuses: &[&codes::RECEIVING_OFF],

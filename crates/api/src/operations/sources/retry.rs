@@ -35,6 +35,7 @@ request! {
 pub const ONE: Route = Route {
     method: Method::POST,
     path: "/sources/{partner}/receipts/{receipt_id}/retry",
+    operation_id: "retryReceipt",
     needs: Needs::Operator,
     gives: Gives::accepted::<ReceiptView>("The receipt is due now, at every target of the source."),
     refuses: &[&codes::RECEIVING_OFF, &codes::STORAGE_FULL],
@@ -48,6 +49,7 @@ pub const ONE: Route = Route {
 pub const MANY: Route = Route {
     method: Method::POST,
     path: "/sources/{partner}/receipts/retry",
+    operation_id: "retryReceipts",
     needs: Needs::Operator,
     takes: Takes::Body(RetryReceiptsBody::FIELDS),
     gives: Gives::accepted::<ReplayJob>(

@@ -13,6 +13,7 @@ use crate::{
 };
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Source)]
 pub struct SourceView {
     pub id: String,
     pub partner: String,
@@ -67,6 +68,7 @@ pub struct SourceCounts {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SourceTotals)]
 pub struct CountsView {
     /// Number of accepted webhooks.
     pub received: u64,
@@ -83,6 +85,7 @@ impl From<Counts> for CountsView {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SourceKey)]
 pub struct SourceKeyView {
     pub key_id: String,
     pub scheme: &'static str,
@@ -112,6 +115,7 @@ impl SourceKeyView {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rejection)]
 pub struct RejectionView {
     pub at: Timestamp,
     pub partner: String,

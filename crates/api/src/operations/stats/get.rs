@@ -28,6 +28,7 @@ request! {
 
 pub const ROUTE: Route = Route {
     path: "/stats",
+    operation_id: "getStats",
     needs: Needs::Anyone(Right::Read),
     query: StatsQuery::FIELDS,
     refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND],

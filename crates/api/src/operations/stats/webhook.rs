@@ -17,6 +17,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}/stats",
+    operation_id: "getWebhookStats",
     needs: Needs::Tenant(Right::Read),
     query: RangeQuery::FIELDS,
     gives: Gives::ok::<Stats>("The figures of the range, and of each bin in it."),

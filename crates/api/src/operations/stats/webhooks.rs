@@ -49,6 +49,7 @@ pub struct WebhookStats {
 
 pub const ROUTE: Route = Route {
     path: "/stats/webhooks",
+    operation_id: "listWebhookStats",
     needs: Needs::Anyone(Right::Read),
     query: WebhookStatsQuery::FIELDS,
     gives: Gives::ok::<List<WebhookStats>>("A page of webhooks with their figures."),

@@ -26,6 +26,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/suppressions",
+    operation_id: "addSuppression",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(SuppressionBody::FIELDS),
     gives: Gives::created::<Suppression>("The suppression."),

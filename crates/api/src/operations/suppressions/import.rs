@@ -34,6 +34,7 @@ pub struct ImportedAddresses {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/suppressions/import",
+    operation_id: "importSuppressions",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Batch(ImportBody::FIELDS),
     gives: Gives::ok::<ImportedAddresses>("All addresses are suppressed."),

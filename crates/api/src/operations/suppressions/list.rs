@@ -16,6 +16,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/suppressions",
+    operation_id: "listSuppressions",
     needs: Needs::Anyone(Right::Read),
     query: Paging::FIELDS,
     gives: Gives::ok::<List<Suppression>>("A page of suppressed addresses, in alphabetical order."),

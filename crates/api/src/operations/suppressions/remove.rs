@@ -17,6 +17,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/suppressions/{address}",
+    operation_id: "removeSuppression",
     needs: Needs::Tenant(Right::Manage),
     gives: Gives::no_content("The address is no longer suppressed."),
     refuses: &[&codes::EMAIL_OFF],

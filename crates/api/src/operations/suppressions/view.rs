@@ -4,7 +4,7 @@ use gancho_mail::SuppressedAddress;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
@@ -14,6 +14,7 @@ pub struct Suppression {
     /// E-mail address, in lower case.
     pub address: String,
     /// `bounce`, `complaint` or `manual`.
+    #[schema(value_type = words::SuppressionReason)]
     pub reason: &'static str,
     /// Diagnostic text of the bounce or complaint.
     pub detail: Option<String>,

@@ -14,6 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/tenants/{tenant}",
+    operation_id: "updateTenant",
     needs: Needs::Operator,
     takes: Takes::Body(TenantBody::FIELDS),
     gives: Gives::ok::<TenantView>("The updated tenant."),

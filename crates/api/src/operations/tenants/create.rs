@@ -18,6 +18,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/tenants",
+    operation_id: "createTenant",
     needs: Needs::Operator,
     takes: Takes::Body(NewTenantBody::FIELDS),
     gives: Gives::created::<TenantView>("The tenant."),

@@ -9,6 +9,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/tenants/{tenant}",
+    operation_id: "getTenant",
     needs: Needs::Operator,
     gives: Gives::ok::<TenantView>("The tenant."),
     refuses: &[&codes::UNKNOWN_TENANT],

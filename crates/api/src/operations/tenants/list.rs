@@ -12,6 +12,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/tenants",
+    operation_id: "listTenants",
     needs: Needs::Operator,
     query: Paging::FIELDS,
     gives: Gives::ok::<List<TenantView>>("A page of tenants, by slug."),

@@ -35,6 +35,7 @@ pub struct NoticeEmails {
 
 pub const GET: Route = Route {
     path: "/tenants/{tenant}/notice-emails",
+    operation_id: "listNoticeEmails",
     needs: Needs::Operator,
     gives: Gives::ok::<NoticeEmails>("The addresses."),
     refuses: &[&codes::UNKNOWN_TENANT],
@@ -47,6 +48,7 @@ pub const GET: Route = Route {
 pub const PUT: Route = Route {
     method: Method::PUT,
     path: "/tenants/{tenant}/notice-emails",
+    operation_id: "replaceNoticeEmails",
     needs: Needs::Operator,
     takes: Takes::Body(NoticeEmailsBody::FIELDS),
     gives: Gives::ok::<NoticeEmails>("The addresses."),

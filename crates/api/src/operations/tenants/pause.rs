@@ -13,6 +13,7 @@ use crate::{
 pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/pause",
+    operation_id: "pauseTenant",
     needs: Needs::Operator,
     gives: Gives::no_content("The tenant is paused. Pausing it again has no effect."),
     refuses: &[&codes::UNKNOWN_TENANT],
@@ -32,6 +33,7 @@ pub const PAUSE: Route = Route {
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/resume",
+    operation_id: "resumeTenant",
     needs: Needs::Operator,
     gives: Gives::no_content("The tenant is resumed."),
     refuses: &[&codes::UNKNOWN_TENANT],

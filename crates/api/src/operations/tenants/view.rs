@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::{operations::webhooks::view::RateLimit, render::Timestamp};
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Tenant)]
 pub struct TenantView {
     pub id: String,
     pub slug: String,

@@ -39,6 +39,7 @@ pub struct EndpointUsage {
 
 pub const ROUTE: Route = Route {
     path: "/usage",
+    operation_id: "getUsage",
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<PlanUsage>("The plan and its usage."),
     tag: "Tenants",

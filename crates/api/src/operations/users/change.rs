@@ -25,6 +25,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/users/{user}",
+    operation_id: "updateUser",
     needs: Needs::Operator,
     takes: Takes::Body(UserBody::FIELDS),
     gives: Gives::ok::<UserView>("The updated user."),

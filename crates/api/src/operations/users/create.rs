@@ -28,6 +28,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/users",
+    operation_id: "createUser",
     needs: Needs::Operator,
     takes: Takes::Body(NewUserBody::FIELDS),
     gives: Gives::created::<UserView>("The user."),

@@ -11,6 +11,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/users/{user}",
+    operation_id: "deleteUser",
     needs: Needs::Operator,
     gives: Gives::no_content("The user is deleted."),
     tag: TAG,

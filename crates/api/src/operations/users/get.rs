@@ -10,6 +10,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/users/{user}",
+    operation_id: "getUser",
     needs: Needs::Operator,
     gives: Gives::ok::<UserView>("The user."),
     tag: TAG,

@@ -12,6 +12,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/users",
+    operation_id: "listUsers",
     needs: Needs::Operator,
     query: Paging::FIELDS,
     gives: Gives::ok::<List<UserView>>("A page of users, by name."),

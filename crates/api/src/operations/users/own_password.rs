@@ -24,6 +24,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/me/password",
+    operation_id: "changeOwnPassword",
     needs: Needs::Operator,
     takes: Takes::Body(OwnPasswordBody::FIELDS),
     gives: Gives::no_content("The password is changed."),

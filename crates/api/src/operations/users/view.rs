@@ -4,12 +4,14 @@ use gancho_access::User;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = User)]
 pub struct UserView {
     pub name: String,
     /// `operator`, `support` or `read_only`.
+    #[schema(value_type = words::UserRole)]
     pub role: &'static str,
     pub created_at: Timestamp,
     pub password_changed_at: Timestamp,

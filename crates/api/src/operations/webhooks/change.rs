@@ -20,6 +20,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/webhooks/{id}",
+    operation_id: "updateWebhook",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(WebhookPatch::FIELDS),
     gives: Gives::ok::<Webhook>("The updated webhook."),

@@ -19,6 +19,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks",
+    operation_id: "createWebhook",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::created::<NewWebhook>(

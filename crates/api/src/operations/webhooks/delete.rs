@@ -13,6 +13,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/{id}",
+    operation_id: "deleteWebhook",
     needs: Needs::Tenant(Right::Manage),
     gives: Gives::no_content("The webhook is deleted."),
     tag: TAG,

@@ -16,6 +16,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}",
+    operation_id: "getWebhook",
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<Webhook>("The webhook, without its secret."),
     tag: TAG,

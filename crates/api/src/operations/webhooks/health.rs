@@ -5,16 +5,21 @@ use gancho_engine::{Pool, TargetStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{render::Timestamp, state::Api};
+use crate::{
+    render::{Timestamp, words},
+    state::Api,
+};
 
 /// Health of the webhook, as seen by the node that answers.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// `untried` (nothing was sent to it yet), `prompt`, `slow` (it responds slowly, or its rate is
     /// limited) or `failing` (it responds with errors or not at all).
+    #[schema(value_type = words::HealthState)]
     pub state: &'static str,
     /// `closed`, `open` (it failed too often in a row, and attempts are suspended) or `half_open`
     /// (one delivery is sent to test whether it works again).
+    #[schema(value_type = words::CircuitBreakerState)]
     pub circuit_breaker: &'static str,
     /// When the circuit breaker lets the next delivery through.
     pub circuit_open_until: Option<Timestamp>,

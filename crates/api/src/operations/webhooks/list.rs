@@ -17,6 +17,7 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/webhooks",
+    operation_id: "listWebhooks",
     needs: Needs::Anyone(Right::Read),
     query: Paging::FIELDS,
     gives: Gives::ok::<List<Webhook>>("A page of webhooks, newest first."),

@@ -16,6 +16,7 @@ use crate::{
 pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/pause",
+    operation_id: "pauseWebhook",
     needs: Needs::Tenant(Right::Manage),
     gives: Gives::no_content("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
@@ -34,6 +35,7 @@ pub const PAUSE: Route = Route {
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/resume",
+    operation_id: "resumeWebhook",
     needs: Needs::Tenant(Right::Manage),
     gives: Gives::no_content("The webhook is resumed."),
     tag: TAG,

@@ -13,6 +13,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::PUT,
     path: "/webhooks/{id}",
+    operation_id: "replaceWebhook",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::ok::<Webhook>("The updated webhook."),

@@ -40,6 +40,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/rotate-secret",
+    operation_id: "rotateWebhookSecret",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Maybe(RotateSecretBody::FIELDS),
     gives: Gives::ok::<RotatedSecret>("The new secret."),

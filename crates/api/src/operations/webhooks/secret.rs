@@ -25,6 +25,7 @@ pub struct WebhookSecret {
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}/secret",
+    operation_id: "getWebhookSecret",
     needs: Needs::Tenant(Right::Manage),
     gives: Gives::ok::<WebhookSecret>("The current signing secret."),
     tag: TAG,

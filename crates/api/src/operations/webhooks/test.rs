@@ -15,6 +15,7 @@ use crate::{
     input::{Request, field::Noun, request},
     operations::deliveries::view::AttemptEntry,
     problem::Problem,
+    render::words,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
@@ -26,6 +27,7 @@ pub struct TestOutcome {
     pub event_id: String,
     pub event_type: String,
     /// `pending`, `retrying`, `delivered` or `failed`.
+    #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
     pub response_status: Option<u16>,
     pub latency_ms: Option<f64>,
@@ -53,6 +55,7 @@ request! {
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/test",
+    operation_id: "testWebhook",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Maybe(TestBody::FIELDS),
     gives: Gives::ok::<TestOutcome>("The result of the first attempt."),
@@ -72,6 +75,7 @@ pub const ROUTE: Route = Route {
 
 pub const BY_BODY: Route = Route {
     path: "/webhooks/test",
+    operation_id: "testWebhookByBody",
     takes: Takes::Body(TestByIdBody::FIELDS),
     refuses: &[&codes::NOT_FOUND, &codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
     summary: "Test a webhook, named in the body",

@@ -1,14 +1,14 @@
-//! Replays and reports on e-mails, which the simulation has none of.
+//! Replays, reports on e-mails and deleted tenants, which the simulation has none of.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gancho_domain::{EmailId, ReplayId, TenantScope, Time};
+use gancho_domain::{EmailId, ReplayId, TenantId, TenantScope, Time};
 use gancho_store::{
-    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, DeliveryRow, EmailReport, EmailReports,
-    FailedEmails, LeasedReplay, NewEmailReport, NewReplayJob, NewSuppression, OpenReplayOutcome,
-    Page, PageRequest, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits,
-    ReplayTotal, Result, Suppression, Suppressions,
+    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, DeletedTenant, DeliveryRow, EmailReport,
+    EmailReports, EraseStep, Erasure, FailedEmails, LeasedReplay, NewEmailReport, NewReplayJob,
+    NewSuppression, OpenReplayOutcome, Page, PageRequest, ReplayCounts, ReplayEnd, ReplayJob,
+    ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression, Suppressions,
 };
 
 use super::Proxy;
@@ -138,5 +138,28 @@ impl Suppressions for Proxy {
 
     async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {
         self.inner.remove_suppression(scope, address).await
+    }
+}
+
+#[async_trait]
+impl Erasure for Proxy {
+    async fn delete_tenant(&self, id: TenantId, now: Time) -> Result<bool> {
+        self.inner.delete_tenant(id, now).await
+    }
+
+    async fn deleted_tenants(&self, max: usize) -> Result<Vec<DeletedTenant>> {
+        self.inner.deleted_tenants(max).await
+    }
+
+    async fn erase(&self, id: TenantId, max: usize) -> Result<EraseStep> {
+        self.inner.erase(id, max).await
+    }
+
+    async fn mark_erased(&self, id: TenantId) -> Result<()> {
+        self.inner.mark_erased(id).await
+    }
+
+    async fn forget_deleted(&self, id: TenantId) -> Result<()> {
+        self.inner.forget_deleted(id).await
     }
 }

@@ -1,0 +1,44 @@
+//! The fixed sets of words in responses, each a named schema, so that generated clients have a type for it.
+//! Fields name them by `#[schema(value_type = …)]`.
+
+use gancho_access::Role;
+use gancho_domain::{Lane as DomainLane, Status};
+use gancho_mail::{EmailStatus as Outcome, SuppressionReason as Reason};
+use gancho_store::{ActorKind as Kind, ReplayState as Replay};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, Type},
+    },
+};
+
+macro_rules! words {
+    ($($name:ident: $words:expr;)*) => {$(
+        pub enum $name {}
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                ObjectBuilder::new().schema_type(Type::String).enum_values(Some($words)).into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    )*};
+}
+
+words! {
+    ActorKind: Kind::ALL.map(Kind::name);
+    AlertState: ["pending", "firing"];
+    AuditOutcome: ["done", "refused"];
+    CircuitBreakerState: ["closed", "open", "half_open"];
+    DeliveryStatus: Status::ALL.map(Status::name);
+    EmailStatus: Outcome::ALL.map(Outcome::name);
+    HealthState: ["untried", "prompt", "slow", "failing"];
+    Lane: DomainLane::ALL.map(DomainLane::name);
+    NodeState: ["alive", "silent", "dead"];
+    ReceiptStatus: ["received", "dispatched", "failed", "dlq"];
+    ReplayState: Replay::ALL.map(Replay::name);
+    SuppressionReason: Reason::ALL.map(Reason::name);
+    UserRole: Role::ALL.map(Role::name);
+}

@@ -1,0 +1,145 @@
+//! Deleting a tenant with all that it has.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::{DeletedTenant, EraseStep, Erasure, Result};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    prune::HAS_ENDED,
+    rows::{self, uuid},
+    session::{Transaction, execute, query},
+    states::{DEAD, LEASED, PENDING, Sql, WAITING},
+    tx_error::{TxError, store_error},
+};
+
+const EVER: Time = Time::from_micros(i64::MAX);
+
+const DELETE: &str = "
+with gone as (delete from tenants where tenant_id = $1 returning slug)
+insert into deleted_tenants (tenant_id, slug, deleted_at) select $1, slug, $2 from gone";
+
+/// Ends what no node holds. It leaves no dead letter, and nothing moves up in its place: what waits behind it ends
+/// here as well. Found by the indexes of what is unfinished, which are small.
+static END: Sql = Sql::new(|| {
+    let pending = Lane::ALL.map(|lane| {
+        format!(
+            "(select id from deliveries where state = {PENDING} and lane = {} and tenant_id = $1 limit $2)",
+            lane.number()
+        )
+    });
+    format!(
+        "with found as (
+    {}
+    union all
+    (select id from deliveries where tenant_id = $1 and order_key is not null
+       and state in ({PENDING}, {LEASED}, {WAITING}) and state + 0 = {WAITING} limit $2)
+), held as materialized (
+    select d.id from found f join deliveries d on d.tenant_id = $1 and d.id = f.id
+    where d.state + 0 in ({PENDING}, {WAITING}) order by d.id for update of d skip locked)
+update deliveries d set state = {DEAD} from held
+where d.tenant_id = $1 and d.id = held.id",
+        pending.join(" union all ")
+    )
+});
+
+/// Tables, and the columns of their keys beside the tenant.
+const SMALL: [(&str, &str); 6] = [
+    ("dead_letters", "delivery_id"),
+    ("suppressions", "address"),
+    ("email_reports", "email_id"),
+    ("replays", "id"),
+    // Written by a node that did not know yet.
+    ("records", "kind, key"),
+    ("subjects", "subject"),
+];
+
+#[async_trait]
+impl Erasure for PostgresStore {
+    async fn delete_tenant(&self, id: TenantId, now: Time) -> Result<bool> {
+        let was_there = self.delete_at_once(uuid(id), now).await.map_err(TxError::into_error)?;
+        self.bells.ring_all();
+        Ok(was_there)
+    }
+
+    async fn deleted_tenants(&self, max: usize) -> Result<Vec<DeletedTenant>> {
+        let session = self.session().await?;
+        let sql = "select tenant_id, slug, deleted_at, is_erased from deleted_tenants
+            order by deleted_at, tenant_id limit $1";
+        let found = query(&session, sql, &[&(max as i64)]).await.map_err(store_error)?;
+        let tenant = |row| {
+            Ok(DeletedTenant {
+                id: rows::id(row, 0)?,
+                slug: rows::get(row, 1)?,
+                deleted_at: rows::time(row, 2)?,
+                is_erased: rows::get(row, 3)?,
+            })
+        };
+        found.iter().map(tenant).collect()
+    }
+
+    async fn erase(&self, id: TenantId, max: usize) -> Result<EraseStep> {
+        self.erase_step(uuid(id), max as i64).await.map_err(TxError::into_error)
+    }
+
+    async fn mark_erased(&self, id: TenantId) -> Result<()> {
+        let sql = "update deleted_tenants set is_erased = true where tenant_id = $1";
+        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        done.map(drop).map_err(store_error)
+    }
+
+    async fn forget_deleted(&self, id: TenantId) -> Result<()> {
+        let sql = "delete from deleted_tenants where tenant_id = $1";
+        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        done.map(drop).map_err(store_error)
+    }
+}
+
+impl PostgresStore {
+    async fn delete_at_once(&self, tenant: Uuid, now: Time) -> Result<bool, TxError> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let was_there = execute(session, DELETE, &[&tenant, &now.micros()]).await? > 0;
+        if was_there {
+            for table in ["endpoints", "records", "pauses"] {
+                let sql = format!("delete from {table} where tenant_id = $1");
+                execute(session, &sql, &[&tenant]).await?;
+            }
+        }
+        transaction.commit().await?;
+        Ok(was_there)
+    }
+
+    async fn erase_step(&self, tenant: Uuid, max: i64) -> Result<EraseStep, TxError> {
+        let session = self.session().await?;
+        let sql = "select from deleted_tenants where tenant_id = $1";
+        if query(&session, sql, &[&tenant]).await?.is_empty() {
+            return Ok(EraseStep::default());
+        }
+        let mut removed = execute(&session, &END, &[&tenant, &max]).await?;
+        for (table, key) in SMALL {
+            let sql = format!(
+                "delete from {table} where tenant_id = $1 and ({key}) in
+                   (select {key} from {table} where tenant_id = $1 limit $2)"
+            );
+            removed += execute(&session, &sql, &[&tenant, &max]).await?;
+        }
+        if removed > 0 {
+            return Ok(EraseStep { more: true, ..EraseStep::default() });
+        }
+        let sql = format!(
+            "select p.id from parcels p where p.tenant_id = $2 and {HAS_ENDED} order by p.id limit $3"
+        );
+        let found = query(&session, &sql, &[&EVER.micros(), &tenant, &max]).await?;
+        drop(session);
+        let ids = found.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
+        if !ids.is_empty() {
+            let parcels = self.remove(EVER, &vec![tenant; ids.len()], &ids).await?;
+            return Ok(EraseStep { parcels, more: parcels > 0, is_clean: false });
+        }
+        let sql = "select from parcels where tenant_id = $1 limit 1";
+        let is_clean = query(&*self.session().await?, sql, &[&tenant]).await?.is_empty();
+        Ok(EraseStep { is_clean, ..EraseStep::default() })
+    }
+}

@@ -1,0 +1,147 @@
+//! A deleted tenant leaves nothing behind, and nobody else loses anything.
+
+use std::time::Duration;
+
+use gancho_domain::{Tenant, TenantId};
+
+use super::{
+    Fixture,
+    build::{World, hours, scope},
+    endpoints::plain_endpoint,
+};
+use crate::{
+    DeadFilter, DeliveryFilter, EraseStep, EventFilter, NewSuppression, Pause, StoreError,
+    Suppression,
+};
+
+/// Runs steps of `max` until nothing more goes.
+async fn erase<F: Fixture>(world: &World<F>, tenant: TenantId, max: usize) -> EraseStep {
+    let mut parcels = 0;
+    for _ in 0..1_000 {
+        let step = world.store.erase(tenant, max).await.unwrap();
+        assert!(step.parcels <= max as u64, "{step:?}");
+        parcels += step.parcels;
+        if !step.more {
+            return EraseStep { parcels, ..step };
+        }
+    }
+    panic!("erasing never ends");
+}
+
+pub async fn a_deleted_tenant_is_gone_at_once<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let store = &world.store;
+    for tenant in [acme, globex] {
+        let endpoint = plain_endpoint(&world, tenant);
+        store.pause(Pause::Endpoint(tenant, endpoint.id), world.now()).await.unwrap();
+        store.pause(Pause::Tenant(tenant), world.now()).await.unwrap();
+        store.save_endpoint(scope(tenant), endpoint).await.unwrap();
+    }
+    let before = store.tenant(acme).await.unwrap().unwrap();
+    let version = store.endpoints_version(scope(acme)).await.unwrap();
+
+    assert_eq!(store.delete_tenant(acme, world.now()).await, Ok(true));
+    assert_eq!(store.tenant(acme).await, Ok(None));
+    assert_eq!(store.tenant_by_slug(&before.slug).await, Ok(None));
+    assert_eq!(store.endpoints(scope(acme)).await, Ok(Vec::new()));
+    assert!(store.endpoints_version(scope(acme)).await.unwrap() > version, "nodes notice");
+    let pauses = store.pauses().await.unwrap();
+    assert_eq!(pauses.len(), 2, "{pauses:?}");
+    assert_eq!(store.delete_tenant(acme, world.now()).await, Ok(false));
+
+    let deleted = store.deleted_tenants(10).await.unwrap();
+    assert_eq!(deleted.len(), 1);
+    assert_eq!((deleted[0].id, &deleted[0].slug), (acme, &before.slug));
+    assert_eq!((deleted[0].deleted_at, deleted[0].is_erased), (world.now(), false));
+
+    // The slug is free.
+    let again = Tenant { id: world.id(), ..before.clone() };
+    assert_eq!(store.create_tenant(again).await, Ok(()));
+    let twice = Tenant { id: world.id(), ..before };
+    assert!(matches!(store.create_tenant(twice).await, Err(StoreError::Taken(_))));
+
+    store.mark_erased(acme).await.unwrap();
+    assert!(store.deleted_tenants(10).await.unwrap()[0].is_erased);
+    store.forget_deleted(acme).await.unwrap();
+    assert_eq!(store.deleted_tenants(10).await, Ok(Vec::new()));
+}
+
+pub async fn all_that_a_deleted_tenant_sent_goes<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let target = world.target();
+    let mut sent = Vec::new();
+    for tenant in [acme, globex] {
+        for _ in 0..5 {
+            sent.push(world.event(tenant).to(target).named("order-7"));
+            sent.push(world.event(tenant).about("order-1").in_order_to(target));
+        }
+        sent.push(world.event(tenant)); // matches no endpoint
+        sent.push(world.event(tenant).to_at(target, world.now() + hours(24)));
+        let suppression = Suppression {
+            address: "ana@example.com".to_owned(),
+            reason: "manual".to_owned(),
+            detail: None,
+            since: world.now(),
+        };
+        let new = NewSuppression { suppression, replaces: false };
+        world.store.suppress(scope(tenant), vec![new]).await.unwrap();
+    }
+    world.accept_all(sent).await;
+    // One is delivered, one is a dead letter, one is retried, and the others wait.
+    for tenant in [acme, globex] {
+        let jobs: Vec<_> = world.take_all().await;
+        for (place, job) in jobs.iter().filter(|job| job.parcel.tenant == tenant).enumerate() {
+            match place {
+                0 => world.deliver(job).await,
+                1 => world.give_up(job).await,
+                _ => world.retry_at(job, world.now() + hours(1)).await,
+            }
+        }
+        for job in jobs.iter().filter(|job| job.parcel.tenant != tenant) {
+            world.retry_at(job, world.now()).await;
+        }
+    }
+    assert_eq!(world.store.erase(acme, 100).await, Ok(EraseStep::default()), "it is not deleted");
+    let before = world.list(globex, DeliveryFilter::default()).await;
+
+    world.store.delete_tenant(acme, world.now()).await.unwrap();
+    let done = erase(&world, acme, 3).await;
+    assert!(done.is_clean, "{done:?}");
+    assert_eq!(done.parcels, 12);
+
+    assert_eq!(world.list(acme, DeliveryFilter::default()).await, []);
+    assert_eq!(world.list_events(acme, EventFilter::default()).await, []);
+    let dead = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
+    assert_eq!(world.dead(dead).await, []);
+    assert_eq!(world.store.suppression(scope(acme), "ana@example.com").await, Ok(None));
+
+    // Nobody else lost anything.
+    assert_eq!(world.list(globex, DeliveryFilter::default()).await, before);
+    assert_eq!(world.dead(DeadFilter::default()).await.len(), 1);
+    assert!(world.store.suppression(scope(globex), "ana@example.com").await.unwrap().is_some());
+    world.pass(hours(25));
+    let due = world.take_all().await;
+    assert!(!due.is_empty() && due.iter().all(|job| job.parcel.tenant == globex));
+}
+
+/// A node that is delivering keeps its delivery; what it settles is removed later.
+pub async fn what_is_in_flight_goes_after_it_has_ended<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let target = world.target();
+    for _ in 0..3 {
+        world.accept(world.event(acme).about("order-1").in_order_to(target)).await;
+    }
+    let job = world.take_one().await;
+    world.store.delete_tenant(acme, world.now()).await.unwrap();
+    let first = erase(&world, acme, 100).await;
+    assert_eq!((first.parcels, first.is_clean), (2, false));
+
+    world.retry_at(&job, world.now() + Duration::from_secs(5)).await;
+    let second = erase(&world, acme, 100).await;
+    assert_eq!((second.parcels, second.is_clean), (1, true));
+    world.pass(hours(1));
+    world.nothing_is_due().await;
+}
