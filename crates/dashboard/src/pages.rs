@@ -42,6 +42,7 @@ mod source_keys;
 mod sources;
 mod suppressions;
 mod tenant;
+mod tenant_delete;
 mod tenants;
 mod users;
 
@@ -101,6 +102,10 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/tenants/new", setup_page(tenants::new).merge(form(tenants::create)))
         .route("/ui/tenants/{tenant_name}", page(tenant::show))
         .route("/ui/tenants/{tenant_name}/edit", setup_page(tenant::edit).merge(form(tenant::save)))
+        .route(
+            "/ui/tenants/{tenant_name}/delete",
+            setup_page(tenant_delete::form).merge(form(tenant_delete::submit)),
+        )
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
         .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
         .route("/ui/tenants/{tenant_name}/portal", form(tenant::open_portal))

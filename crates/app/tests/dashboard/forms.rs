@@ -108,6 +108,15 @@ fn a_tenant_its_key_and_its_endpoint_are_made_by_forms() {
     kept.has("This is not its name");
     let gone = browser.submit_and_follow(&at("/delete"), &[("confirm", "Billing sync")]);
     gone.has("Billing sync is deleted");
+
+    let delete = "/ui/tenants/acme/delete?tenant=acme";
+    browser.open("/ui/tenants/acme?tenant=acme").has("/ui/tenants/acme/delete");
+    browser.open(delete).has("Delete Acme?").has("not archived");
+    let kept = browser.submit(delete, &[("confirm", "Acme")]);
+    assert_eq!(kept.status, 422);
+    kept.has("Nothing was deleted");
+    let gone = browser.submit_and_follow(delete, &[("confirm", "acme")]);
+    gone.has("Acme is deleted").lacks("/ui/tenants/acme");
     assert_eq!(browser.get(&at("")).status, 404);
 }
 
