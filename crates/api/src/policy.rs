@@ -39,6 +39,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("publishEvents", Operator, Never),
     ("listEvents", ReadOnly, Never),
     ("getEvent", ReadOnly, Never),
+    ("cancelEvent", Support, ForPeople),
     ("createWebhook", Operator, Always),
     ("listWebhooks", ReadOnly, Never),
     ("getWebhook", ReadOnly, Never),

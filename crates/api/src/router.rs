@@ -27,6 +27,7 @@ pub const ROUTES: &[&Route] = &[
     &events::batch::ROUTE,
     &events::list::ROUTE,
     &events::get::ROUTE,
+    &events::cancel::ROUTE,
     &webhooks::create::ROUTE,
     &webhooks::list::ROUTE,
     &webhooks::get::ROUTE,

@@ -140,6 +140,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
         .route(&at("/deliveries/{delivery}/signature"), form(delivery::check_signature))
         .route(&at("/events"), page(events::list))
         .route(&at("/events/{event}"), page(events::show))
+        .route(&at("/events/{event}/cancel"), form(events::cancel))
         .route(&at("/event-types"), page(event_types::show))
         .route(&at("/endpoints"), page(endpoints::show))
         .route(

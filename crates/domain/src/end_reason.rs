@@ -23,6 +23,12 @@ impl EndReason {
         tried: "the endpoint was deleted; the last attempt failed with",
     };
 
+    pub const CANCELED: Self = Self {
+        code: Code::CANCELED,
+        untried: "canceled before its first attempt",
+        tried: "canceled before the next attempt; the last one failed with",
+    };
+
     pub fn failure(&self, last: Option<&Failure>) -> Failure {
         match last {
             Some(last) => Failure::new(self.code.clone(), format!("{} {last}", self.tried)),
@@ -38,7 +44,7 @@ mod tests {
     #[test]
     fn the_last_failure_stays_readable() {
         let last = Failure::new(Code::http(503), "the server is busy");
-        for reason in [EndReason::EXPIRED, EndReason::ENDPOINT_DELETED] {
+        for reason in [EndReason::EXPIRED, EndReason::ENDPOINT_DELETED, EndReason::CANCELED] {
             let (untried, tried) = (reason.failure(None), reason.failure(Some(&last)));
             assert_eq!((untried.code(), tried.code()), (&reason.code, &reason.code));
             assert!(tried.reason().ends_with("HTTP_503: the server is busy"), "{tried}");

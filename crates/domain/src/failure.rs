@@ -31,6 +31,8 @@ codes! {
     TARGET_GONE;
     /// It waited longer than its lane allows.
     EXPIRED;
+    /// Someone canceled it.
+    CANCELED;
     /// The carrier panicked.
     CARRIER_PANIC;
     /// Several nodes died holding it.

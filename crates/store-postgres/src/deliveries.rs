@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
+use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
@@ -14,11 +14,12 @@ use crate::{
     PostgresStore,
     arm::Arming,
     delivery_list::OUTCOME,
+    give_up::GiveUp,
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
     states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
-    tx_error::{corrupt, store_error},
+    tx_error::{TxError, corrupt, store_error},
     where_clause::Conditions,
 };
 
@@ -176,6 +177,23 @@ impl Deliveries for PostgresStore {
         }
         self.bells.ring_all();
         Ok(RetryOutcome::Due)
+    }
+
+    async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64> {
+        let keys: Vec<_> = ids.into_iter().map(|id| (scope.tenant(), id)).collect();
+        let canceled = GiveUp {
+            from: &[State::Pending, State::Waiting],
+            failure: &EndReason::CANCELED.failure(None),
+            tried: Some(EndReason::CANCELED.tried),
+            at: now,
+            expires_at: now + self.dead_letter_ttl,
+        };
+        let done = canceled.run(self.session().await?, &keys).await;
+        let (count, moved) = done.map_err(TxError::into_error)?;
+        if moved {
+            self.bells.ring_all();
+        }
+        Ok(count)
     }
 
     async fn retry_now_in_order(

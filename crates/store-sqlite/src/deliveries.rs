@@ -5,7 +5,7 @@ mod list;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
+use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
@@ -17,9 +17,10 @@ use crate::{
     body_prefixes::body_prefixes,
     events,
     look::Looks,
+    orphans,
     redeliver::redeliver,
     rows::{self, ATTEMPT, PARCEL, seq},
-    states::DEAD,
+    states::{DEAD, PENDING, WAITING, sql},
     tx_error::TxError,
 };
 
@@ -163,6 +164,24 @@ impl Deliveries for SqliteStore {
             arm::arm(tx, seq(id), State::Pending, now)?;
             tx.ring();
             Ok(RetryOutcome::Due)
+        })
+        .await
+    }
+
+    async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64> {
+        self.write(move |tx| {
+            let mut count = 0;
+            for id in &ids {
+                let mut find = tx.db.prepare_cached(sql!(
+                    "SELECT 1 FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3
+                       AND state IN ({PENDING}, {WAITING})"
+                ))?;
+                if find.exists(params![seq(*id), id.bytes(), scope.tenant().bytes()])? {
+                    orphans::end(tx, seq(*id), &EndReason::CANCELED, now)?;
+                    count += 1;
+                }
+            }
+            Ok(count)
         })
         .await
     }

@@ -93,12 +93,17 @@ fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64
         )?
         .collect::<rusqlite::Result<_>>()?;
     for seq in &left {
-        tx.db
-            .prepare_cached(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1"))?
-            .execute([seq])?;
-        let last = last_failure(tx, *seq)?;
-        bury(tx, *seq, &EndReason::ENDPOINT_DELETED.failure(last.as_ref()), now, now)?;
-        order::move_up(tx, *seq)?;
+        end(tx, *seq, &EndReason::ENDPOINT_DELETED, now)?;
     }
     Ok(left.len() as u64)
+}
+
+/// Makes an unfinished delivery a dead letter.
+pub(crate) fn end(tx: &Tx<'_>, seq: i64, reason: &EndReason, now: Time) -> Result<(), TxError> {
+    tx.db
+        .prepare_cached(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1"))?
+        .execute([seq])?;
+    let last = last_failure(tx, seq)?;
+    bury(tx, seq, &reason.failure(last.as_ref()), now, now)?;
+    order::move_up(tx, seq)
 }

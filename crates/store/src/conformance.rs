@@ -364,6 +364,7 @@ macro_rules! conformance_suite {
                 a_dead_one_starts_its_plan_anew
                 a_dead_one_without_a_dead_letter_can_be_armed
                 a_retry_does_not_wait_for_its_time
+                those_that_wait_can_be_canceled
                 one_that_is_due_already_stays_due
                 one_that_waits_need_not_wait
                 one_in_flight_is_left_alone

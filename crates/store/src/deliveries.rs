@@ -188,6 +188,10 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<RetryOutcome>;
 
+    /// Gives up those of the deliveries that no node holds, as dead letters with the code `CANCELED`. Returns how
+    /// many.
+    async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64>;
+
     /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait
     /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
     async fn retry_now_in_order(

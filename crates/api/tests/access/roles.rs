@@ -16,7 +16,8 @@ use crate::{
 const PASSWORD: &str = "correct horse battery";
 
 /// What support may change: nothing else.
-const SUPPORT: [(&str, &str); 20] = [
+const SUPPORT: [(&str, &str); 21] = [
+    ("POST", "/events/{event_id}/cancel"),
     ("POST", "/webhooks/{id}/test"),
     ("POST", "/webhooks/test"),
     ("POST", "/webhooks/{id}/pause"),

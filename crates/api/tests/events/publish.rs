@@ -1,5 +1,7 @@
 //! Publishing: one event, many, and what is kept of them.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::stage::{Hands, Stage, receiver};
@@ -157,4 +159,38 @@ async fn later_is_later() {
     hands.delivery(&prompt, "delivered").await;
     hands.delivery(&published, "pending").await;
     assert_eq!(receiver.accepted(), 1);
+}
+
+async fn cancel(stage: &Stage) {
+    let (acme, globex) = (stage.tenant("acme").await, stage.tenant("globex").await);
+    let (hooks, url) = receiver(200).await;
+    acme.webhook(&url).await;
+    let in_an_hour = stage.api.clock.now() + Duration::from_secs(3_600);
+    let draft = json!({"type": "order.paid", "data": 1, "deliver_at": in_an_hour.to_string()});
+    let event = acme.client.post("/v1/events", &draft).await.is(202).json();
+    let path = format!("/v1/events/{}/cancel", event["id"].as_str().unwrap());
+
+    globex.client.post(&path, &json!({})).await.refused(404, "not_found");
+    let canceled = acme.client.post(&path, &json!({})).await.is(200).json();
+    assert_eq!((&canceled["canceled"], &canceled["in_flight"]), (&json!(1), &json!(0)));
+    let delivery = acme.delivery(&event, "failed").await;
+    assert_eq!(delivery["last_error_code"], "CANCELED");
+    acme.client.post(&path, &json!({})).await.refused(409, "conflict");
+    stage.operator().post(&path, &json!({})).await.refused(409, "conflict");
+
+    // It can be sent after all.
+    let replay = format!("/v1/dlq/{}/replay", delivery["id"].as_str().unwrap());
+    acme.client.post(&replay, &json!({})).await.is(202);
+    acme.delivery(&event, "delivered").await;
+    assert_eq!(hooks.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduled_event_is_canceled() {
+    cancel(&Stage::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduled_event_is_canceled_on_postgres() {
+    cancel(&Stage::postgres().await).await;
 }

@@ -25,6 +25,8 @@ enum Action {
     List(List),
     /// Show an event with its data and its deliveries.
     Show(Show),
+    /// Cancel the deliveries of an event that have not started, e.g. of a scheduled one.
+    Cancel(Show),
 }
 
 #[derive(Debug, Args)]
@@ -60,6 +62,7 @@ impl Events {
         match self.what {
             Action::List(list) => list.run().await,
             Action::Show(show) => show.run().await,
+            Action::Cancel(event) => event.cancel().await,
         }
     }
 }
@@ -100,6 +103,20 @@ impl Show {
             None | Some([]) => table::say("It matched no endpoint."),
             Some(rows) => deliveries::table(rows).print(),
         }
+    }
+}
+
+impl Show {
+    async fn cancel(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let path = format!("/v1/events/{}/cancel", part(&self.id));
+        let canceled = remote.post(&path, &serde_json::json!({})).await?;
+        if self.acting.client.json {
+            return table::json(&canceled);
+        }
+        let count = canceled["canceled"].as_u64().unwrap_or_default() as usize;
+        let deliveries = if count == 1 { "delivery" } else { "deliveries" };
+        table::say(&format!("Canceled {count} {deliveries} of {}.", self.id))
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::{deliveries::endpoint_names, delivery_row::DeliveryRow, list::List};
 use crate::{
-    dashboard::PageResult, escape::Text, json, moment::Moment, page, params::Link, sentence::Html,
-    shell::Shell, texts::Texts, visit::Visit,
+    dashboard::PageResult, escape::Text, json::pretty, moment::Moment, page, params::Link,
+    sentence::Html, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
 };
 
 const PATH: &str = "/events";
@@ -41,6 +41,11 @@ struct Event {
     deliveries: Vec<DeliveryRow>,
 }
 
+#[derive(Deserialize)]
+struct Canceled {
+    canceled: u64,
+}
+
 impl EventRow {
     fn kind(&self) -> &Text {
         &self.r#type
@@ -69,6 +74,10 @@ struct EventPage {
 }
 
 impl EventPage {
+    fn is_cancelable(&self) -> bool {
+        self.event.deliveries.iter().any(|row| !row.is_final())
+    }
+
     fn kind(&self) -> &Text {
         &self.event.r#type
     }
@@ -103,6 +112,14 @@ pub async fn list(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
+pub async fn cancel(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = Link::new(format!("/v1/events/{}/cancel", visit.segment("event")));
+    let done: Canceled = visit.post(link, json!({})).await?;
+    let here = visit.link(format!("{PATH}/{}", visit.segment("event")));
+    Ok(visit.done(&here, visit.t.count("events.was_canceled", done.canceled)))
+}
+
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let link = Link::new(format!("/v1/events/{}", visit.segment("event")));
@@ -110,7 +127,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let template = EventPage {
         t,
         s: Shell::new(&visit, PATH, t.say("events.one").with("name", &event.r#type)).await,
-        data: json::pretty(&event.data),
+        data: pretty(&event.data),
         names: endpoint_names(&visit).await,
         event,
     };

@@ -282,6 +282,10 @@ impl Deliveries for Proxy {
         self.inner.retry_now(scope, id, now).await
     }
 
+    async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64> {
+        self.inner.cancel(scope, ids, now).await
+    }
+
     async fn retry_now_in_order(
         &self,
         scope: TenantScope,

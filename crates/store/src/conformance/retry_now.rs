@@ -1,12 +1,12 @@
-//! A delivery is rearmed, whatever its state.
+//! A delivery is rearmed, whatever its state, or canceled.
 
-use gancho_domain::{DeliveryId, State, Status, TenantId};
+use gancho_domain::{Code, DeliveryId, State, Status, TenantId};
 
 use super::{
     Fixture,
     build::{World, ids, scope, secs, sorted},
 };
-use crate::RetryOutcome;
+use crate::{DeadFilter, RetryOutcome};
 
 async fn retry_now<F: Fixture>(world: &World<F>, tenant: TenantId, id: DeliveryId) -> RetryOutcome {
     let now = world.now();
@@ -233,4 +233,33 @@ pub async fn in_turn_without_order_all_are_due<F: Fixture>() {
     }
     assert_eq!(in_turn(&world, acme, made.clone()).await, [RetryOutcome::Due; 5]);
     assert_eq!(sorted(ids(&world.take_all().await)), made);
+}
+
+/// What no node holds is given up, and can be replayed; the next of its subject moves up.
+pub async fn those_that_wait_can_be_canceled<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let target = world.target();
+    let later = world.event(acme).to_at(target, world.now() + secs(600));
+    let first = world.event(acme).about("order-1").in_order_to(target);
+    let second = world.event(acme).about("order-1").in_order_to(target);
+    let ids = [&later, &first, &second].map(|draft| draft.delivery(0));
+    world.accept_all(vec![later, first, second]).await;
+    let job = world.take_one().await;
+    assert_eq!(job.delivery, ids[1]);
+
+    let cancel =
+        |tenant, ids: &[DeliveryId]| world.store.cancel(scope(tenant), ids.to_vec(), world.now());
+    assert_eq!(cancel(globex, &ids).await, Ok(0), "another tenant's");
+    assert_eq!(cancel(acme, &ids).await, Ok(2), "but not the one in flight");
+    assert_eq!(cancel(acme, &ids).await, Ok(0));
+    for id in [ids[0], ids[2]] {
+        let letter = world.dead_letter(id).await.unwrap();
+        assert_eq!(letter.failure.code(), &Code::CANCELED);
+    }
+    world.deliver(&job).await;
+    world.pass(secs(601));
+    world.nothing_is_due().await;
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 2);
+    assert_eq!(world.take_all().await.len(), 2);
 }

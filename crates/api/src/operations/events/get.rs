@@ -1,7 +1,8 @@
 //! `GET /v1/events/{event_id}`: an event, its data and its deliveries.
 
 use gancho_access::{Principal, Right};
-use gancho_domain::{EventId, Kind};
+use gancho_domain::{EventId, Kind, TenantScope};
+use gancho_store::EventView;
 
 use super::{TAG, view::Event};
 use crate::{
@@ -24,6 +25,12 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
+    let (_, view) = find(&call).await?;
+    Answer::ok(&Event::from(view))
+}
+
+/// The event in the path, of the caller's tenant or, for the operator, of any.
+pub(super) async fn find(call: &Call) -> Result<(TenantScope, EventView), Problem> {
     let not_found = || Problem::not_found(Noun::Event);
     let id: EventId = call.id("event_id")?;
     let scope = match &call.principal {
@@ -36,6 +43,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let found = call.api.store.event(scope, id).await?;
     // E-mails are stored like events, but have their own operation, which masks recipients.
     let found = found.filter(|view| view.parcel.kind == Kind::Event);
-    let view = found.ok_or_else(not_found)?;
-    Answer::ok(&Event::from(view))
+    Ok((scope, found.ok_or_else(not_found)?))
 }
