@@ -8,6 +8,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use tempfile::TempDir;
+
 /// All shell blocks of a document as one script, in their order.
 fn script(document: &str) -> String {
     let mut script =
@@ -32,16 +34,18 @@ fn free_port() -> u16 {
 }
 
 /// Runs a document in an empty folder, with free ports in the place of those that it names.
-fn run(name: &str, ports: &[u16]) {
+fn run(name: &str, ports: &[u16]) -> TempDir {
     let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut script = script(&fs::read_to_string(documents.join(name)).unwrap());
     for port in ports {
         let named = format!("127.0.0.1:{port}");
         let in_python = format!("(\"127.0.0.1\", {port})");
+        let as_flag = format!("--port {port} ");
         assert!(script.contains(&named), "{name} does not name {named}");
         let free = free_port();
         script = script.replace(&named, &format!("127.0.0.1:{free}"));
         script = script.replace(&in_python, &format!("(\"127.0.0.1\", {free})"));
+        script = script.replace(&as_flag, &format!("--port {free} "));
     }
     let folder = tempfile::tempdir().unwrap();
     symlink(env!("CARGO_BIN_EXE_gancho"), folder.path().join("gancho")).unwrap();
@@ -71,6 +75,18 @@ fn run(name: &str, ports: &[u16]) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+    folder
+}
+
+#[test]
+fn the_quick_start_leaves_nothing_behind() {
+    let folder = run("quick-start.md", &[3000, 8800]);
+    let left: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name != "gancho")
+        .collect();
+    assert!(left.is_empty(), "the quick start leaves {left:?} behind");
 }
 
 #[test]
