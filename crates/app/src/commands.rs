@@ -1,6 +1,7 @@
 //! One file per command. They share [`client`] (calls a gateway), [`input`] (files, secrets and
 //! confirmations), [`table`] (output), [`progress`] and [`failure`] (errors, hints and exit codes).
 
+pub mod alerts;
 pub mod api_keys;
 pub mod apply;
 pub mod audit;
@@ -24,6 +25,7 @@ pub mod ledger;
 pub mod listen;
 pub mod login;
 pub mod migrate;
+pub mod nodes;
 pub mod pipe;
 mod progress;
 pub mod publish;

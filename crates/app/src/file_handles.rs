@@ -25,20 +25,29 @@ pub fn raise() -> usize {
     current.map_or(UNLIMITED, |current| usize::try_from(current).unwrap_or(UNLIMITED))
 }
 
-/// Reduces the connection limits of the settings to what the open-file limit allows, with a warning.
-pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
+/// What the settings ask for, in file handles.
+pub fn wanted(settings: &Settings, setup: &Setup) -> usize {
+    connections(settings, setup).total() + RESERVE
+}
+
+fn connections(settings: &Settings, setup: &Setup) -> Connections {
     let has = |role, count: usize| if has_role(settings, role) { count } else { 0 };
     let emails = setup.mail.as_ref().map_or(0, |mail| mail.limits.concurrency);
     let slots = setup.concurrency.saturating_add(setup.dispatch_concurrency);
     let deliveries = slots.saturating_mul(LaneSetup::OUT_PER_SLOT).saturating_add(emails);
     let idle = setup.client.idle_in_all + setup.own_client.idle_in_all;
-    let wanted = Connections {
+    Connections {
         // Health and metrics are answered by every node.
         api: settings.max_connections,
         ingest: has(Role::Ingest, settings.ingest_max_connections),
         deliveries: has(Role::Worker, deliveries as usize),
         idle: has(Role::Worker, idle),
-    };
+    }
+}
+
+/// Reduces the connection limits of the settings to what the open-file limit allows, with a warning.
+pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
+    let wanted = connections(settings, setup);
     let shares = wanted.within(limit);
     if shares == wanted {
         return;

@@ -130,6 +130,13 @@ pub fn filtered(path: &str, filters: &[(&str, &Option<String>)]) -> String {
     all
 }
 
+/// All rows of a list that has no pages.
+pub async fn all_rows(remote: &Remote, path: &str) -> anyhow::Result<Rows> {
+    let list = remote.get(path).await?;
+    let rows = list["data"].as_array().context("unexpected response from the gateway")?;
+    Ok(Rows { has_more: false, rows: rows.clone() })
+}
+
 /// Reads up to `max` rows of a list, page by page.
 pub async fn rows(remote: &Remote, path: &str, max: usize) -> anyhow::Result<Rows> {
     let mut rows: Vec<Value> = Vec::new();

@@ -55,7 +55,7 @@ impl Doctor {
                 machine::clock(&mut report);
                 machine::dns(&mut report, settings).await;
                 machine::tls(&mut report);
-                machine::file_handles(&mut report, settings);
+                machine::file_handles(&mut report, &loaded);
                 server::running(&mut report, settings).await;
             }
             Err(error) => {

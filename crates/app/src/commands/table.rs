@@ -11,7 +11,7 @@ use std::{
 use anstyle::Style;
 use serde_json::Value;
 
-pub use figures::{age, count, many, millis, rate, size, when};
+pub use figures::{age, ahead, count, many, millis, rate, size, when};
 
 use crate::paint::{DIM, GREEN, RED, YELLOW};
 
@@ -45,11 +45,12 @@ pub fn painted(text: impl AsRef<str>, style: Style) -> Cell {
 /// A state, in the color that it has everywhere.
 pub fn state(word: &str) -> Cell {
     let style = match word.to_ascii_lowercase().as_str() {
-        "active" | "valid" | "dispatched" | "sent" | "delivered" | "finished" | "ok"
-        | "running" => GREEN,
+        "active" | "alive" | "resolved" | "valid" | "dispatched" | "sent" | "delivered"
+        | "finished" | "ok" | "running" => GREEN,
         "paused" | "received" | "pending" | "retry_scheduled" | "retrying" | "not yet" | "slow"
-        | "warn" | "waiting" => YELLOW,
-        "failed" | "dlq" | "expired" | "disabled" | "failing" | "fail" | "revoked" => RED,
+        | "warn" | "waiting" | "silent" => YELLOW,
+        "failed" | "firing" | "fired" | "dead" | "dlq" | "expired" | "disabled" | "failing"
+        | "fail" | "revoked" => RED,
         _ => Style::new(),
     };
     painted(word, style)

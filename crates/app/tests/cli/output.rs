@@ -172,3 +172,32 @@ fn mistakes_at_the_command_line() {
     }
     session.matches("mistakes");
 }
+
+#[test]
+fn alerts_and_nodes_as_they_are_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["alerts", "list"]);
+    session.run(&at, &["alerts", "history"]);
+    session.run(&at, &["alerts", "test"]);
+    session.run(&at, &["alerts", "silence", "--for", "2h", "--rule", "no_such_rule"]);
+    let silence = ["alerts", "silence", "--for", "150m", "--rule", "dead_letters_high", "--json"];
+    let made: serde_json::Value = serde_json::from_str(&at.run(&silence).out).unwrap();
+    let listed = at.run(&["alerts", "silences"]);
+    assert!(
+        listed.out.contains("dead_letters_high") && listed.out.contains("in 2h"),
+        "{}",
+        listed.out
+    );
+    assert_eq!(at.run(&["alerts", "unsilence", made["id"].as_str().unwrap()]).code, 0);
+    session.run(&at, &["alerts", "silences"]);
+    session.run(&at, &["alerts", "unsilence", "sil_1"]);
+    session.matches("alerts");
+    let nodes = at.run(&["nodes"]);
+    assert!(
+        nodes.out.contains("alive") && nodes.out.contains("api,ingest,worker"),
+        "{}",
+        nodes.out
+    );
+    assert!(nodes.out.contains("(answered)"), "{}", nodes.out);
+}

@@ -16,6 +16,11 @@ pub(super) struct Sampler {
     max_rate: u32,
     /// One of `mask + 1` deliveries is in the sample.
     mask: u64,
+    /// That of the beginning of the window; it only grows within.
+    first: u64,
+    /// The smaller one of this window's first and of the window's before. Of what was admitted earlier, the end may not be
+    /// seen.
+    widest: u64,
     window_ends: Option<Instant>,
     /// Changes in this window, and those of them that were let through.
     seen: u32,
@@ -29,6 +34,8 @@ impl Sampler {
         Self {
             max_rate: max_rate.max(1),
             mask: 0,
+            first: 0,
+            widest: 0,
             window_ends: None,
             seen: 0,
             admitted: 0,
@@ -42,6 +49,11 @@ impl Sampler {
             self.begin_window(now);
         }
         self.seen = self.seen.saturating_add(1);
+        // Most of a flood is rejected here: what was admitted by a mask is admitted by every smaller one.
+        let hash = hash(id);
+        if hash & self.widest != 0 {
+            return false;
+        }
         if self.remembered.contains(&id) {
             self.admitted += 1;
             return true;
@@ -51,7 +63,7 @@ impl Sampler {
             self.mask = self.mask * 2 + 1;
             self.admitted = self.max_rate / 2;
         }
-        if hash(id) & self.mask != 0 {
+        if hash & self.mask != 0 {
             return false;
         }
         self.admitted += 1;
@@ -62,7 +74,10 @@ impl Sampler {
     /// The share follows from what the last window had.
     fn begin_window(&mut self, now: Instant) {
         let parts = u64::from(self.seen / self.max_rate + 1);
+        let before = self.first;
         self.mask = parts.next_power_of_two() - 1;
+        self.first = self.mask;
+        self.widest = before.min(self.mask);
         self.window_ends = Some(now + WINDOW);
         (self.seen, self.admitted) = (0, 0);
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     commands::table::{
-        self, Facts, Table, age, cell, clean, flexible, millis, painted, text, when,
+        self, Facts, Table, ahead, cell, clean, flexible, millis, painted, text, when,
     },
     paint::{DIM, GREEN, RED},
 };
@@ -20,9 +20,9 @@ pub fn why(delivery: &Value) -> String {
     match (delivery["status"].as_str(), waiting["reason"].as_str()) {
         (Some("delivered"), _) => String::new(),
         (_, None) => error(),
-        (_, Some("retry")) => format!("{}; retry {}", error(), age(&waiting["until"])),
+        (_, Some("retry")) => format!("{}; retry {}", error(), ahead(&waiting["until"])),
         (_, Some(reason)) if waiting["until"].is_null() => reason.replace('_', " "),
-        (_, Some(reason)) => format!("{} {}", reason.replace('_', " "), age(&waiting["until"])),
+        (_, Some(reason)) => format!("{} {}", reason.replace('_', " "), ahead(&waiting["until"])),
     }
 }
 

@@ -7,13 +7,15 @@ use tokio::{net::lookup_host, time::timeout};
 use url::Url;
 
 use super::report::Report;
-use crate::{file_handles, gateway::database_url, settings::Settings};
+use crate::{
+    file_handles,
+    gateway::{Setup, database_url},
+    settings::{LoadedSettings, Settings},
+};
 
 /// When this was written: a clock before it is wrong.
 const EARLIEST: Time = Time::from_secs(1_763_164_800);
 const TO_RESOLVE: Duration = Duration::from_secs(3);
-/// Fewer reduce what the default settings ask for.
-const MIN_FILE_HANDLES: usize = 30_000;
 /// A name that always exists.
 const USUAL_NAME: &str = "example.com";
 
@@ -71,14 +73,15 @@ pub fn tls(report: &mut Report) {
     }
 }
 
-pub fn file_handles(report: &mut Report, settings: &Settings) {
+pub fn file_handles(report: &mut Report, loaded: &LoadedSettings) {
     const CHECK: &str = "file handles";
     let limit = file_handles::raise();
-    let wanted = settings.max_connections + settings.ingest_max_connections;
-    if limit < wanted.max(MIN_FILE_HANDLES) {
-        let text = format!(
-            "{limit}; the settings ask for {wanted} connections, so some limits are reduced"
-        );
+    // Settings that are wrong have a check of their own.
+    let setup = Setup::of(loaded).ok();
+    let wanted = setup.map_or(0, |setup| file_handles::wanted(&loaded.settings, &setup));
+    if limit < wanted {
+        let text =
+            format!("{limit}; the settings ask for {wanted}, so connection limits are reduced");
         return report.warn(CHECK, text, "raise it with `ulimit -Hn` or `LimitNOFILE=65536`");
     }
     report.ok(CHECK, limit.to_string());

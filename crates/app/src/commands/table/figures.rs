@@ -70,13 +70,26 @@ pub fn age(value: &Value) -> String {
     let seconds = SystemClock.now().secs() - at.as_second();
     // Clocks differ a little.
     let (sign, seconds) = if seconds < -2 { ("in ", -seconds) } else { ("", seconds.max(0)) };
+    format!("{sign}{}", span(seconds))
+}
+
+/// How far ahead a time is: `in 12s`, `in 5m`, or `now`.
+pub fn ahead(value: &Value) -> String {
+    let Ok(at) = text(value).parse::<jiff::Timestamp>() else { return String::new() };
+    match at.as_second() - SystemClock.now().secs() {
+        ..=0 => "now".to_owned(),
+        seconds => format!("in {}", span(seconds)),
+    }
+}
+
+fn span(seconds: i64) -> String {
     let (number, unit) = match seconds {
         0..120 => (seconds, "s"),
         120..7_200 => (seconds / 60, "m"),
         7_200..172_800 => (seconds / 3_600, "h"),
         _ => (seconds / 86_400, "d"),
     };
-    format!("{sign}{number}{unit}")
+    format!("{number}{unit}")
 }
 
 /// A number of bytes: `512 B`, `1.5 KiB`, `3.2 GiB`.

@@ -1,5 +1,5 @@
 //! `/ui/live/deliveries`: rows as they change, for the page that is open. The API's tail, rendered as the list renders
-//! it, in batches of ten a second at most.
+//! it, in batches of four a second at most.
 //!
 //! It begins with the first page of the list, so that nothing is missed between the page and its stream, or while the
 //! stream was lost, and reads it again every few seconds: the tail shows what this node does, the list what all do. It
@@ -26,12 +26,13 @@ use crate::{
 };
 
 /// Changes per second, about. Nobody can read more, and each costs the gateway something for every open page.
-const MAX_RATE: u32 = 40;
+const MAX_RATE: u32 = 20;
 /// Time between two batches.
-const PACE: Duration = Duration::from_millis(100);
-/// How often the session is checked and the list is read. Something is sent each time, so that the browser notices a
-/// lost connection.
+const PACE: Duration = Duration::from_millis(250);
+/// How often the session is checked. Something is sent each time, so that the browser notices a lost connection.
 const CHECK: Duration = Duration::from_secs(5);
+/// How many checks pass between two readings of the list, unless a flood has just ended.
+const CHECKS_PER_LIST: u32 = 3;
 
 pub async fn stream(visit: Visit) -> PageResult {
     let filter = Filter::read(&visit);
@@ -46,6 +47,9 @@ pub async fn stream(visit: Visit) -> PageResult {
         reader: EventReader::default(),
         flush_at: now,
         check_at: now + CHECK,
+        checks: 0,
+        has_missed: false,
+        was_flooded: false,
         is_over: false,
     };
     let headers = [
@@ -61,6 +65,10 @@ struct LiveRows {
     reader: EventReader,
     flush_at: Instant,
     check_at: Instant,
+    checks: u32,
+    /// Whether something was left out since the last check, and between the two before.
+    has_missed: bool,
+    was_flooded: bool,
     is_over: bool,
 }
 
@@ -94,8 +102,14 @@ impl LiveRows {
                     }
                 }
                 Wake::Check if self.feed.has_session().await => {
-                    // A list that cannot be read now can be read the next time.
-                    let _ = self.feed.read_list().await;
+                    self.checks += 1;
+                    let is_flooded = std::mem::take(&mut self.has_missed);
+                    let has_ended =
+                        std::mem::replace(&mut self.was_flooded, is_flooded) && !is_flooded;
+                    if has_ended || self.checks.is_multiple_of(CHECKS_PER_LIST) {
+                        // A list that cannot be read now can be read the next time.
+                        let _ = self.feed.read_list().await;
+                    }
                     self.check_at = Instant::now() + CHECK;
                     return Some(Bytes::from_static(b": keep-alive\n\n"));
                 }
@@ -122,7 +136,10 @@ impl LiveRows {
     fn take(&mut self, event: &ServerEvent) -> bool {
         match event.name.as_str() {
             "delivery" => self.feed.add(&event.data),
-            "missed" => self.feed.miss(&event.data),
+            "missed" => {
+                self.has_missed = true;
+                self.feed.miss(&event.data);
+            }
             _ => return event.name == "end",
         }
         false

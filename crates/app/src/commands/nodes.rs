@@ -1,0 +1,44 @@
+//! `gancho nodes`: the processes of the gateway.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    client::{ClientArgs, all_rows, show_list},
+    table::{Table, age, cell, flexible, state, text},
+};
+
+/// List the processes that share the store of the server.
+///
+/// Takes the operator's token.
+#[derive(Debug, Args)]
+pub struct Nodes {
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+impl Nodes {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let remote = self.client.gateway().await?;
+        let found = all_rows(&remote, "/v1/nodes").await?;
+        show_list(&self.client, &found, "No node is running.", nodes)
+    }
+}
+
+fn nodes(rows: &[Value]) -> Table {
+    let mut shown = Table::new(&["node", "name", "state", "roles", "version", "joined", "seen"]);
+    for row in rows {
+        let roles: Vec<_> = row["roles"].as_array().into_iter().flatten().map(text).collect();
+        let this = if row["is_self"] == true { " (answered)" } else { "" };
+        shown.row([
+            cell(text(&row["id"])),
+            flexible(format!("{}{this}", text(&row["name"]))),
+            state(&text(&row["state"])),
+            cell(roles.join(",")),
+            cell(text(&row["version"])),
+            cell(age(&row["joined_at"])),
+            cell(age(&row["last_seen_at"])),
+        ]);
+    }
+    shown
+}
