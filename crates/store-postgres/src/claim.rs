@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Parcel, ParcelId, TenantId, Time};
-use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result};
-use tokio_postgres::Row;
+use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result, claim::UNREADABLE_DELAY};
+use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
@@ -59,6 +59,16 @@ select d.id, d.tenant_id, d.lane, d.target_id, d.attempts, d.attempts_before,
     p.body, p.number
 from taken d join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
 order by d.turn"
+    )
+});
+
+/// What cannot be read delays nobody else.
+static PUT_OFF: Sql = Sql::new(|| {
+    format!(
+        "
+update deliveries d set state = {PENDING}, owner = 0, due_at = $3
+from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+where d.tenant_id = k.tenant_id and d.id = k.id"
     )
 });
 
@@ -138,7 +148,12 @@ impl PostgresStore {
             ],
         )
         .await?;
-        let jobs = jobs(&taken)?;
+        let (jobs, unreadable) = jobs(&taken)?;
+        if !unreadable.0.is_empty() {
+            let due_at = (claim.now + UNREADABLE_DELAY).micros();
+            let values: [&(dyn ToSql + Sync); 3] = [&unreadable.0, &unreadable.1, &due_at];
+            execute(transaction.session()?, &PUT_OFF, &values).await?;
+        }
         // From here on they may be leased without anyone knowing, should the answer be lost.
         let guard = self.orphaned_leases.note(claim.node, &jobs);
         transaction.commit().await?;
@@ -147,24 +162,32 @@ impl PostgresStore {
 
     async fn next_due(&self, claim: &Claim) -> Result<Option<Time>> {
         let session = self.session().await?;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-            [&claim.lane.number(), &claim.now.micros()];
+        let values: [&(dyn ToSql + Sync); 2] = [&claim.lane.number(), &claim.now.micros()];
         let found = query(&session, &NEXT_DUE, &values).await.map_err(store_error)?;
         found.first().map(|row| rows::time(row, 0)).transpose()
     }
 }
 
-fn jobs(taken: &[Row]) -> Result<Vec<Job>> {
+/// The jobs, and the keys of the rows that cannot be read.
+fn jobs(taken: &[Row]) -> Result<(Vec<Job>, (Vec<Uuid>, Vec<Uuid>))> {
     // Deliveries of one parcel share it.
     let mut parcels: HashMap<(TenantId, ParcelId), Arc<Parcel>> = HashMap::new();
-    taken
-        .iter()
-        .map(|row| {
-            let mut job = rows::job(row)?;
-            let shared =
-                parcels.entry((job.tenant, job.parcel.id)).or_insert_with(|| job.parcel.clone());
-            job.parcel = shared.clone();
-            Ok(job)
-        })
-        .collect()
+    let (mut jobs, mut unreadable) = (Vec::with_capacity(taken.len()), (Vec::new(), Vec::new()));
+    for row in taken {
+        match rows::job(row) {
+            Ok(mut job) => {
+                let key = (job.tenant, job.parcel.id);
+                job.parcel = parcels.entry(key).or_insert_with(|| job.parcel.clone()).clone();
+                jobs.push(job);
+            }
+            Err(error) => {
+                let (tenant, delivery): (TenantId, DeliveryId) =
+                    (rows::id(row, 1)?, rows::id(row, 0)?);
+                tracing::error!(%tenant, %delivery, %error, "delivery cannot be read; put off");
+                unreadable.0.push(uuid(tenant));
+                unreadable.1.push(uuid(delivery));
+            }
+        }
+    }
+    Ok((jobs, unreadable))
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, TenantId, Time};
-use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result, TargetId};
+use gancho_store::{
+    Claim, ClaimResult, Claiming, Job, NodeId, Result, StoreError, TargetId,
+    claim::UNREADABLE_DELAY,
+};
 use rusqlite::params;
 
 use crate::{
@@ -119,15 +122,22 @@ impl<'a> Basket<'a> {
             // One more, to know whether some are left.
             max as i64 + 1,
         ])?;
-        let (mut taken, mut left) = (Vec::new(), false);
+        let (mut taken, mut unreadable, mut left) = (Vec::new(), Vec::new(), false);
         while let Some(row) = found.next()? {
             if taken.len() == max || (self.bytes >= self.claim.max_bytes && self.bytes > 0) {
                 left = true;
                 break;
             }
-            let job = rows::job(row)?;
-            self.bytes += job.parcel.body.len();
-            taken.push(job);
+            match rows::job(row) {
+                Ok(job) => {
+                    self.bytes += job.parcel.body.len();
+                    taken.push(job);
+                }
+                Err(error) => unreadable.push((rows::id(row, 0)?, error)),
+            }
+        }
+        for (delivery, error) in unreadable {
+            put_off(self.tx, self.claim, tenant, delivery, error)?;
         }
         for job in &taken {
             lease(self.tx, self.claim.node, job)?;
@@ -163,6 +173,23 @@ fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!("UPDATE deliveries SET state = {LEASED}, owner = ?1 WHERE seq = ?2"))?
         .execute(params![node.0, seq(job.delivery)])?;
+    Ok(())
+}
+
+/// What cannot be read delays nobody else.
+fn put_off(
+    tx: &Tx<'_>,
+    claim: &Claim,
+    tenant: TenantId,
+    delivery: DeliveryId,
+    error: TxError,
+) -> Result<(), TxError> {
+    let error = StoreError::from(error);
+    tracing::error!(%tenant, %delivery, %error, "delivery cannot be read; put off");
+    let due_at = (claim.now + UNREADABLE_DELAY).micros();
+    tx.db
+        .prepare_cached("UPDATE deliveries SET due_at = ?1 WHERE seq = ?2")?
+        .execute(params![due_at, seq(delivery)])?;
     Ok(())
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod claims {
+    mod unreadable;
+}
 mod conformance;
 mod disk {
     mod full;

@@ -111,6 +111,9 @@ pub struct ClaimResult {
     pub next_due: Option<Time>,
 }
 
+/// When a delivery that cannot be read is looked at again. Meanwhile it delays nobody else.
+pub const UNREADABLE_DELAY: std::time::Duration = std::time::Duration::from_secs(300);
+
 #[async_trait]
 pub trait Claiming: Send + Sync + 'static {
     async fn claim(&self, claim: Claim) -> Result<ClaimResult>;

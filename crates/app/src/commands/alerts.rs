@@ -127,7 +127,9 @@ async fn test(client: &ClientArgs) -> anyhow::Result<()> {
     }
     let channels = tested["channels"].as_array().map(Vec::as_slice).unwrap_or_default();
     if channels.is_empty() {
-        return table::say("No channel is configured. Set notify_url, notify_slack_url or notify_emails.");
+        return table::say(
+            "No channel is configured. Set notify_url, notify_slack_url or notify_emails.",
+        );
     }
     let mut shown = Table::new(&["channel", "result"]);
     for channel in channels {

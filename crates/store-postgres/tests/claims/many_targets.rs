@@ -109,3 +109,39 @@ async fn what_is_skipped_is_not_more() {
         assert!(claimed.jobs.is_empty() && !claimed.more && claimed.next_due.is_none());
     }
 }
+
+/// A row that cannot be read delays nobody but itself. (faults.md: `claim.rs` stalled its lane for good)
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_put_off() {
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let make = Maker::new();
+    let node = store.join("claims", now()).await.unwrap();
+    let (tenant, target) = (make.tenant(), make.target());
+    let broken = accept(&store, make.event(tenant, target), node).await;
+    let client = database.client().await.unwrap();
+    client.batch_execute("update parcels set kind = 99").await.unwrap();
+    let same = accept(&store, make.event(tenant, target), node).await;
+    let other = accept(&store, make.event(make.tenant(), make.target()), node).await;
+
+    let first =
+        claim_up_to(&store, node, 50, ClaimExclusions::default(), ClaimCursor::default()).await;
+    let mut taken: Vec<_> = first.jobs.iter().map(|job| job.delivery).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [same, other]);
+    let second =
+        claim_up_to(&store, node, 50, ClaimExclusions::default(), ClaimCursor::default()).await;
+    assert_eq!((second.jobs.len(), second.more), (0, false));
+    assert!(second.next_due.is_some_and(|at| at > now() + Duration::from_secs(250)));
+
+    // Once it can be read, it is delivered.
+    client
+        .batch_execute(
+            "update parcels set kind = 2; update deliveries set due_at = 0 where state = 2",
+        )
+        .await
+        .unwrap();
+    let third =
+        claim_up_to(&store, node, 50, ClaimExclusions::default(), ClaimCursor::default()).await;
+    assert_eq!(third.jobs.iter().map(|job| job.delivery).collect::<Vec<_>>(), [broken]);
+}
