@@ -138,6 +138,8 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("get_audit", Operator, Never),
     ("get_tenants_tenant_notice_emails", ReadOnly, Never),
     ("put_tenants_tenant_notice_emails", Operator, Always),
+    ("get_tenants_tenant_metadata", ReadOnly, Never),
+    ("put_tenants_tenant_metadata", Operator, Always),
     ("get_alerts", ReadOnly, Never),
     ("get_alerts_history", ReadOnly, Never),
     ("post_alerts_test", Support, Always),

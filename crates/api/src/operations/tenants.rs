@@ -5,6 +5,7 @@ pub mod create;
 pub mod draft;
 pub mod get;
 pub mod list;
+pub mod metadata;
 pub mod notice_emails;
 pub mod pause;
 pub mod view;

@@ -1,0 +1,88 @@
+//! Background tasks, which are replays.
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    page::{List, Listing, Paging},
+    refusal::Refusal,
+    visit::{Reply, Visit, segment},
+};
+
+pub const RECOVER: &str = "endpoint.recover";
+pub const REPLAY: &str = "endpoint.replay";
+pub const BULK_REPLAY: &str = "endpoint.bulk-replay";
+
+#[derive(Debug, Deserialize)]
+pub struct ReplayRow {
+    id: String,
+    tenant_id: Option<String>,
+    state: String,
+    of: String,
+    to: Option<String>,
+    total: u64,
+    done: u64,
+    skipped: u64,
+    failed: u64,
+    error: Option<String>,
+    created_at: String,
+    started_at: Option<String>,
+    finished_at: Option<String>,
+}
+
+impl ReplayRow {
+    fn status(&self) -> &'static str {
+        match self.state.as_str() {
+            "pending" | "running" => "running",
+            "done" => "finished",
+            _ => "failed",
+        }
+    }
+
+    /// The kind of task. A replay does not store which call of Svix started it, only what it sends.
+    fn kind(&self) -> &'static str {
+        if self.of == "events" { REPLAY } else { RECOVER }
+    }
+
+    pub fn task(&self, kind: Option<&'static str>) -> Value {
+        let at = self.finished_at.as_ref().or(self.started_at.as_ref());
+        json!({
+            "id": self.id,
+            "status": self.status(),
+            "task": kind.unwrap_or_else(|| self.kind()),
+            "updatedAt": at.unwrap_or(&self.created_at),
+            "data": {
+                "appId": self.tenant_id,
+                "endpointId": self.to,
+                "messagesTotal": self.total,
+                "messagesSent": self.done,
+                "messagesSkipped": self.skipped,
+                "messagesFailed": self.failed,
+                "error": self.error,
+            },
+        })
+    }
+}
+
+pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+    let mut query = visit.query();
+    let paging = Paging::read(&mut query);
+    query.only_order("descending");
+    let (status, kind) = (query.text("status"), query.text("task"));
+    query.finish()?;
+    let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/replays");
+    let found: List<ReplayRow> = asked.query(&paging.parameters()).run().await?;
+    let wanted = found.data.iter().filter(|row| {
+        status.as_deref().is_none_or(|status| status == row.status())
+            && kind.as_deref().is_none_or(|kind| kind == row.kind())
+    });
+    Reply::ok(&Listing::new(wanted.map(|row| row.task(None)).collect(), found.next_cursor))
+}
+
+pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+    visit.no_query()?;
+    let path = format!("/v1/replays/{}", segment(visit.param("task_id")));
+    let found: ReplayRow = visit.ask_as(visit.caller.clone(), Method::GET, path).run().await?;
+    Reply::ok(&found.task(None))
+}
