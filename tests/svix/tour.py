@@ -46,9 +46,9 @@ def applications(client):
     odd = client.application.create(ApplicationIn(name="Odd", uid="Org_2Nx.Y"))
     assert odd.uid == "Org_2Nx.Y" and client.application.get("Org_2Nx.Y").id == odd.id
     assert client.application.create(ApplicationIn(name="Without")).uid is None
-    put = client.application.update("put-me", ApplicationIn(name="Put"))
+    put = client.application.upsert("put-me", ApplicationIn(name="Put"))
     assert put.uid == "put-me"
-    again = client.application.update("put-me", ApplicationIn(name="Put again", metadata={"a": "b"}))
+    again = client.application.upsert("put-me", ApplicationIn(name="Put again", metadata={"a": "b"}))
     assert again.id == put.id and again.name == "Put again" and again.metadata == {"a": "b"}
     patched = client.application.patch("put-me", ApplicationPatch(name="Patched"))
     assert patched.name == "Patched" and patched.metadata == {"a": "b"}
@@ -76,10 +76,10 @@ def event_types(client):
     assert got.schemas == schemas and got.description == "Paid" and got.created_at.year >= 2024
     refused(HttpError, 409, lambda: client.event_type.create(EventTypeIn(name="invoice.paid", description="x")))
     refused(HTTPValidationError, 422, lambda: client.event_type.create(EventTypeIn(name="no good", description="x")))
-    updated = client.event_type.update("invoice.paid", EventTypeUpsertIn(description="Was paid", schemas=schemas, deprecated=True))
+    updated = client.event_type.upsert("invoice.paid", EventTypeUpsertIn(description="Was paid", schemas=schemas, deprecated=True))
     assert updated.deprecated and updated.created_at == got.created_at
     assert client.event_type.patch("invoice.paid", EventTypePatch(description="Now paid")).deprecated
-    client.event_type.update("invoice.late", EventTypeUpsertIn(description="Late"))
+    client.event_type.upsert("invoice.late", EventTypeUpsertIn(description="Late"))
     assert [one.name for one in client.event_type.list(EventTypeListOptions(limit=1)).data] == ["invoice.late"]
     client.event_type.delete("invoice.late")
     assert "invoice.late" not in [one.name for one in client.event_type.list().data]
@@ -106,9 +106,9 @@ def endpoints(client, receiver):
     refused(HTTPValidationError, 422, lambda: client.endpoint.create("acme", EndpointIn(url=receiver.url(), channels=["c"])))
     refused(HttpError, 404, lambda: client.endpoint.get("acme", "nobody"))
 
-    other = client.endpoint.update("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), disabled=True))
+    other = client.endpoint.upsert("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), disabled=True))
     assert other.uid == "second" and other.disabled and other.event_types is None
-    changed = client.endpoint.update("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), description="B", disabled=True, uid="second"))
+    changed = client.endpoint.upsert("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), description="B", disabled=True, uid="second"))
     assert changed.id == other.id and changed.description == "B"
     patched = client.endpoint.patch("acme", "second", EndpointPatch(description="C", event_types=["invoice.paid"]))
     assert patched.description == "C" and patched.event_types == ["invoice.paid"] and patched.uid == "second"
@@ -119,7 +119,7 @@ def endpoints(client, receiver):
     refused(HTTPValidationError, 422, lambda: client.endpoint.list("acme", EndpointListOptions(iterator=broken)))
     refused(HTTPValidationError, 422, lambda: client.endpoint.list("acme", EndpointListOptions(limit=251)))
 
-    client.endpoint.update_headers("acme", "main", EndpointHeadersIn(headers={"X-A": "1", "X-B": "2"}))
+    client.endpoint.set_headers("acme", "main", EndpointHeadersIn(headers={"X-A": "1", "X-B": "2"}))
     client.endpoint.patch_headers("acme", "main", EndpointHeadersPatchIn(headers={"X-C": "3"}, delete_headers=["X-B"]))
     headers = client.endpoint.get_headers("acme", "main")
     assert headers.headers == {} and sorted(headers.sensitive) == ["X-A", "X-C"]
@@ -129,7 +129,8 @@ def endpoints(client, receiver):
 
 
 def verified(secret, headers, body):
-    return Webhook(secret).verify(body, headers)
+    Webhook(secret).verify(body, headers)
+    return json.loads(body)
 
 
 def messages(client, receiver, endpoint, secret):
@@ -200,7 +201,7 @@ def attempts(client, receiver, endpoint, sent):
     eventually("a second attempt", lambda: len(of_message()) == 2)
 
 
-def recovery(client, receiver):
+def recovery(gateway, client, receiver):
     since = now()
     receiver.status = 410
     lost = client.message.create("acme", MessageIn(event_type="invoice.paid", payload={"lost": True}))
@@ -226,7 +227,9 @@ def recovery(client, receiver):
     assert receiver.arrived.empty(), "what was not missing was sent again"
     finished(client.endpoint.bulk_replay("acme", "late", BulkReplayIn(since=since, event_types=["invoice.paid"])))
     receiver.take("/late")
-    assert task.id in [one.id for one in client.background_task.list().data]
+    tenant = Svix(gateway.key_of("acme"), SvixOptions(server_url=gateway.url))
+    assert task.id in [one.id for one in tenant.background_task.list().data]
+    refused(HttpError, 501, client.background_task.list)
     client.endpoint.delete("acme", late.id)
     figures = eventually("figures", lambda: (s := client.endpoint.get_stats("acme", "main")).success >= 3 and s)
     assert figures.sending == 0 and client.endpoint.get_attempt_stats("acme", "main").fail >= 1
@@ -282,7 +285,7 @@ def documented_calls():
 
 
 def unsupported(gateway, client):
-    error = refused(HttpError, 501, lambda: client.endpoint.transformation_get("acme", "main"))
+    error = refused(HttpError, 501, lambda: client.endpoint.transformation.get("acme", "main"))
     assert error.code == "not_supported" and "code" in error.detail, error
     for method, path in sorted(documented_calls()):
         path = re.sub(r"\{app_id\}", "acme", path)
@@ -342,7 +345,7 @@ def main():
         endpoint, secret = endpoints(client, receiver)
         sent = messages(client, receiver, endpoint, secret)
         attempts(client, receiver, endpoint, sent)
-        recovery(client, receiver)
+        recovery(gateway, client, receiver)
         secrets(client, receiver, secret)
         access(gateway, client)
         unsupported(gateway, client)

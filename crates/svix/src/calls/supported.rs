@@ -337,7 +337,7 @@ pub const CALLS: &[SvixCall] = &[
         operation: "v1.background-task.list",
         support: Differs(
             |visit| Box::pin(background_tasks::list(visit)),
-            "Newest first only; a bulk replay is listed as `endpoint.recover`",
+            "Those of one application, with a key of its tenant; with the operator token 501. Newest first only; a bulk replay is listed as `endpoint.recover`",
         ),
     },
     SvixCall {

@@ -1,5 +1,6 @@
 //! Background tasks, which are replays.
 
+use gancho_access::Principal;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,9 +47,11 @@ impl ReplayRow {
     }
 
     pub fn task(&self, kind: Option<&'static str>) -> Value {
+        // A replay is found by its tenant and its id, so the id of a task has both.
+        let tenant = self.tenant_id.as_deref().unwrap_or_default();
         let at = self.finished_at.as_ref().or(self.started_at.as_ref());
         json!({
-            "id": self.id,
+            "id": format!("{}-{tenant}", self.id),
             "status": self.status(),
             "task": kind.unwrap_or_else(|| self.kind()),
             "updatedAt": at.unwrap_or(&self.created_at),
@@ -71,6 +74,10 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
     query.only_order("descending");
     let (status, kind) = (query.text("status"), query.text("task"));
     query.finish()?;
+    if matches!(visit.caller, Principal::Operator(_)) {
+        let why = "tasks belong to an application: list them with a key of its tenant, or get one by its id";
+        return Err(Refusal::unsupported(why));
+    }
     let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/replays");
     let found: List<ReplayRow> = asked.query(&paging.parameters()).run().await?;
     let wanted = found.data.iter().filter(|row| {
@@ -82,7 +89,10 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
 
 pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
     visit.no_query()?;
-    let path = format!("/v1/replays/{}", segment(visit.param("task_id")));
-    let found: ReplayRow = visit.ask_as(visit.caller.clone(), Method::GET, path).run().await?;
+    let not_found = || Refusal::not_found("background task");
+    let (replay, tenant) = visit.param("task_id").rsplit_once('-').ok_or_else(not_found)?;
+    let app = visit.find_app(tenant).await?.ok_or_else(not_found)?;
+    let path = format!("/v1/replays/{}", segment(replay));
+    let found: ReplayRow = visit.ask(&app, Method::GET, path).run().await?;
     Reply::ok(&found.task(None))
 }
