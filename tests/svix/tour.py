@@ -4,8 +4,8 @@ usage: tour.py GANCHO [DATABASE_URL]
 """
 
 import datetime
-import inspect
 import json
+import pathlib
 import re
 import sys
 import uuid
@@ -270,16 +270,14 @@ def access(gateway, client):
             error = caught
         assert error and error.status_code in (403, 404), error
     refused(HttpError, 403, lambda: tenant.application.create(ApplicationIn(name="mine", uid="mine")))
-    refused(HttpError, 403, lambda: tenant.application.delete("acme"))
 
 
 def documented_calls():
     """Every method and path that the client has."""
     found = set()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("svix.api."):
-            text = inspect.getsource(module)
-            found |= {(m[1].upper(), m[2]) for m in re.finditer(r'_request_sync\(\s*method="(\w+)",\s*path="([^"]+)"', text)}
+    for file in pathlib.Path(svix.api.__file__).parent.glob("*.py"):
+        calls = re.finditer(r'_request_sync\(\s*method="(\w+)",\s*path="([^"]+)"', file.read_text())
+        found |= {(call[1].upper(), call[2]) for call in calls}
     assert len(found) > 120, found
     return found
 
@@ -329,6 +327,8 @@ def deletion(gateway, client):
     if "delete" not in paths.get("/v1/tenants/{tenant}", {}):
         print("  application.delete is left out: this gateway does not delete tenants")
         return
+    tenant = Svix(gateway.key_of("acme"), SvixOptions(server_url=gateway.url))
+    refused(HttpError, 403, lambda: tenant.application.delete("acme"))
     client.application.delete("put-me")
     eventually("the application is gone", lambda: not [1 for one in client.application.list().data if one.uid == "put-me"])
 

@@ -20,6 +20,13 @@ struct Secret {
     public_key: Option<String>,
 }
 
+impl Secret {
+    /// Of a pair of keys, receivers need the public one.
+    fn shown(self) -> Value {
+        json!({"key": self.public_key.unwrap_or(self.secret)})
+    }
+}
+
 /// The secret as the gateway reads it. Svix takes base64 with and without a prefix.
 pub fn normalized(secret: &str) -> String {
     if PREFIXES.iter().any(|prefix| secret.starts_with(prefix)) {
@@ -34,8 +41,7 @@ pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
     let id = visit.endpoint(&app).await?.id;
     let path = format!("/v1/webhooks/{}/secret", segment(&id));
     let found: Secret = visit.ask(&app, Method::GET, path).run().await?;
-    // Of a pair of keys, receivers need the public one.
-    Reply::ok(&json!({"key": found.public_key.unwrap_or(found.secret)}))
+    Reply::ok(&found.shown())
 }
 
 pub async fn rotate(visit: Visit) -> Result<Reply, Refusal> {
@@ -51,6 +57,8 @@ pub async fn rotate(visit: Visit) -> Result<Reply, Refusal> {
     let overlap = format!("{}s", grace.unwrap_or(DEFAULT_GRACE));
     body.insert("overlap".to_owned(), Value::from(overlap));
     let path = format!("/v1/webhooks/{}/rotate-secret", segment(&id));
-    visit.ask(&app, Method::POST, path).names(NAMES).json(&body)?.done().await?;
-    Ok(Reply::no_content())
+    let asked = visit.ask(&app, Method::POST, path).names(NAMES).json(&body)?;
+    let rotated: Secret = asked.run().await?;
+    // Clients before version 2.9 expect no body, and do not read one.
+    Reply::ok(&rotated.shown())
 }
