@@ -104,7 +104,7 @@ fn is_made_of(
             Scheme::TimedSeconds | Scheme::TimedMillis => {
                 key.tag(&[timestamp.as_bytes(), b".", body])
             }
-            Scheme::Sha256 => key.tag(&[body]),
+            Scheme::Sha256 | Scheme::Hex | Scheme::V0 => key.tag(&[body]),
         };
         let text = match scheme {
             Scheme::Standard => BASE64.encode(tag.as_ref()),

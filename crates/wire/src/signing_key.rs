@@ -36,9 +36,11 @@ impl SigningKey {
     pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         match profile.signature.scheme {
             Scheme::Standard => Self::standard(secret),
-            Scheme::Sha256 | Scheme::TimedSeconds | Scheme::TimedMillis => {
-                Self::hmac(secret, SecretEncoding::Raw)
-            }
+            Scheme::Sha256
+            | Scheme::Hex
+            | Scheme::V0
+            | Scheme::TimedSeconds
+            | Scheme::TimedMillis => Self::hmac(secret, SecretEncoding::Raw),
         }
     }
 
