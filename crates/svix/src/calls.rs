@@ -91,6 +91,25 @@ mod tests {
         }
     }
 
+    /// The guide has a line for each call, and no other.
+    #[test]
+    fn the_guide_has_every_call() {
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/moving/from-svix.md");
+        let guide = std::fs::read_to_string(guide).unwrap();
+        let lines: Vec<_> = guide.lines().filter(|line| line.starts_with("| `v1.")).collect();
+        let table: Vec<_> = all()
+            .map(|call| {
+                let here = match call.support {
+                    Support::Same(_) => "same".to_owned(),
+                    Support::Differs(_, how) => format!("differs: {how}"),
+                    Support::Unsupported(why) => format!("not supported: {why}"),
+                };
+                format!("| `{}` | `{} {}` | {here} |", call.operation, call.method, call.path)
+            })
+            .collect();
+        assert_eq!(lines, table);
+    }
+
     #[test]
     fn every_text_is_a_sentence_of_the_guide() {
         for call in all() {
