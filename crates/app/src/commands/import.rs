@@ -64,7 +64,7 @@ struct SourceArgs {
     file: Option<PathBuf>,
     /// Profile of the endpoints. Default: the one that receivers of the service verify.
     #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
+    wire_profile: Option<String>,
     /// Show what would be created, and create nothing.
     #[arg(long)]
     dry_run: bool,
@@ -90,7 +90,7 @@ impl SourceArgs {
 
     async fn write(self, records: Vec<Record>, profile: &str) -> anyhow::Result<()> {
         let gateway = self.client.gateway().await?;
-        let profile = self.profile.as_deref().unwrap_or(profile);
+        let profile = self.wire_profile.as_deref().unwrap_or(profile);
         Writer::new(gateway, profile, self.dry_run).run(&records, self.client.json).await
     }
 }
