@@ -10,7 +10,7 @@ use http::{Request, Response, request::Parts};
 
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Authenticates a request. Guesses are throttled together with those at the API. A refusal is the response of
+    /// Authenticates a request. Guesses are throttled together with those at the API. A error is the response of
     /// the API, in its own form.
     async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>>;
 

@@ -6,11 +6,11 @@ mod unsupported;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{Reply, Visit},
 };
 
-pub type Run = fn(Visit) -> BoxFuture<'static, Result<Reply, Refusal>>;
+pub type Run = fn(Visit) -> BoxFuture<'static, Result<Reply, SvixError>>;
 
 /// A call that Svix documents.
 pub struct SvixCall {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::refusal::{Fault, Refusal};
+use crate::svix_error::{Fault, SvixError};
 
 pub struct Fields {
     at: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Fields {
 
 impl Fields {
     /// Of a whole body. An empty one has no fields.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(body: &[u8]) -> Result<Self, SvixError> {
         let at = vec!["body".to_owned()];
         if body.is_empty() {
             return Ok(Self { at, fields: BTreeMap::new(), faults: Vec::new() });
@@ -26,7 +26,7 @@ impl Fields {
             Err(error) => {
                 let fault =
                     Fault::kind(&["body"], format!("the body is not a JSON object: {error}"));
-                Err(Refusal::faults(vec![fault]))
+                Err(SvixError::faults(vec![fault]))
             }
         }
     }
@@ -97,9 +97,9 @@ impl Fields {
     }
 
     /// Refuses what was not read, and what had a fault.
-    pub fn finish(self) -> Result<(), Refusal> {
+    pub fn finish(self) -> Result<(), SvixError> {
         let faults = self.into_faults();
-        if faults.is_empty() { Ok(()) } else { Err(Refusal::faults(faults)) }
+        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
     }
 
     /// Adds the faults of an object inside.

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`server`] takes a request, finds its call in the table of [`calls`], authenticates the caller
 //! and runs it; [`visit`] is what a call works on, and asks the gateway's own API through the [`backend`]. The calls
-//! are in [`operations`], a file for each noun. [`fields`] and [`query`] read what a caller sent, [`refusal`] is an
+//! are in [`operations`], a file for each noun. [`fields`] and [`query`] read what a caller sent, [`svix_error`] is an
 //! error in the form of Svix, [`page`] turns cursors into iterators, [`uid`] names of applications into slugs,
 //! [`svix_metadata`] keeps what only Svix has, and [`idempotency`] answers a repeated request again.
 //!
@@ -17,8 +17,8 @@ pub mod idempotency;
 pub mod operations;
 pub mod page;
 pub mod query;
-pub mod refusal;
 pub mod server;
+pub mod svix_error;
 pub mod svix_metadata;
 pub mod uid;
 pub mod visit;

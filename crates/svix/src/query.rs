@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::refusal::{Fault, Refusal};
+use crate::svix_error::{Fault, SvixError};
 
 pub struct Query {
     parameters: BTreeMap<String, String>,
@@ -78,12 +78,12 @@ impl Query {
         self.faults.push(Fault::value(&["query", name], msg));
     }
 
-    pub fn finish(self) -> Result<(), Refusal> {
+    pub fn finish(self) -> Result<(), SvixError> {
         let mut faults = self.faults;
         for name in self.parameters.into_keys().take(20) {
             let short: String = name.chars().take(100).collect();
             faults.push(Fault::value(&["query", &short], "unknown parameter; remove it"));
         }
-        if faults.is_empty() { Ok(()) } else { Err(Refusal::faults(faults)) }
+        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     backend::Backend,
     calls::{self, Support, SvixCall},
     idempotency::{Idempotency, RequestKey, Seen},
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{IDEMPOTENCY_KEY, Reply, Visit},
 };
 
@@ -83,7 +83,7 @@ async fn respond(svix: Arc<SvixApi>, request: Request) -> Response<Body> {
             }
             response
         }
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     };
     let mut response = response.map(Body::from);
     let headers = response.headers_mut();
@@ -92,17 +92,17 @@ async fn respond(svix: Arc<SvixApi>, request: Request) -> Response<Body> {
     response
 }
 
-async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, Refusal> {
+async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, SvixError> {
     let (parts, body) = request.into_parts();
     let (call, path) = find(&parts.method, parts.uri.path())?;
     if call.is_public() {
         return Ok(Reply::no_content());
     }
     let identified = svix.backend.identify(&parts).await;
-    let caller = identified.map_err(|refused| Refusal::of_problem(&refused, &[]))?;
+    let caller = identified.map_err(|refused| SvixError::of_problem(&refused, &[]))?;
     let run = match &call.support {
         Support::Same(run) | Support::Differs(run, _) => *run,
-        Support::Unsupported(why) => return Err(Refusal::unsupported(why)),
+        Support::Unsupported(why) => return Err(SvixError::unsupported(why)),
     };
     let body = read(&svix, body).await?;
     let address = parts.extensions.get::<AddressBlock>().copied();
@@ -129,18 +129,18 @@ async fn once(
     key: &RequestKey,
     visit: Visit,
     run: calls::Run,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, SvixError> {
     let request = visit.body.clone();
     match svix.idempotency.begin(key, &request, svix.clock.now()) {
         Seen::New => {}
         Seen::Running => {
-            return Err(Refusal::conflict(
+            return Err(SvixError::conflict(
                 "a request with this idempotency key is being processed",
             ));
         }
         Seen::Mismatch => {
             let text = "the idempotency key was used for a request with another body";
-            return Err(Refusal::conflict(text));
+            return Err(SvixError::conflict(text));
         }
         Seen::Done(status, body) => return Ok(Reply { status, body }),
     }
@@ -179,21 +179,21 @@ fn key_of(visit: &Visit, uri: &http::Uri) -> Option<RequestKey> {
     Some(RequestKey { owner, call: uri.to_string(), key })
 }
 
-async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, Refusal> {
+async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {
     let reading = Limited::new(body, svix.body_bytes).collect();
     match tokio::time::timeout(svix.body_deadline, reading).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             let detail = format!("the body has more than {} bytes", svix.body_bytes);
-            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail))
+            Err(SvixError::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail))
         }
         Ok(Err(_)) => {
             let detail = "the body could not be read";
-            Err(Refusal::new(StatusCode::BAD_REQUEST, "generic_error", detail))
+            Err(SvixError::new(StatusCode::BAD_REQUEST, "generic_error", detail))
         }
         Err(_) => {
             let detail = "the body did not arrive in time";
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "generic_error", detail))
+            Err(SvixError::new(StatusCode::REQUEST_TIMEOUT, "generic_error", detail))
         }
     }
 }
@@ -202,10 +202,10 @@ async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, Refusal> {
 fn find(
     method: &Method,
     path: &str,
-) -> Result<(&'static SvixCall, Vec<(&'static str, String)>), Refusal> {
+) -> Result<(&'static SvixCall, Vec<(&'static str, String)>), SvixError> {
     let unknown = || {
         let detail = "Svix has no call at this path, or the gateway does not know it";
-        Refusal::new(StatusCode::NOT_FOUND, "not_found", detail)
+        SvixError::new(StatusCode::NOT_FOUND, "not_found", detail)
     };
     let mut segments = Vec::new();
     for part in path.trim_end_matches('/').split('/').skip(1) {
@@ -225,7 +225,7 @@ fn find(
     if is_known {
         let detail = "method not allowed";
         let status = StatusCode::METHOD_NOT_ALLOWED;
-        return Err(Refusal::new(status, "method_not_allowed", detail));
+        return Err(SvixError::new(status, "method_not_allowed", detail));
     }
     Err(unknown())
 }

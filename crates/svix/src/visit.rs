@@ -12,8 +12,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     fields::Fields,
     query::Query,
-    refusal::{Names, Refusal},
     server::SvixApi,
+    svix_error::{Names, SvixError},
     uid,
 };
 
@@ -39,12 +39,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub fn of<T: Serialize>(status: StatusCode, body: &T) -> Result<Self, Refusal> {
-        let body = serde_json::to_vec(body).map_err(|_| Refusal::internal())?;
+    pub fn of<T: Serialize>(status: StatusCode, body: &T) -> Result<Self, SvixError> {
+        let body = serde_json::to_vec(body).map_err(|_| SvixError::internal())?;
         Ok(Self { status, body: body.into() })
     }
 
-    pub fn ok<T: Serialize>(body: &T) -> Result<Self, Refusal> {
+    pub fn ok<T: Serialize>(body: &T) -> Result<Self, SvixError> {
         Self::of(StatusCode::OK, body)
     }
 
@@ -65,7 +65,7 @@ impl Visit {
         self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
-    pub fn fields(&self) -> Result<Fields, Refusal> {
+    pub fn fields(&self) -> Result<Fields, SvixError> {
         Fields::read(&self.body)
     }
 
@@ -74,7 +74,7 @@ impl Visit {
     }
 
     /// Checks that the request has no parameters.
-    pub fn no_query(&self) -> Result<(), Refusal> {
+    pub fn no_query(&self) -> Result<(), SvixError> {
         self.query().finish()
     }
 
@@ -83,12 +83,14 @@ impl Visit {
     }
 
     /// The application in the path. That of another tenant is answered like one that does not exist.
-    pub async fn app(&self) -> Result<App, Refusal> {
-        self.find_app(self.param("app_id")).await?.ok_or_else(|| Refusal::not_found("application"))
+    pub async fn app(&self) -> Result<App, SvixError> {
+        self.find_app(self.param("app_id"))
+            .await?
+            .ok_or_else(|| SvixError::not_found("application"))
     }
 
     /// The application with this id or uid, if the caller may act for it.
-    pub async fn find_app(&self, name: &str) -> Result<Option<App>, Refusal> {
+    pub async fn find_app(&self, name: &str) -> Result<Option<App>, SvixError> {
         let slug = uid::slug_of(name);
         match &self.caller {
             Principal::Tenant(principal) => {
@@ -141,9 +143,9 @@ pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, IN_PATH).to_string()
 }
 
-pub fn unavailable() -> Refusal {
+pub fn unavailable() -> SvixError {
     let detail = "the store cannot be reached; retry";
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", detail)
+    SvixError::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", detail)
 }
 
 /// A request to the gateway's own API.
@@ -170,8 +172,8 @@ impl Ask<'_> {
         self
     }
 
-    pub fn json<T: Serialize>(mut self, body: &T) -> Result<Self, Refusal> {
-        self.body = serde_json::to_vec(body).map_err(|_| Refusal::internal())?.into();
+    pub fn json<T: Serialize>(mut self, body: &T) -> Result<Self, SvixError> {
+        self.body = serde_json::to_vec(body).map_err(|_| SvixError::internal())?.into();
         Ok(self)
     }
 
@@ -188,36 +190,36 @@ impl Ask<'_> {
         self
     }
 
-    pub async fn run<T: DeserializeOwned>(self) -> Result<T, Refusal> {
+    pub async fn run<T: DeserializeOwned>(self) -> Result<T, SvixError> {
         let (_, answer) = self.run_with_headers().await?;
         Ok(answer)
     }
 
     /// For a response without a body.
-    pub async fn done(self) -> Result<(), Refusal> {
+    pub async fn done(self) -> Result<(), SvixError> {
         let names = self.names;
         let response = self.send().await?;
         if response.status().is_success() {
             return Ok(());
         }
-        Err(Refusal::of_problem(&response, names))
+        Err(SvixError::of_problem(&response, names))
     }
 
-    pub async fn run_with_headers<T: DeserializeOwned>(self) -> Result<(HeaderMap, T), Refusal> {
+    pub async fn run_with_headers<T: DeserializeOwned>(self) -> Result<(HeaderMap, T), SvixError> {
         let names = self.names;
         let response = self.send().await?;
         if !response.status().is_success() {
-            return Err(Refusal::of_problem(&response, names));
+            return Err(SvixError::of_problem(&response, names));
         }
-        let answer = serde_json::from_slice(response.body()).map_err(|_| Refusal::internal())?;
+        let answer = serde_json::from_slice(response.body()).map_err(|_| SvixError::internal())?;
         Ok((response.into_parts().0.headers, answer))
     }
 
-    async fn send(self) -> Result<http::Response<Bytes>, Refusal> {
+    async fn send(self) -> Result<http::Response<Bytes>, SvixError> {
         let mut request = Request::new(self.body);
         *request.method_mut() = self.method;
         *request.uri_mut() =
-            self.path.parse().map_err(|_| Refusal::not_found("an object with this id"))?;
+            self.path.parse().map_err(|_| SvixError::not_found("an object with this id"))?;
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(id) = self.visit.headers.get(&X_REQUEST_ID) {

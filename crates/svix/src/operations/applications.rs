@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     fields::Fields,
     page::{List, Listing, Paging},
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     svix_metadata,
     uid::{self, WITHOUT_UID},
     visit::{App, Reply, Visit, segment},
@@ -104,7 +104,7 @@ impl ApplicationIn {
     }
 }
 
-pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     query.only_order("ascending");
@@ -133,7 +133,7 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// With its metadata, which only the operator may read.
-async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, Refusal> {
+async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixError> {
     if matches!(visit.caller, Principal::Tenant(_)) {
         return Ok(row.shown(BTreeMap::new()));
     }
@@ -142,7 +142,7 @@ async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, Refusal>
     Ok(row.shown(svix_metadata::own(&found.metadata)))
 }
 
-pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let get_if_exists = query.flag("get_if_exists").unwrap_or(false);
     query.finish()?;
@@ -159,10 +159,10 @@ pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
     Reply::of(StatusCode::CREATED, &created)
 }
 
-async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<ApplicationOut, Refusal> {
+async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<ApplicationOut, SvixError> {
     let slug = match wanted.uid.flatten() {
         Some(uid) => {
-            uid::slug_of(&uid).ok_or_else(|| Refusal::field(&["body", "uid"], "invalid"))?
+            uid::slug_of(&uid).ok_or_else(|| SvixError::field(&["body", "uid"], "invalid"))?
         }
         None => {
             let id: Id<OfApplication> = visit.svix.ids.make();
@@ -184,29 +184,32 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
 }
 
 /// The application that a message or a portal link names in its body, created if it does not exist.
-pub async fn find_or_create(visit: &Visit, wanted: Option<ApplicationIn>) -> Result<App, Refusal> {
+pub async fn find_or_create(
+    visit: &Visit,
+    wanted: Option<ApplicationIn>,
+) -> Result<App, SvixError> {
     let name = visit.param("app_id");
     if let Some(app) = visit.find_app(name).await? {
         return Ok(app);
     }
-    let not_found = || Refusal::not_found("application");
+    let not_found = || SvixError::not_found("application");
     let mut wanted = wanted.ok_or_else(not_found)?;
     check_uid(&wanted, name)?;
     wanted.uid = Some(Some(name.to_owned()));
     match create_tenant(visit, wanted).await {
         Ok(_) => {}
         // Another request has just created it.
-        Err(refusal) if refusal.status() == StatusCode::CONFLICT => {}
-        Err(refusal) => return Err(refusal),
+        Err(error) if error.status() == StatusCode::CONFLICT => {}
+        Err(error) => return Err(error),
     }
     visit.find_app(name).await?.ok_or_else(not_found)
 }
 
-fn check_uid(wanted: &ApplicationIn, name: &str) -> Result<(), Refusal> {
+fn check_uid(wanted: &ApplicationIn, name: &str) -> Result<(), SvixError> {
     match &wanted.uid {
         Some(Some(uid)) if uid != name => {
             let text = "must be the uid in the path: the uid of an application cannot be changed";
-            Err(Refusal::field(&["body", "uid"], text))
+            Err(SvixError::field(&["body", "uid"], text))
         }
         _ => Ok(()),
     }
@@ -216,19 +219,19 @@ async fn put_metadata(
     visit: &Visit,
     id: &str,
     metadata: &BTreeMap<String, String>,
-) -> Result<(), Refusal> {
+) -> Result<(), SvixError> {
     let path = format!("/v1/tenants/{}/metadata", segment(id));
     let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
     asked.json(&json!({"metadata": metadata}))?.done().await
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?)
 }
 
-pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let mut wanted = ApplicationIn::read(&mut fields, true);
@@ -241,13 +244,13 @@ pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
     }
     check_uid(&wanted, &name)?;
     if uid::slug_of(&name).is_none() {
-        return Err(Refusal::not_found("application"));
+        return Err(SvixError::not_found("application"));
     }
     wanted.uid = Some(Some(name));
     Reply::of(StatusCode::CREATED, &create_tenant(&visit, wanted).await?)
 }
 
-pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let wanted = ApplicationIn::read(&mut fields, false);
@@ -260,10 +263,10 @@ async fn change(
     visit: &Visit,
     app: &App,
     wanted: ApplicationIn,
-) -> Result<ApplicationOut, Refusal> {
+) -> Result<ApplicationOut, SvixError> {
     let own = uid::uid_of(&app.tenant.slug);
     if wanted.uid.is_some_and(|uid| uid != own) {
-        return Err(Refusal::field(
+        return Err(SvixError::field(
             &["body", "uid"],
             "the uid of an application cannot be changed",
         ));
@@ -282,7 +285,7 @@ async fn change(
     }
 }
 
-pub async fn delete(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let path = format!("/v1/tenants/{}", segment(&app.tenant.id.to_string()));

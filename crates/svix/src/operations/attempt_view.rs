@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message_view::MessageOut;
 use crate::{
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{App, Visit, segment},
 };
 
@@ -127,7 +127,7 @@ pub fn read_attempt_id(id: &str) -> Option<(&str, u32)> {
     Some((delivery, number.parse().ok()?))
 }
 
-pub async fn detail(visit: &Visit, app: &App, delivery: &str) -> Result<DeliveryDetail, Refusal> {
+pub async fn detail(visit: &Visit, app: &App, delivery: &str) -> Result<DeliveryDetail, SvixError> {
     visit.ask(app, Method::GET, format!("/v1/deliveries/{}", segment(delivery))).run().await
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     page::{List, Listing, Paging},
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{Reply, Visit},
 };
 
@@ -50,7 +50,7 @@ impl From<&Delivery> for Standing {
     }
 }
 
-pub async fn messages(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn messages(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     let filter = MessageFilter::read(&mut query);
@@ -88,13 +88,13 @@ pub async fn messages(visit: Visit) -> Result<Reply, Refusal> {
             };
             MessageOut::new(row, no_content())
         };
-        Ok::<_, Refusal>(EndpointMessageOut { standing, message })
+        Ok::<_, SvixError>(EndpointMessageOut { standing, message })
     });
     let data: Vec<_> = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
     Reply::ok(&Listing::new(data, found.next_cursor))
 }
 
-pub async fn destinations(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn destinations(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     query.finish()?;

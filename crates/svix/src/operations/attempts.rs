@@ -15,7 +15,7 @@ use super::{
 use crate::{
     page::{List, Listing, Paging},
     query::Query,
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{App, Reply, Visit, segment},
 };
 
@@ -50,7 +50,7 @@ async fn deliveries(
     app: &App,
     paging: &Paging,
     filter: &[(&'static str, String)],
-) -> Result<List<Delivery>, Refusal> {
+) -> Result<List<Delivery>, SvixError> {
     let ask = |limit: u32| {
         let paging = Paging { limit, ..paging.clone() };
         let mut parameters = paging.parameters();
@@ -73,7 +73,7 @@ async fn deliveries(
     ask(u32::try_from(fitting).unwrap_or(1).max(1)).await
 }
 
-pub async fn list_by_endpoint(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list_by_endpoint(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     let filter = AttemptFilter::read(&mut query);
@@ -94,7 +94,7 @@ pub async fn list_by_endpoint(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&Listing::new(data, found.next_cursor))
 }
 
-pub async fn list_by_message(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list_by_message(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     let filter = AttemptFilter::read(&mut query);
@@ -109,7 +109,7 @@ pub async fn list_by_message(visit: Visit) -> Result<Reply, Refusal> {
     parameters.push(("event_id", id));
     if let Some(name) = endpoint {
         let found = endpoint_view::find(&visit, &app, &name).await?;
-        let webhook = found.ok_or_else(|| Refusal::not_found("endpoint"))?;
+        let webhook = found.ok_or_else(|| SvixError::not_found("endpoint"))?;
         parameters.push(("webhook_id", webhook.id));
     }
     let found = deliveries(&visit, &app, &paging, &parameters).await?;
@@ -133,12 +133,12 @@ async fn attempts(
     deliveries: Vec<Delivery>,
     filter: &AttemptFilter,
     urls: &HashMap<String, String>,
-) -> Result<Vec<AttemptOut>, Refusal> {
+) -> Result<Vec<AttemptOut>, SvixError> {
     let tried = deliveries.into_iter().filter(|one| one.attempts > 0);
     let wanted = tried.filter(|one| filter.messages.wants(&one.event_type));
     let details = wanted.map(|delivery| async move {
         let detail = detail(visit, app, &delivery.id).await?;
-        Ok::<_, Refusal>((delivery, detail))
+        Ok::<_, SvixError>((delivery, detail))
     });
     let found: Vec<_> = stream::iter(details).buffered(CONCURRENCY).try_collect().await?;
     let mut all = Vec::new();
@@ -158,7 +158,7 @@ pub async fn urls_of(
     visit: &Visit,
     app: &App,
     deliveries: &[Delivery],
-) -> Result<HashMap<String, String>, Refusal> {
+) -> Result<HashMap<String, String>, SvixError> {
     let webhooks = webhooks_of(visit, app, deliveries).await?;
     Ok(webhooks.into_iter().map(|(id, webhook)| (id, webhook.url)).collect())
 }
@@ -168,15 +168,15 @@ pub async fn webhooks_of(
     visit: &Visit,
     app: &App,
     deliveries: &[Delivery],
-) -> Result<BTreeMap<String, Webhook>, Refusal> {
+) -> Result<BTreeMap<String, Webhook>, SvixError> {
     let ids: std::collections::BTreeSet<_> =
         deliveries.iter().map(|delivery| delivery.webhook_id.clone()).collect();
     let asked = ids.into_iter().map(|id| async move {
         let path = format!("/v1/webhooks/{}", segment(&id));
         match visit.ask(app, Method::GET, path).run::<Webhook>().await {
             Ok(webhook) => Ok(Some((id, webhook))),
-            Err(refusal) if refusal.is_not_found() => Ok(None),
-            Err(refusal) => Err(refusal),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
         }
     });
     let found: Vec<_> = stream::iter(asked).buffered(CONCURRENCY).try_collect().await?;
@@ -188,7 +188,7 @@ async fn add_messages(
     app: &App,
     attempts: &mut [AttemptOut],
     with_content: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), SvixError> {
     let mut messages = HashMap::<String, MessageOut>::new();
     for attempt in attempts {
         if !messages.contains_key(&attempt.msg_id) {
@@ -202,8 +202,8 @@ async fn add_messages(
 }
 
 /// The attempt in the path, of the message in the path.
-async fn find(visit: &Visit, app: &App) -> Result<(String, String, String, Attempt), Refusal> {
-    let not_found = || Refusal::not_found("attempt");
+async fn find(visit: &Visit, app: &App) -> Result<(String, String, String, Attempt), SvixError> {
+    let not_found = || SvixError::not_found("attempt");
     let message = visit.message_id(app).await?;
     let (delivery, number) = read_attempt_id(visit.param("attempt_id")).ok_or_else(not_found)?;
     let found = detail(visit, app, delivery).await?;
@@ -217,7 +217,7 @@ async fn find(visit: &Visit, app: &App) -> Result<(String, String, String, Attem
     }
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     query.flag("expanded_statuses");
     query.finish()?;
@@ -228,7 +228,7 @@ pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&attempt.shown(&delivery, &message, &webhook, &url))
 }
 
-pub async fn get_headers(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get_headers(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let (.., attempt) = find(&visit, &app).await?;
@@ -241,7 +241,7 @@ pub async fn get_headers(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Sends a message to an endpoint again, or for the first time.
-pub async fn resend(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn resend(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let message = visit.message_id(&app).await?;

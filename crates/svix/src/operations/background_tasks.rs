@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     page::{List, Listing, Paging},
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{Reply, Visit, segment},
 };
 
@@ -68,7 +68,7 @@ impl ReplayRow {
     }
 }
 
-pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     query.only_order("descending");
@@ -76,7 +76,7 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
     query.finish()?;
     if matches!(visit.caller, Principal::Operator(_)) {
         let why = "tasks belong to an application: list them with a key of its tenant, or get one by its id";
-        return Err(Refusal::unsupported(why));
+        return Err(SvixError::unsupported(why));
     }
     let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/replays");
     let found: List<ReplayRow> = asked.query(&paging.parameters()).run().await?;
@@ -87,9 +87,9 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&Listing::new(wanted.map(|row| row.task(None)).collect(), found.next_cursor))
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
-    let not_found = || Refusal::not_found("background task");
+    let not_found = || SvixError::not_found("background task");
     let (replay, tenant) = visit.param("task_id").rsplit_once('-').ok_or_else(not_found)?;
     let app = visit.find_app(tenant).await?.ok_or_else(not_found)?;
     let path = format!("/v1/replays/{}", segment(replay));

@@ -7,20 +7,20 @@ use http::Method;
 use serde_json::json;
 
 use crate::{
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{App, Reply, Visit, segment},
 };
 
 type Headers = BTreeMap<String, String>;
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let names: Vec<_> = visit.endpoint(&app).await?.headers.into_keys().collect();
     Reply::ok(&json!({"headers": {}, "sensitive": names}))
 }
 
-pub async fn set(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn set(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let headers: Option<Headers> = fields.require("headers");
@@ -30,7 +30,7 @@ pub async fn set(visit: Visit) -> Result<Reply, Refusal> {
     put(&visit, &app, &id, &headers.unwrap_or_default()).await
 }
 
-pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     // Null removes a header, as `deleteHeaders` does.
@@ -58,7 +58,7 @@ pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
     put(&visit, &app, &before.id, &headers).await
 }
 
-async fn put(visit: &Visit, app: &App, id: &str, headers: &Headers) -> Result<Reply, Refusal> {
+async fn put(visit: &Visit, app: &App, id: &str, headers: &Headers) -> Result<Reply, SvixError> {
     let path = format!("/v1/webhooks/{}", segment(id));
     visit.ask(app, Method::PATCH, path).json(&json!({"headers": headers}))?.done().await?;
     Ok(Reply::no_content())

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     visit::{Reply, Visit, segment},
 };
 
@@ -35,7 +35,7 @@ pub fn normalized(secret: &str) -> String {
     format!("whsec_{secret}")
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;
@@ -44,7 +44,7 @@ pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&found.shown())
 }
 
-pub async fn rotate(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn rotate(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let key: Option<String> = fields.take("key");

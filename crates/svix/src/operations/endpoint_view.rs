@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     page::List,
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     svix_metadata::{self, EndpointExtras},
     visit::{App, Visit, segment},
 };
@@ -112,7 +112,7 @@ pub async fn search(
     visit: &Visit,
     app: &App,
     wanted: impl Fn(&Webhook) -> bool,
-) -> Result<Option<Webhook>, Refusal> {
+) -> Result<Option<Webhook>, SvixError> {
     let mut cursor: Option<String> = None;
     let mut searched = 0;
     loop {
@@ -132,13 +132,13 @@ pub async fn search(
 }
 
 /// The endpoint with this id or uid.
-pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook>, Refusal> {
+pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook>, SvixError> {
     if name.starts_with("wh_") {
         let path = format!("/v1/webhooks/{}", segment(name));
         match visit.ask(app, Method::GET, path).run().await {
             Ok(webhook) => return Ok(Some(webhook)),
-            Err(refusal) if refusal.is_not_found() => {}
-            Err(refusal) => return Err(refusal),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
         }
     }
     if !crate::uid::is_uid(name) {
@@ -149,9 +149,9 @@ pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook
 
 impl Visit {
     /// The endpoint in the path.
-    pub async fn endpoint(&self, app: &App) -> Result<Webhook, Refusal> {
+    pub async fn endpoint(&self, app: &App) -> Result<Webhook, SvixError> {
         let found = find(self, app, self.param("endpoint_id")).await?;
-        found.ok_or_else(|| Refusal::not_found("endpoint"))
+        found.ok_or_else(|| SvixError::not_found("endpoint"))
     }
 }
 

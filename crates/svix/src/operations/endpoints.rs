@@ -12,7 +12,7 @@ use super::{
 use crate::{
     fields::Fields,
     page::{List, Listing, Paging},
-    refusal::Refusal,
+    svix_error::SvixError,
     svix_metadata::{self, EndpointExtras},
     uid::is_uid,
     visit::{App, Reply, Visit, segment},
@@ -117,7 +117,7 @@ fn either<T: serde::de::DeserializeOwned>(
     new.or(old)
 }
 
-pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     query.only_order("descending");
@@ -129,7 +129,7 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&Listing::new(data, found.next_cursor))
 }
 
-pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let wanted = EndpointIn::read(&mut fields, true).filled();
@@ -139,7 +139,11 @@ pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
     Reply::of(StatusCode::CREATED, &EndpointOut::from(created))
 }
 
-async fn create_webhook(visit: &Visit, app: &App, wanted: EndpointIn) -> Result<Webhook, Refusal> {
+async fn create_webhook(
+    visit: &Visit,
+    app: &App,
+    wanted: EndpointIn,
+) -> Result<Webhook, SvixError> {
     let uid = wanted.uid.clone().flatten();
     let _turn = match &uid {
         Some(uid) => {
@@ -155,23 +159,28 @@ async fn create_webhook(visit: &Visit, app: &App, wanted: EndpointIn) -> Result<
 }
 
 /// Refuses a uid that another endpoint of the application has.
-async fn check_free(visit: &Visit, app: &App, uid: &str, own: Option<&str>) -> Result<(), Refusal> {
+async fn check_free(
+    visit: &Visit,
+    app: &App,
+    uid: &str,
+    own: Option<&str>,
+) -> Result<(), SvixError> {
     let is_taken = |webhook: &Webhook| {
         webhook.uid().as_deref() == Some(uid) && own != Some(webhook.id.as_str())
     };
     match search(visit, app, is_taken).await? {
-        Some(_) => Err(Refusal::conflict("another endpoint of this application has this uid")),
+        Some(_) => Err(SvixError::conflict("another endpoint of this application has this uid")),
         None => Ok(()),
     }
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     Reply::ok(&EndpointOut::from(visit.endpoint(&app).await?))
 }
 
-pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let mut wanted = EndpointIn::read(&mut fields, true).filled();
@@ -182,17 +191,17 @@ pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
         return Reply::ok(&EndpointOut::from(change(&visit, &app, &before, wanted).await?));
     }
     if !is_uid(&name) || name.starts_with("wh_") {
-        return Err(Refusal::not_found("endpoint"));
+        return Err(SvixError::not_found("endpoint"));
     }
     if wanted.uid.iter().flatten().any(|uid| *uid != name) {
-        return Err(Refusal::field(&["body", "uid"], "must be the uid in the path"));
+        return Err(SvixError::field(&["body", "uid"], "must be the uid in the path"));
     }
     wanted.uid = Some(Some(name));
     let created = create_webhook(&visit, &app, wanted).await?;
     Reply::of(StatusCode::CREATED, &EndpointOut::from(created))
 }
 
-pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let wanted = EndpointIn::read(&mut fields, false);
@@ -207,7 +216,7 @@ async fn change(
     app: &App,
     before: &Webhook,
     wanted: EndpointIn,
-) -> Result<Webhook, Refusal> {
+) -> Result<Webhook, SvixError> {
     let _turn = match wanted.uid.iter().flatten().next() {
         Some(uid) if before.uid().as_ref() != Some(uid) => {
             let turn = visit.svix.uid_lock(app.tenant.id).lock().await;
@@ -221,7 +230,7 @@ async fn change(
     visit.ask(app, Method::PATCH, path).names(NAMES).json(&body)?.run().await
 }
 
-pub async fn delete(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::event_type_view::{EventTypeIn, EventTypeOut, EventTypeRow};
 use crate::{
     page::{List, Listing, Paging},
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     visit::{Reply, Visit, segment},
 };
 
 const NAMES: Names = &[("is_archived", "archived"), ("schema", "schemas"), ("metadata", "schemas")];
 
-pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     query.only_order("ascending");
@@ -32,7 +32,7 @@ pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&Listing::new(data, found.next_cursor))
 }
 
-pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let name: Option<String> = fields.require("name");
@@ -46,33 +46,33 @@ pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// The type with the name in the path.
-async fn find(visit: &Visit) -> Result<Option<EventTypeRow>, Refusal> {
+async fn find(visit: &Visit) -> Result<Option<EventTypeRow>, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
     let found: Result<EventTypeRow, _> =
         visit.ask_as(visit.caller.clone(), Method::GET, path).run().await;
     match found {
         Ok(row) => Ok(Some(row).filter(EventTypeRow::is_own)),
-        Err(refusal) if refusal.is_not_found() => Ok(None),
-        Err(refusal) => Err(refusal),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
-fn not_found() -> Refusal {
-    Refusal::not_found("event type")
+fn not_found() -> SvixError {
+    SvixError::not_found("event type")
 }
 
-async fn put(visit: &Visit, body: &Value) -> Result<EventTypeRow, Refusal> {
+async fn put(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
     let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
     asked.names(NAMES).json(body)?.run().await
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     Reply::ok(&find(&visit).await?.ok_or_else(not_found)?.shown(true))
 }
 
-pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let wanted = EventTypeIn::read(&mut fields, true);
@@ -83,7 +83,7 @@ pub async fn upsert(visit: Visit) -> Result<Reply, Refusal> {
     Reply::of(status, &put(&visit, &body).await?.shown(true))
 }
 
-pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let wanted = EventTypeIn::read(&mut fields, false);
@@ -94,7 +94,7 @@ pub async fn patch(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Archives the type, or with `expunge` deletes it.
-pub async fn delete(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let expunge = query.flag("expunge").unwrap_or(false);
     query.finish()?;

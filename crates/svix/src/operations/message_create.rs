@@ -9,7 +9,7 @@ use super::{
     message_view::{EventRow, MessageOut, by_event_id, event, no_content},
 };
 use crate::{
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     uid::is_uid,
     visit::{App, IDEMPOTENCY_KEY, Reply, Visit},
 };
@@ -50,7 +50,7 @@ struct Published {
 }
 
 impl MessageIn {
-    fn read(visit: &Visit) -> Result<Self, Refusal> {
+    fn read(visit: &Visit) -> Result<Self, SvixError> {
         let mut fields = visit.fields()?;
         let event_type: Option<String> = fields.require("eventType");
         let payload: Option<Box<RawValue>> = fields.require("payload");
@@ -82,13 +82,13 @@ impl MessageIn {
         fields.finish()?;
         // Required fields are there if there was no fault.
         let (Some(event_type), Some(payload)) = (event_type, payload) else {
-            return Err(Refusal::internal());
+            return Err(SvixError::internal());
         };
         Ok(Self { event_type, payload, event_id, deliver_at, application })
     }
 }
 
-pub async fn create(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let with_content = query.flag("with_content").unwrap_or(true);
     query.finish()?;
@@ -113,7 +113,7 @@ async fn publish(
     app: &App,
     message: &MessageIn,
     key: Option<HeaderValue>,
-) -> Result<(bool, EventRow), Refusal> {
+) -> Result<(bool, EventRow), SvixError> {
     let body = NewEvent {
         r#type: &message.event_type,
         data: &message.payload,
@@ -134,19 +134,19 @@ async fn publish_once(
     app: &App,
     message: &MessageIn,
     event_id: &str,
-) -> Result<EventRow, Refusal> {
-    let conflict = || Refusal::conflict("a message with this `eventId` exists");
+) -> Result<EventRow, SvixError> {
+    let conflict = || SvixError::conflict("a message with this `eventId` exists");
     if let Some(before) = by_event_id(visit, app, event_id).await? {
         let before = event(visit, app, &before.id).await?;
         let is_same =
             before.row.r#type == message.event_type && before.data.get() == message.payload.get();
         return if is_same && is_retry(visit) { Ok(before.row) } else { Err(conflict()) };
     }
-    let key = HeaderValue::from_str(&key_of(event_id)).map_err(|_| Refusal::internal())?;
+    let key = HeaderValue::from_str(&key_of(event_id)).map_err(|_| SvixError::internal())?;
     match publish(visit, app, message, Some(key)).await {
         Ok((true, _)) if !is_retry(visit) => Err(conflict()),
         Ok((_, row)) => Ok(row),
-        Err(refusal) => Err(refusal),
+        Err(error) => Err(error),
     }
 }
 

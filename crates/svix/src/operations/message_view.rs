@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     page::List,
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{App, Visit, segment},
 };
 
@@ -61,7 +61,7 @@ pub fn no_content() -> Box<RawValue> {
 }
 
 /// The event with this id, with its data.
-pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, Refusal> {
+pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixError> {
     #[derive(Deserialize)]
     struct Whole {
         id: String,
@@ -80,7 +80,7 @@ pub async fn by_event_id(
     visit: &Visit,
     app: &App,
     event_id: &str,
-) -> Result<Option<EventRow>, Refusal> {
+) -> Result<Option<EventRow>, SvixError> {
     let query = [("external_id", event_id), ("limit", "1")];
     let asked = visit.ask(app, Method::GET, "/v1/events").query(&query);
     let found: List<EventRow> = asked.run().await?;
@@ -89,16 +89,16 @@ pub async fn by_event_id(
 
 impl Visit {
     /// The id of the message in the path, which names it by its id or by the publisher's own.
-    pub async fn message_id(&self, app: &App) -> Result<String, Refusal> {
+    pub async fn message_id(&self, app: &App) -> Result<String, SvixError> {
         let name = self.param("msg_id");
         if is_event_id(name) {
             return Ok(name.to_owned());
         }
         if !crate::uid::is_uid(name) {
-            return Err(Refusal::not_found("message"));
+            return Err(SvixError::not_found("message"));
         }
         let found = by_event_id(self, app, name).await?;
-        found.map(|row| row.id).ok_or_else(|| Refusal::not_found("message"))
+        found.map(|row| row.id).ok_or_else(|| SvixError::not_found("message"))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     page::{List, Listing, Paging},
     query::Query,
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     visit::{App, Reply, Visit, segment},
 };
 
@@ -50,7 +50,7 @@ impl MessageFilter {
     }
 }
 
-pub async fn list(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let paging = Paging::read(&mut query);
     let filter = MessageFilter::read(&mut query);
@@ -71,7 +71,7 @@ async fn with_payloads(
     app: &App,
     rows: Vec<EventRow>,
     with_content: bool,
-) -> Result<Vec<MessageOut>, Refusal> {
+) -> Result<Vec<MessageOut>, SvixError> {
     if !with_content {
         return Ok(rows.into_iter().map(|row| MessageOut::new(row, no_content())).collect());
     }
@@ -82,7 +82,7 @@ async fn with_payloads(
     stream::iter(messages).buffered(CONCURRENCY).try_collect().await
 }
 
-pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let mut query = visit.query();
     let with_content = query.flag("with_content").unwrap_or(true);
     query.finish()?;
@@ -92,7 +92,7 @@ pub async fn get(visit: Visit) -> Result<Reply, Refusal> {
     Reply::ok(&MessageOut::new(found.row, payload))
 }
 
-pub async fn get_raw(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn get_raw(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let found = event(&visit, &app, &visit.message_id(&app).await?).await?;
@@ -100,7 +100,7 @@ pub async fn get_raw(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Whether a message of this type would go to any endpoint.
-pub async fn precheck(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn precheck(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let event_type: Option<String> = fields.require("eventType");
@@ -117,7 +117,7 @@ pub async fn precheck(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Sends the example of an event type to an endpoint.
-pub async fn send_example(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn send_example(visit: Visit) -> Result<Reply, SvixError> {
     const NAMES: Names = &[("event_type", "eventType")];
     #[derive(Deserialize)]
     struct Outcome {

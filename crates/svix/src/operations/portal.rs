@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::applications::{ApplicationIn, find_or_create};
 use crate::{
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     visit::{Reply, Visit, segment},
 };
 
@@ -20,7 +20,7 @@ struct PortalLink {
     token: String,
 }
 
-pub async fn access(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn access(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let application = fields.below("application").map(|mut inner| {
@@ -36,7 +36,7 @@ pub async fn access(visit: Visit) -> Result<Reply, Refusal> {
         );
     }
     let why =
-        "whoever has the link reads and manages the application: links cannot have fewer rights";
+        "anyone who has the link reads and manages the application: links cannot have fewer rights";
     fields.refuse("readOnly", why);
     fields.refuse("capabilities", why);
     fields.refuse("featureFlags", "feature flags do not hide event types");
@@ -53,7 +53,7 @@ pub async fn access(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Revokes all links of an application.
-pub async fn expire_all(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn expire_all(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     if fields.take::<u64>("expiry").is_some_and(|expiry| expiry > 0) {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     fields::Fields,
-    refusal::{Names, Refusal},
+    svix_error::{Names, SvixError},
     visit::{Reply, Visit},
 };
 
@@ -29,7 +29,7 @@ async fn start(
     visit: &Visit,
     task: &'static str,
     mut filter: Map<String, Value>,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, SvixError> {
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;
     let body = if task == REPLAY {
@@ -44,7 +44,7 @@ async fn start(
 }
 
 /// Sends messages again that failed.
-pub async fn recover(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn recover(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let mut filter = read_window(&mut fields);
@@ -54,7 +54,7 @@ pub async fn recover(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Sends messages that were never sent to the endpoint.
-pub async fn replay_missing(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn replay_missing(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let filter = read_window(&mut fields);
@@ -63,7 +63,7 @@ pub async fn replay_missing(visit: Visit) -> Result<Reply, Refusal> {
 }
 
 /// Sends messages again that were sent, by filter.
-pub async fn bulk_replay(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn bulk_replay(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
     let mut filter = read_window(&mut fields);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    refusal::Refusal,
+    svix_error::SvixError,
     visit::{Reply, Visit, segment},
 };
 
@@ -55,7 +55,7 @@ fn read_time(text: &str) -> Option<Time> {
 }
 
 /// The bins of the window that was asked for.
-async fn bins(visit: &Visit) -> Result<Vec<Bin>, Refusal> {
+async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
     let now = visit.svix.clock.now();
     let mut query = visit.query();
     let mut time = |name: &str| {
@@ -85,7 +85,7 @@ async fn bins(visit: &Visit) -> Result<Vec<Bin>, Refusal> {
     Ok(stats.bins.into_iter().filter(is_inside).collect())
 }
 
-pub async fn endpoint(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn endpoint(visit: Visit) -> Result<Reply, SvixError> {
     let bins = bins(&visit).await?;
     let sum = |of: fn(&Bin) -> u64| bins.iter().map(of).sum::<u64>();
     let (success, fail) = (sum(|bin| bin.delivered), sum(|bin| bin.dead_letters));
@@ -95,7 +95,7 @@ pub async fn endpoint(visit: Visit) -> Result<Reply, Refusal> {
     }))
 }
 
-pub async fn endpoint_attempts(visit: Visit) -> Result<Reply, Refusal> {
+pub async fn endpoint_attempts(visit: Visit) -> Result<Reply, SvixError> {
     let bins = bins(&visit).await?;
     let sum = |of: fn(&Bin) -> u64| bins.iter().map(of).sum::<u64>();
     let fail = sum(|bin| bin.failed_attempts);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// An error response. Boxed, so that results stay small.
 #[derive(Debug)]
-pub struct Refusal(Box<Parts>);
+pub struct SvixError(Box<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -70,7 +70,7 @@ fn owned(loc: &[&str]) -> Vec<String> {
     loc.iter().map(|part| (*part).to_owned()).collect()
 }
 
-impl Refusal {
+impl SvixError {
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         let body = Body::Standard { code: code.to_owned(), detail: detail.into() };
         Self(Box::new(Parts { status, body, retry_after: None }))
@@ -116,7 +116,7 @@ impl Refusal {
     pub fn of_problem(response: &Response<Bytes>, names: Names) -> Self {
         let status = response.status();
         let problem: Problem = serde_json::from_slice(response.body()).unwrap_or_default();
-        let mut refusal = if problem.code == "bad_cursor" {
+        let mut error = if problem.code == "bad_cursor" {
             let text = "the iterator is not valid for this list; start again without it";
             Self::field(&["query", "iterator"], text)
         } else if problem.errors.is_empty() && status != StatusCode::UNPROCESSABLE_ENTITY {
@@ -126,8 +126,8 @@ impl Refusal {
         } else {
             Self::faults(problem.errors.iter().map(|error| translated(error, names)).collect())
         };
-        refusal.0.retry_after = response.headers().get(header::RETRY_AFTER).cloned();
-        refusal
+        error.0.retry_after = response.headers().get(header::RETRY_AFTER).cloned();
+        error
     }
 
     pub fn into_response(self) -> Response<Bytes> {
@@ -184,8 +184,8 @@ mod tests {
         response
     }
 
-    fn text(refusal: Refusal) -> String {
-        String::from_utf8(refusal.into_response().into_body().to_vec()).unwrap()
+    fn text(error: SvixError) -> String {
+        String::from_utf8(error.into_response().into_body().to_vec()).unwrap()
     }
 
     #[test]
@@ -193,10 +193,10 @@ mod tests {
         let body = r#"{"code":"invalid_field","detail":"x","errors":[
             {"pointer":"/events/0","detail":"not a type"},{"pointer":"","detail":"whole"}]}"#;
         let names: Names = &[("events", "eventTypes")];
-        let refusal = Refusal::of_problem(&problem(422, body), names);
-        assert_eq!(refusal.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let error = SvixError::of_problem(&problem(422, body), names);
+        assert_eq!(error.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(
-            text(refusal),
+            text(error),
             r#"{"detail":[{"loc":["body","eventTypes","0"],"msg":"not a type","type":"value_error"},{"loc":["body"],"msg":"whole","type":"value_error"}]}"#
         );
     }
@@ -204,17 +204,17 @@ mod tests {
     #[test]
     fn other_errors_have_a_code_and_a_detail() {
         let body = r#"{"code":"invalid_credentials","detail":"unknown key","errors":[]}"#;
-        let refusal = Refusal::of_problem(&problem(401, body), &[]);
-        let text = text(refusal);
+        let error = SvixError::of_problem(&problem(401, body), &[]);
+        let text = text(error);
         assert_eq!(text, r#"{"code":"authentication_failed","detail":"unknown key"}"#);
-        let empty = Refusal::of_problem(&problem(502, ""), &[]);
+        let empty = SvixError::of_problem(&problem(502, ""), &[]);
         assert_eq!(empty.status().as_u16(), 502);
     }
 
     #[test]
     fn a_tampered_cursor_is_an_invalid_iterator() {
         let body = r#"{"code":"bad_cursor","detail":"no"}"#;
-        let text = text(Refusal::of_problem(&problem(400, body), &[]));
+        let text = text(SvixError::of_problem(&problem(400, body), &[]));
         assert!(text.contains(r#""loc":["query","iterator"]"#), "{text}");
     }
 }
