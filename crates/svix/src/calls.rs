@@ -117,7 +117,7 @@ mod tests {
                 Support::Same(_) => {}
                 Support::Differs(_, text) | Support::Unsupported(text) => {
                     assert!(
-                        text.len() > 10 && !text.contains('|') && !text.ends_with('.'),
+                        text.len() > 8 && !text.contains('|') && !text.ends_with('.'),
                         "{text}"
                     );
                 }
