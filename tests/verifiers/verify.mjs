@@ -52,10 +52,24 @@ function bySaas(key, headers, body) {
   );
 }
 
+// What receivers of Convoy and Outpost do.
+const byHex = (header, prefix) => (key, headers, body) => {
+  const expected = createHmac("sha256", key.secret).update(body).digest("hex");
+  return timingSafeEqual(Buffer.from(headers[header]), Buffer.from(prefix + expected));
+};
+
+// Under the names that the library reads.
+const renamed = (verify) => (key, headers, body) =>
+  verify(key, Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace("svix-", "webhook-"), value])), body);
+
 function verifierOf(profile, key) {
   if (profile === "standard" && key.format === "ed25519") return ["node:crypto", byEd25519];
+  if (profile === "svix" && key.format === "ed25519") return ["node:crypto", renamed(byEd25519)];
   return {
     standard: ["standardwebhooks", byStandardWebhooks],
+    svix: ["standardwebhooks", renamed(byStandardWebhooks)],
+    convoy: ["node:crypto", byHex("X-Convoy-Signature", "")],
+    outpost: ["node:crypto", byHex("x-outpost-signature", "v0=")],
     saas: ["node:crypto", bySaas],
     auracore: ["octokit", byGitHub("X-Webhook-Signature")],
     "email-gateway": ["octokit", byGitHub("X-Signature")],

@@ -43,6 +43,7 @@ def by_svix(key, headers, body):
 
 def by_ed25519(key, headers, body):
     public_key = base64.b64decode(key["public_key"].removeprefix("whpk_"))
+    headers = {name.replace("svix-", "webhook-"): value for name, value in headers.items()}
     version, signature = headers["webhook-signature"].split(",")
     assert version == "v1a"
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
@@ -74,11 +75,25 @@ def by_hmac(header):
     return verify
 
 
+def by_hex(header, prefix):
+    """What receivers of Convoy and Outpost do."""
+
+    def verify(key, headers, body):
+        expected = hmac.new(key["secret"].encode(), body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(prefix + expected, headers[header]):
+            raise Refused
+
+    return verify
+
+
 def verifiers(profile, key):
-    if profile == "standard" and key["format"] == "ed25519":
+    if profile in ("standard", "svix") and key["format"] == "ed25519":
         return {"cryptography": by_ed25519}
     return {
         "standard": {"standardwebhooks": by_standardwebhooks, "svix": by_svix},
+        "svix": {"svix": by_svix},
+        "convoy": {"hmac": by_hex("X-Convoy-Signature", "")},
+        "outpost": {"hmac": by_hex("x-outpost-signature", "v0=")},
         "saas": {"stripe": by_stripe},
         "auracore": {"hmac": by_hmac("X-Webhook-Signature")},
         "email-gateway": {"hmac": by_hmac("X-Signature")},

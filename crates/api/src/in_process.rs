@@ -11,11 +11,14 @@ use gancho_access::{
 };
 use gancho_domain::AddressBlock;
 use gancho_vault::Secret;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use crate::{audit, codes, router::operations_router, state::Api};
+use crate::{
+    answer::into_axum, audit, auth, caller::Caller, codes, problem::Problem,
+    router::operations_router, serve, state::Api,
+};
 
 /// The principal of a call from this process. Extensions of a request never come from the network.
 #[derive(Clone)]
@@ -52,16 +55,7 @@ impl InProcessApi {
 
     /// Runs an operation for the principal, whose rights are checked as for any other caller.
     pub async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
-        let (parts, body) = self.stream(principal, request).await.into_parts();
-        match body.collect().await {
-            Ok(body) => Response::from_parts(parts, body.to_bytes()),
-            Err(error) => {
-                tracing::error!(%error, "internal error");
-                let mut broken = Response::new(Bytes::new());
-                *broken.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                broken
-            }
-        }
+        whole(self.stream(principal, request).await).await
     }
 
     /// The same for a response that is read piece by piece. The caller checks whether the principal may go on.
@@ -71,6 +65,24 @@ impl InProcessApi {
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => never_happens(never),
+        }
+    }
+
+    /// Authenticates a request from the network for another form of the API that is merged into the router, as the
+    /// API does: guesses are throttled and counted. A refusal is the API's own response.
+    pub async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>> {
+        let api = &self.api;
+        let outcome = if api.registry.hops().of(&parts.headers) > 0 {
+            Err(Problem::loop_detected())
+        } else {
+            auth::identify(api, &parts.headers, parts.extensions.get::<Caller>()).await
+        };
+        match outcome {
+            Ok(principal) => Ok(principal),
+            Err(problem) => {
+                let id = serve::request_id(&api.ids, &parts.headers);
+                Err(whole(into_axum(serve::finish(Err(problem), &id))).await)
+            }
         }
     }
 
@@ -155,6 +167,19 @@ impl InProcessApi {
         let known = known.map(|user| user.name).unwrap_or_default();
         audit::record_login(api, None, &known, from, Some(&codes::INVALID_CREDENTIALS)).await;
         Err(LoginError::Access(AccessError::InvalidCredentials))
+    }
+}
+
+async fn whole(response: Response<Body>) -> Response<Bytes> {
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(body) => Response::from_parts(parts, body.to_bytes()),
+        Err(error) => {
+            tracing::error!(%error, "internal error");
+            let mut broken = Response::new(Bytes::new());
+            *broken.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            broken
+        }
     }
 }
 

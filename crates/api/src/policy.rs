@@ -140,6 +140,8 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("listAuditEntries", Operator, Never),
     ("listNoticeEmails", ReadOnly, Never),
     ("replaceNoticeEmails", Operator, Always),
+    ("getTenantMetadata", ReadOnly, Never),
+    ("replaceTenantMetadata", Operator, Always),
     ("listAlerts", ReadOnly, Never),
     ("listAlertHistory", ReadOnly, Never),
     ("testAlerts", Support, Always),

@@ -128,6 +128,8 @@ pub const ROUTES: &[&Route] = &[
     &audit::list::ROUTE,
     &tenants::notice_emails::GET,
     &tenants::notice_emails::PUT,
+    &tenants::metadata::GET,
+    &tenants::metadata::PUT,
     &alerts::list::ROUTE,
     &alerts::history::ROUTE,
     &alerts::test::ROUTE,

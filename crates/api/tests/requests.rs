@@ -44,6 +44,7 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::PUT, "/tenants/{tenant}/notice-emails") => {
             json!({"addresses": ["nobody@example.com"]})
         }
+        (&Method::PUT, "/tenants/{tenant}/metadata") => json!({"metadata": {"size": "large"}}),
         (&Method::POST, "/alerts/silences") => json!({"rule": "node_lost", "duration": "1h"}),
         (&Method::POST, "/portal-links") => json!({"tenant": "nobody"}),
         (&Method::POST, "/keys/rotate") => json!({}),

@@ -19,6 +19,7 @@ pub mod endpoints;
 pub mod event_types;
 pub mod events;
 mod failure;
+pub mod import;
 mod input;
 pub mod keys;
 pub mod ledger;

@@ -17,9 +17,10 @@ use gancho_domain::{AddressBlock, Tenant};
 use gancho_vault::Secret;
 use http::{Request, Response};
 
-use crate::settings::{Settings, portal::read_logo};
-
-struct ApiBackend(InProcessApi);
+use crate::{
+    api_backend::ApiBackend,
+    settings::{Settings, portal::read_logo},
+};
 
 /// The pages of the dashboard.
 pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> axum::Router {

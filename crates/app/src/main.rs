@@ -9,9 +9,10 @@
 //! changed settings, [`service_manager`] reports to systemd. [`cli`] is the command line and [`commands`] has
 //! one file per command; [`remote`] is their client of a gateway, [`login_profiles`] has its servers and keys,
 //! [`dev_gateway`] finds that of `gancho dev`; [`receiver`] is the built-in webhook receiver of `gancho dev`,
-//! and [`paint`] its colors.
+//! and [`paint`] its colors. [`api_backend`] is the API in this process, which [`dashboard`] and [`svix`] use.
 
 mod admin_token;
+mod api_backend;
 mod cli;
 mod commands;
 mod dashboard;
@@ -35,6 +36,7 @@ mod sealed_records;
 mod servers;
 mod service_manager;
 mod settings;
+mod svix;
 
 use std::{pin::Pin, process::ExitCode};
 

@@ -13,6 +13,7 @@ use crate::{
     dashboard,
     gateway::{Gateway, has_role},
     settings::{Role, Secret, Settings},
+    svix,
 };
 
 pub struct Servers {
@@ -68,7 +69,8 @@ impl Servers {
         let login_links = Arc::new(LoginLinks::default());
         // A node that only delivers or receives can still be watched.
         let router = if has_role(settings, Role::Api) {
-            gancho_api::router(&api, dashboard::router(&api, settings, login_links.clone()))
+            let pages = dashboard::router(&api, settings, login_links.clone());
+            gancho_api::router(&api, pages.merge(svix::router(&api)))
         } else {
             gancho_api::node_router(&api)
         };

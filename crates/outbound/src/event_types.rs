@@ -55,6 +55,8 @@ pub struct EventTypeInfo {
     pub description: String,
     pub example: Box<RawValue>,
     pub schema: Option<Box<RawValue>>,
+    /// A JSON object of the owner's own.
+    pub metadata: Box<RawValue>,
     pub catalog: Catalog,
     /// No longer offered. Its events can still be published, without a schema check.
     pub is_archived: bool,

@@ -74,7 +74,8 @@ fn sample(
         .collect();
 
     // Where there is room for one signature only, the old key's holder cannot verify.
-    let verifiable = if profile.signature.scheme == Scheme::Sha256 { 1 } else { keys.len() };
+    let has_room = !matches!(profile.signature.scheme, Scheme::Sha256 | Scheme::Hex | Scheme::V0);
+    let verifiable = if has_room { keys.len() } else { 1 };
     let verifiers: Vec<Value> = secrets
         .iter()
         .zip(&keys)

@@ -1,4 +1,4 @@
-//! The four profiles that come with the program. Each is a contract that receivers rely on: a
+//! The profiles that come with the program. Each is a contract that receivers rely on: a
 //! change here is a change to what they see.
 
 use std::time::Duration;
@@ -87,9 +87,67 @@ impl Profile {
         }
     }
 
-    /// All four, the default first.
-    pub fn built_in() -> [Self; 4] {
-        [Self::standard(), Self::email_gateway(), Self::auracore(), Self::saas()]
+    /// What receivers of Svix verify: the payload as it is, under the headers of Svix.
+    pub fn svix() -> Self {
+        Self {
+            name: "svix".to_owned(),
+            envelope: Envelope::Bare,
+            headers: lines(&[
+                ("svix-id", HeaderValue::EventId),
+                ("svix-timestamp", HeaderValue::TimeSeconds),
+            ]),
+            signature: signature("svix-signature", Scheme::Standard),
+            user_agent: default_user_agent(),
+            timeout: Duration::from_secs(15),
+            schedule: delays(&[
+                5,
+                5 * MINUTE,
+                30 * MINUTE,
+                2 * HOUR,
+                5 * HOUR,
+                10 * HOUR,
+                10 * HOUR,
+            ]),
+        }
+    }
+
+    /// What receivers of Convoy verify, with its simple signatures.
+    pub fn convoy() -> Self {
+        Self {
+            name: "convoy".to_owned(),
+            envelope: Envelope::Bare,
+            headers: lines(&[("X-Convoy-Event-Id", HeaderValue::EventId)]),
+            signature: signature("X-Convoy-Signature", Scheme::Hex),
+            ..Self::svix()
+        }
+    }
+
+    /// What receivers of Outpost verify, with its default settings.
+    pub fn outpost() -> Self {
+        Self {
+            name: "outpost".to_owned(),
+            envelope: Envelope::Bare,
+            headers: lines(&[
+                ("x-outpost-event-id", HeaderValue::EventId),
+                ("x-outpost-timestamp", HeaderValue::TimeSeconds),
+                ("x-outpost-topic", HeaderValue::EventType),
+            ]),
+            signature: signature("x-outpost-signature", Scheme::V0),
+            ..Self::svix()
+        }
+    }
+
+    /// All of them, the default first.
+    pub fn built_in() -> [Self; 7] {
+        [
+            Self::standard(),
+            Self::email_gateway(),
+            Self::auracore(),
+            Self::saas(),
+            Self::svix(),
+            Self::convoy(),
+            Self::outpost(),
+        ]
     }
 }
 
@@ -119,7 +177,7 @@ mod tests {
     #[test]
     fn attempts_are_as_promised() {
         let attempts = Profile::built_in().map(|profile| profile.attempts());
-        assert_eq!(attempts, [10, 6, 5, 5]);
+        assert_eq!(attempts, [10, 6, 5, 5, 8, 8, 8]);
         let total: Duration = Profile::standard().schedule.iter().sum();
         assert_eq!(total.as_secs(), 75 * HOUR + 35 * MINUTE + 5);
     }

@@ -80,6 +80,10 @@ pub enum Scheme {
     Standard,
     /// GitHub's form: `sha256=<hex>` of the body.
     Sha256,
+    /// Convoy's simple form: `<hex>` of the body.
+    Hex,
+    /// Outpost's form: `v0=<hex>` of the body.
+    V0,
     /// Stripe's form: `t=<seconds>,v1=<hex>` of `seconds.body`.
     TimedSeconds,
     /// The same with milliseconds.
@@ -87,6 +91,16 @@ pub enum Scheme {
 }
 
 impl Profile {
+    /// What stands before the signature, in schemes that sign the body and nothing else.
+    pub(crate) const fn body_prefix(scheme: Scheme) -> Option<&'static str> {
+        match scheme {
+            Scheme::Sha256 => Some("sha256="),
+            Scheme::Hex => Some(""),
+            Scheme::V0 => Some("v0="),
+            Scheme::Standard | Scheme::TimedSeconds | Scheme::TimedMillis => None,
+        }
+    }
+
     /// The number of attempts before a delivery becomes a dead letter.
     pub fn attempts(&self) -> usize {
         self.schedule.len() + 1

@@ -46,6 +46,8 @@ impl Recipe {
                 id: profile.header_of(HeaderValue::EventId).map(str::to_owned),
             }),
             Scheme::Sha256 => Self::single(signature, "sha256=", SignatureEncoding::Hex),
+            Scheme::Hex => Self::single(signature, "", SignatureEncoding::Hex),
+            Scheme::V0 => Self::single(signature, "v0=", SignatureEncoding::Hex),
             Scheme::TimedSeconds => Self::timed(signature, TimeForm::Seconds),
             Scheme::TimedMillis => Self::timed(signature, TimeForm::Millis),
         })

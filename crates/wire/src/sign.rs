@@ -75,9 +75,9 @@ fn signature(
     Ok(match scheme {
         Scheme::TimedSeconds => timed(&sending.at.secs().to_string(), body, keys),
         Scheme::TimedMillis => timed(&sending.at.millis().to_string(), body, keys),
-        Scheme::Sha256 | Scheme::Standard => {
+        Scheme::Sha256 | Scheme::Hex | Scheme::V0 | Scheme::Standard => {
             let mut text = String::with_capacity(72);
-            text.push_str("sha256=");
+            text.push_str(Profile::body_prefix(scheme).unwrap_or_default());
             HEXLOWER.encode_append(first.tag(&[body]).as_ref(), &mut text);
             text
         }
@@ -198,7 +198,7 @@ mod tests {
             let (new, old) = (with(&both[..1]), with(&both[1..]));
             let expected = match profile.signature.scheme {
                 Scheme::Standard => format!("{new} {old}"),
-                Scheme::Sha256 => new,
+                Scheme::Sha256 | Scheme::Hex | Scheme::V0 => new,
                 Scheme::TimedSeconds | Scheme::TimedMillis => {
                     format!("{new},{}", old.split_once(',').unwrap().1)
                 }

@@ -38,7 +38,7 @@ impl Scheme {
         match self {
             Self::Standard => &[SignedPart::Id, SignedPart::Timestamp, SignedPart::Body],
             Self::TimedSeconds | Self::TimedMillis => &[SignedPart::Timestamp, SignedPart::Body],
-            Self::Sha256 => &[SignedPart::Body],
+            Self::Sha256 | Self::Hex | Self::V0 => &[SignedPart::Body],
         }
     }
 }
@@ -104,7 +104,7 @@ fn is_made_of(
             Scheme::TimedSeconds | Scheme::TimedMillis => {
                 key.tag(&[timestamp.as_bytes(), b".", body])
             }
-            Scheme::Sha256 => key.tag(&[body]),
+            Scheme::Sha256 | Scheme::Hex | Scheme::V0 => key.tag(&[body]),
         };
         let text = match scheme {
             Scheme::Standard => BASE64.encode(tag.as_ref()),
@@ -117,7 +117,8 @@ fn is_made_of(
 /// The signatures in a header, without the marks of their versions.
 fn candidates(header: &str) -> impl Iterator<Item = &str> {
     let words = header.split([' ', ',', '\n', '\r', '\t']).filter(|word| !word.is_empty());
-    words.map(|word| word.trim_start_matches("v1=").trim_start_matches("sha256="))
+    let marks = ["v1=", "v0=", "sha256="];
+    words.map(move |word| marks.iter().find_map(|mark| word.strip_prefix(mark)).unwrap_or(word))
 }
 
 fn is_equal(one: &str, other: &str) -> bool {

@@ -36,9 +36,11 @@ impl SigningKey {
     pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         match profile.signature.scheme {
             Scheme::Standard => Self::standard(secret),
-            Scheme::Sha256 | Scheme::TimedSeconds | Scheme::TimedMillis => {
-                Self::hmac(secret, SecretEncoding::Raw)
-            }
+            Scheme::Sha256
+            | Scheme::Hex
+            | Scheme::V0
+            | Scheme::TimedSeconds
+            | Scheme::TimedMillis => Self::hmac(secret, SecretEncoding::Raw),
         }
     }
 
@@ -182,7 +184,7 @@ mod tests {
         let secret = format!("whsk_{}", BASE64.encode(&[9; 32]));
         for profile in Profile::built_in() {
             let key = SigningKey::for_profile(&profile, &secret);
-            if profile.name == "standard" {
+            if profile.signature.scheme == Scheme::Standard {
                 assert_eq!(key.unwrap().format(), SecretFormat::Ed25519);
             } else {
                 assert_eq!(key.unwrap_err(), KeyError::PrivateKeyForHmac);

@@ -6,6 +6,7 @@ pub mod delete;
 pub mod draft;
 pub mod get;
 pub mod list;
+pub mod metadata;
 pub mod notice_emails;
 pub mod pause;
 pub mod view;

@@ -149,8 +149,7 @@ async fn later_is_later() {
     let event = json!({"type": "a.b", "data": 1, "deliver_at": "2999-01-01T00:00:00Z"});
     let reply = hands.client.post("/v1/events", &event).await.refused(422, "invalid_field");
     assert_eq!(reply.pointers(), ["/deliver_at"]);
-    let soon = gancho_domain::Clock::now(&gancho_domain::SystemClock)
-        + std::time::Duration::from_secs(3_600);
+    let soon = gancho_domain::Clock::now(&gancho_domain::SystemClock) + Duration::from_secs(3_600);
     let event = json!({"type": "a.b", "data": 1, "deliver_at": soon.to_string()});
     let published = hands.client.post("/v1/events", &event).await.is(202).json();
     // One that came after it and is due shows that the gateway was at work meanwhile.

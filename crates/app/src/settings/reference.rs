@@ -64,8 +64,8 @@ events = 50000      # maximum number of events per calendar month (UTC)
 ## Profiles
 
 A profile defines the wire format of deliveries: envelope, headers, signature, timeout and retry schedule. The
-built-in profiles are `standard`, `email-gateway`, `auracore` and `saas`. A tenant or an endpoint selects one by
-name. Define your own like this:
+built-in profiles are `standard`, `email-gateway`, `auracore`, `saas`, and for receivers that come from elsewhere `svix`,
+`convoy` and `outpost`. A tenant or an endpoint selects one by name. Define your own like this:
 
 ```toml
 [profiles.acme]
@@ -82,7 +82,8 @@ schedule = ["30s", "5m", "1h"]        # delays between attempts; default: the sc
 
 The value of a header is one of `event_id`, `endpoint_id`, `event_type`, `time_seconds`, `time_millis` and
 `retry_count`. The signature scheme is one of `standard` (Standard Webhooks; requires headers for `event_id` and
-`time_seconds`), `sha256` (as GitHub signs), `timed-seconds` and `timed-millis` (as Stripe signs).
+`time_seconds`), `sha256` (as GitHub signs), `hex` (as Convoy), `v0` (as Outpost), `timed-seconds` and `timed-millis` (as
+Stripe signs).
 
 ## The key ring
 

@@ -108,3 +108,23 @@ fn auditing_the_ledger() {
 fn sending_email() {
     run("email.md", &[3000, 2525, 8800]);
 }
+
+#[test]
+fn moving_from_svix() {
+    run("moving/from-svix.md", &[3000]);
+}
+
+#[test]
+fn moving_from_convoy() {
+    run("moving/from-convoy.md", &[3000]);
+}
+
+#[test]
+fn moving_from_outpost() {
+    run("moving/from-outpost.md", &[3000]);
+}
+
+#[test]
+fn moving_from_bullmq() {
+    run("moving/from-bullmq.md", &[3000]);
+}

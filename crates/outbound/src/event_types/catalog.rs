@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::{Catalog, EventTypeInfo, type_cache::CompiledType};
+use super::{Catalog, EventTypeInfo, own::no_metadata, type_cache::CompiledType};
 
 /// Name, description, example.
 type Entry = (&'static str, &'static str, &'static str);
@@ -42,6 +42,7 @@ fn type_cache(catalog: Catalog, (name, description, example): Entry) -> EventTyp
         // A test checks that every example is JSON.
         example: example.unwrap_or_else(|_| RawValue::NULL.to_owned()),
         schema: None,
+        metadata: no_metadata(),
         catalog,
         is_archived: false,
     }

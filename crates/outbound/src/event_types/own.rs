@@ -22,6 +22,7 @@ pub struct NewEventType {
     pub example: Option<Box<RawValue>>,
     pub schema: Option<Box<RawValue>>,
     pub is_archived: bool,
+    pub metadata: Option<Box<RawValue>>,
 }
 
 /// The stored form. The name is the document's key.
@@ -32,6 +33,13 @@ pub(super) struct TypeDocument {
     schema: Option<Box<RawValue>>,
     #[serde(default)]
     is_archived: bool,
+    #[serde(default = "no_metadata")]
+    metadata: Box<RawValue>,
+}
+
+/// An empty object.
+pub(super) fn no_metadata() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 impl TypeDocument {
@@ -41,6 +49,7 @@ impl TypeDocument {
             description: self.description,
             example: self.example,
             schema: self.schema,
+            metadata: self.metadata,
             catalog: match owner {
                 Owner::Operator => Catalog::Operator,
                 Owner::Tenant(_) => Catalog::Tenant,
@@ -125,6 +134,7 @@ fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
         example,
         schema: new.schema.clone(),
         is_archived: new.is_archived,
+        metadata: new.metadata.clone().unwrap_or_else(no_metadata),
     })
 }
 

@@ -67,6 +67,8 @@ struct StoredFilter {
     code: Option<String>,
     #[serde(default)]
     external_id: Option<String>,
+    #[serde(default)]
+    is_missing: bool,
     tenant: Option<String>,
     since: Option<i64>,
     until: Option<i64>,
@@ -85,6 +87,7 @@ impl Request {
                 lane: filter.lane.map(|lane| lane.name().to_owned()),
                 code: filter.code.clone(),
                 external_id: filter.external_id.clone(),
+                is_missing: filter.is_missing,
                 tenant: filter.tenant.map(|id| id.to_string()),
                 since: filter.since.map(Time::micros),
                 // The time window must end now: otherwise the replay would include what it creates itself,
@@ -151,6 +154,7 @@ impl StoredFilter {
             lane: maybe::<Lane>(self.lane.as_deref())?,
             code: self.code.clone(),
             external_id: self.external_id.clone(),
+            is_missing: self.is_missing,
             tenant: maybe(self.tenant.as_deref())?,
             since: self.since.map(Time::from_micros),
             until: self.until.map(Time::from_micros),

@@ -31,6 +31,8 @@ pub struct ReplayFilter {
     pub lane: Option<Lane>,
     /// Only for dead letters.
     pub code: Option<String>,
+    /// Only for events: those that the endpoint is subscribed to and has no delivery of.
+    pub is_missing: bool,
     /// Only for deliveries: the publisher's own id of the event, or the partner's of what it posted.
     pub external_id: Option<String>,
     /// Only for an operator's replay: one tenant's, or one source's.

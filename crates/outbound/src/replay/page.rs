@@ -76,6 +76,14 @@ impl Replays {
             .partition(|row| row.lane != Lane::Webhook || active(&targets, row.target).is_some());
         sent.skipped += others.len() as u64;
         let to = replay.to.and_then(|to| active(&targets, to));
+        let events = match to.filter(|_| replay.filter.is_missing) {
+            Some(to) => {
+                let (missing, others) = self.missing(scope, &targets, to, events).await?;
+                sent.skipped += others;
+                missing
+            }
+            None => events,
+        };
         let send = |event| {
             let delivery = to.map(|to| self.delivery(&targets, to));
             send(self.store.clone(), scope, event, delivery, doubt)
@@ -105,6 +113,28 @@ impl Replays {
         }
         self.arm(scope, rows, doubt, &mut sent).await?;
         Ok(sent)
+    }
+
+    /// The events that the endpoint is subscribed to and has no delivery of, and the number of the others.
+    async fn missing(
+        &self,
+        scope: TenantScope,
+        targets: &Targets,
+        to: EndpointId,
+        events: BTreeSet<EventId>,
+    ) -> Result<(BTreeSet<EventId>, u64)> {
+        let Some(target) = targets.get(to) else { return Ok((events, 0)) };
+        let (all, mut missing) = (events.len(), BTreeSet::new());
+        for event in events {
+            let Some(view) = self.store.event(scope, event).await? else { continue };
+            let wants = |name: &str| target.endpoint.events.iter().any(|own| own.matches(name));
+            if wants(&view.parcel.event_type) && !view.deliveries.iter().any(|row| row.target == to)
+            {
+                missing.insert(event);
+            }
+        }
+        let others = (all - missing.len()) as u64;
+        Ok((missing, others))
     }
 
     /// In one step, in order.

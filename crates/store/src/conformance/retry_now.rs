@@ -53,7 +53,7 @@ pub async fn a_dead_one_without_a_dead_letter_can_be_armed<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.give_up(&job).await;
-    let purged = world.store.purge_dead(crate::DeadFilter::default(), 10).await;
+    let purged = world.store.purge_dead(DeadFilter::default(), 10).await;
     assert_eq!(purged, Ok(1));
     assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
     let job = world.take_one().await;

@@ -188,6 +188,8 @@ proptest! {
             ("t", "", "X-Shopify-Hmac-Sha256", hmac.clone()),
             ("t", "", "X-Webhook-Signature", format!("sha256={hex}")),
             ("t", "", "X-Webhook-Signature", format!("t=1706012345123,v1={hex}")),
+            ("t", "", "X-Convoy-Signature", hex.clone()),
+            ("t", "", "x-outpost-signature", format!("v0={hex}")),
         ];
         let recipes = recipes();
         let mut compared = vec![false; recipes.len()];

@@ -15,6 +15,8 @@ request! {
         nullable schema: Box<RawValue> as json_object(64 * 1024),
         /// Whether the event type is archived: no longer offered to users.
         optional is_archived: bool as flag(),
+        /// Custom JSON object, stored with the event type.
+        optional metadata: Box<RawValue> as json_object(64 * 1024),
     }
 }
 
@@ -34,6 +36,7 @@ impl EventTypeBody {
             example: self.example,
             schema: self.schema,
             is_archived: self.is_archived.unwrap_or(false),
+            metadata: self.metadata,
         }
     }
 }

@@ -18,6 +18,7 @@ pub struct EventType {
     pub catalog: &'static str,
     /// No longer offered to users; its schema is not enforced.
     pub is_archived: bool,
+    pub metadata: Json,
 }
 
 impl From<EventTypeInfo> for EventType {
@@ -29,6 +30,7 @@ impl From<EventTypeInfo> for EventType {
             schema: known.schema.map(Json),
             catalog: known.catalog.name(),
             is_archived: known.is_archived,
+            metadata: Json(known.metadata),
         }
     }
 }

@@ -49,6 +49,9 @@ request! {
         optional of: String as choice(&["deliveries", "events"]),
         /// What to replay: at least one condition, unless `all` is true.
         optional filter: ReplayFilterBody as object::<ReplayFilterBody>(),
+        /// With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that were not yet
+        /// sent to it.
+        optional missing: bool as flag(),
         /// `true` to replay everything. Required if no filter is given.
         optional all: bool as flag(),
         /// Webhook to send to, instead of the original one.
@@ -81,12 +84,21 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if filter == ReplayFilterBody::default() && body.all != Some(true) {
         return Err(unfiltered());
     }
+    let of = match body.of.as_deref() {
+        Some("events") => ReplayOf::Events,
+        _ => ReplayOf::Deliveries,
+    };
+    let is_missing = body.missing.unwrap_or(false);
+    if is_missing && of != ReplayOf::Events {
+        return Err(Problem::field(
+            "/missing",
+            "`missing` selects events; add `\"of\": \"events\"`",
+        ));
+    }
     let new = NewReplay {
         filter: ReplayFilter {
-            of: match body.of.as_deref() {
-                Some("events") => ReplayOf::Events,
-                _ => ReplayOf::Deliveries,
-            },
+            of,
+            is_missing,
             endpoint: webhook(&call, filter.webhook_id.as_deref()).await?,
             status: filter.status,
             event_type: filter.event_type,

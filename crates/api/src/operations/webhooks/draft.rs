@@ -40,7 +40,8 @@ request! {
         optional headers: BTreeMap<String, String> as text_map(100, 8_192),
         /// Whether events are delivered to the webhook. Default: `true`.
         optional is_active: bool as flag(),
-        /// Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator.
+        /// Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`, `outpost`, or a
+        /// profile defined by the operator.
         optional profile: String as text(1, 64),
         /// Retry schedule: `{"schedule": ["1s", "5m"]}` or `{"base": "1s", "max": "60s", "attempts": 5}`. Default:
         /// defined by the profile.

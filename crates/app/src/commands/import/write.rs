@@ -1,0 +1,160 @@
+//! Creates at the gateway what it does not have yet.
+
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::record::{Application, Endpoint, EventType, Record};
+use crate::{
+    commands::{Failure, table},
+    remote::{Remote, RemoteError, part},
+};
+
+pub struct Writer<'a> {
+    gateway: Remote,
+    profile: &'a str,
+    is_dry_run: bool,
+}
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Created,
+    Exists,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(gateway: Remote, profile: &'a str, is_dry_run: bool) -> Self {
+        Self { gateway, profile, is_dry_run }
+    }
+
+    pub async fn run(&self, records: &[Record], as_json: bool) -> anyhow::Result<()> {
+        let (mut created, mut existing, mut failed) = (0, 0, 0);
+        let mut lines = Vec::new();
+        for record in records {
+            let (what, outcome) = match record {
+                Record::Warning { text } => {
+                    lines.push(("warning", text.clone()));
+                    continue;
+                }
+                Record::Application(one) => {
+                    (format!("application {}", one.uid), self.application(one).await)
+                }
+                Record::EventType(one) => {
+                    (format!("event type {}", one.name), self.event_type(one).await)
+                }
+                Record::Endpoint(one) => {
+                    let what = format!("endpoint {}/{} at {}", one.application, one.uid, one.url);
+                    (what, self.endpoint(one).await)
+                }
+            };
+            match outcome {
+                Ok(Outcome::Created) => {
+                    created += 1;
+                    lines.push((if self.is_dry_run { "would create" } else { "created" }, what));
+                }
+                Ok(Outcome::Exists) => {
+                    existing += 1;
+                    lines.push(("exists", what));
+                }
+                // Without a gateway, nothing else works either.
+                Err(error) if error.downcast_ref().is_some_and(RemoteError::is_unreachable) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    failed += 1;
+                    lines.push(("failed", format!("{what}: {error:#}")));
+                }
+            }
+        }
+        if as_json {
+            let all: Vec<_> =
+                lines.iter().map(|(state, what)| json!({"state": state, "what": what})).collect();
+            table::json(
+                &json!({"created": created, "existing": existing, "failed": failed, "records": all}),
+            )?;
+        } else {
+            let text: String =
+                lines.iter().map(|(state, what)| format!("{state:<13} {what}\n")).collect();
+            table::print(&text)?;
+            table::say(&format!("{created} created, {existing} existing, {failed} failed."))?;
+        }
+        if failed > 0 {
+            return Err(Failure::failed(
+                "some could not be imported. hint: correct them, and repeat the import",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What is there already; nothing if it is not.
+    async fn find(&self, path: &str) -> anyhow::Result<Option<Value>> {
+        match self.gateway.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(RemoteError::Refused(error)) if error.status == StatusCode::NOT_FOUND => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn application(&self, one: &Application) -> anyhow::Result<Outcome> {
+        if self.find(&format!("/api/v1/app/{}", part(&one.uid))).await?.is_some() {
+            return Ok(Outcome::Exists);
+        }
+        if !self.is_dry_run {
+            let body = json!({"name": one.name, "uid": one.uid, "metadata": one.metadata});
+            self.gateway.post("/api/v1/app", &body).await?;
+        }
+        Ok(Outcome::Created)
+    }
+
+    async fn event_type(&self, one: &EventType) -> anyhow::Result<Outcome> {
+        let path = format!("/api/v1/event-type/{}", part(&one.name));
+        if self.find(&path).await?.is_some() {
+            return Ok(Outcome::Exists);
+        }
+        if !self.is_dry_run {
+            self.gateway.put(&path, &one.settings).await?;
+        }
+        Ok(Outcome::Created)
+    }
+
+    async fn endpoint(&self, one: &Endpoint) -> anyhow::Result<Outcome> {
+        let path = format!("/api/v1/app/{}", part(&one.application));
+        let Some(application) = self.find(&path).await? else {
+            anyhow::ensure!(self.is_dry_run, "its application does not exist");
+            return Ok(Outcome::Created);
+        };
+        if self.find(&format!("{path}/endpoint/{}", part(&one.uid))).await?.is_some() {
+            return Ok(Outcome::Exists);
+        }
+        if !self.is_dry_run {
+            let tenant = application["id"].as_str().unwrap_or_default();
+            let gateway = self.gateway.clone().acting_for(tenant)?;
+            gateway.post("/v1/webhooks", &self.webhook(one)).await?;
+        }
+        Ok(Outcome::Created)
+    }
+
+    fn webhook(&self, one: &Endpoint) -> Value {
+        let mut metadata: Map<String, Value> =
+            one.metadata.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
+        // Where the Svix-compatible API keeps it.
+        metadata.insert("svix".to_owned(), json!({"uid": one.uid}));
+        let mut body = json!({
+            "url": one.url,
+            "name": one.description,
+            "events": if one.events.is_empty() { vec!["*".to_owned()] } else { one.events.clone() },
+            "is_active": !one.disabled,
+            "headers": one.headers,
+            "profile": self.profile,
+            "metadata": metadata,
+        });
+        if let Some(secret) = &one.secret {
+            body["secret"] = json!(secret);
+        }
+        if let Some(rate) = one.rate {
+            let per = format!("{}s", one.rate_seconds.unwrap_or(1));
+            body["rate_limit"] = json!({"count": rate, "per": per});
+        }
+        body
+    }
+}

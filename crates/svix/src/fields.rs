@@ -1,0 +1,153 @@
+//! Reads the body of a request, field by field, and reports all faults at once. A field that is not read is
+//! refused: it asks for something that would not happen.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::svix_error::{Fault, SvixError};
+
+pub struct Fields {
+    at: Vec<String>,
+    fields: BTreeMap<String, Box<RawValue>>,
+    faults: Vec<Fault>,
+}
+
+impl Fields {
+    /// Of a whole body. An empty one has no fields.
+    pub fn read(body: &[u8]) -> Result<Self, SvixError> {
+        let at = vec!["body".to_owned()];
+        if body.is_empty() {
+            return Ok(Self { at, fields: BTreeMap::new(), faults: Vec::new() });
+        }
+        match serde_json::from_slice(body) {
+            Ok(fields) => Ok(Self { at, fields, faults: Vec::new() }),
+            Err(error) => {
+                let fault =
+                    Fault::kind(&["body"], format!("the body is not a JSON object: {error}"));
+                Err(SvixError::faults(vec![fault]))
+            }
+        }
+    }
+
+    /// Of an object in a field, such as `application` in a message.
+    pub fn below(&mut self, name: &str) -> Option<Self> {
+        let fields = self.take(name)?;
+        let mut at = self.at.clone();
+        at.push(name.to_owned());
+        Some(Self { at, fields, faults: Vec::new() })
+    }
+
+    /// A field that may be left out or null.
+    pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        self.take_given(name).flatten()
+    }
+
+    /// `Some(None)` for null.
+    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> Option<Option<T>> {
+        let raw = self.fields.remove(name)?;
+        if raw.get() == "null" {
+            return Some(None);
+        }
+        match serde_json::from_str(raw.get()) {
+            Ok(value) => Some(Some(value)),
+            Err(error) => {
+                let text = error.to_string();
+                let text = text.split(" at line ").next().unwrap_or_default();
+                self.fault(name, "type_error", text);
+                None
+            }
+        }
+    }
+
+    pub fn require<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let was_given = self.fields.contains_key(name);
+        let value = self.take(name);
+        if value.is_none() && !was_given {
+            self.fault(name, "value_error.missing", "field required");
+        } else if value.is_none() && self.faults.is_empty() {
+            self.fault(name, "type_error", "must not be null");
+        }
+        value
+    }
+
+    /// Refuses a field that the gateway cannot do, unless it asks for nothing.
+    pub fn refuse(&mut self, name: &str, why: &str) {
+        let Some(raw) = self.fields.remove(name) else { return };
+        let is_nothing = matches!(raw.get(), "null" | "false" | "[]" | "{}" | "\"\"");
+        if !is_nothing {
+            self.fault(name, "value_error.unsupported", why);
+        }
+    }
+
+    /// A field that Svix has and that says nothing here.
+    pub fn ignore(&mut self, name: &str) {
+        self.fields.remove(name);
+    }
+
+    pub fn invalid(&mut self, name: &str, msg: impl Into<String>) {
+        self.fault(name, "value_error", msg);
+    }
+
+    fn fault(&mut self, name: &str, kind: &'static str, msg: impl Into<String>) {
+        let mut loc = self.at.clone();
+        loc.push(name.to_owned());
+        self.faults.push(Fault { loc, msg: msg.into(), r#type: kind });
+    }
+
+    /// Refuses what was not read, and what had a fault.
+    pub fn finish(self) -> Result<(), SvixError> {
+        let faults = self.into_faults();
+        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
+    }
+
+    /// Adds the faults of an object inside.
+    pub fn finish_inner(&mut self, inner: Self) {
+        self.faults.extend(inner.into_faults());
+    }
+
+    fn into_faults(mut self) -> Vec<Fault> {
+        let unread: Vec<_> = std::mem::take(&mut self.fields).into_keys().take(20).collect();
+        for name in unread {
+            let short: String = name.chars().take(100).collect();
+            self.fault(&short, "value_error.extra", "unknown field; remove it");
+        }
+        self.faults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(fields: Fields) -> String {
+        let body = fields.finish().unwrap_err().into_response().into_body();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn all_faults_at_once() {
+        let body = br#"{"name": 1, "tags": ["a"], "channels": [], "surprise": 2, "uid": null}"#;
+        let mut fields = Fields::read(body).unwrap();
+        assert_eq!(fields.require::<String>("name"), None);
+        assert_eq!(fields.take_given::<String>("uid"), Some(None));
+        assert_eq!(fields.require::<String>("url"), None);
+        fields.refuse("tags", "no tags here");
+        fields.refuse("channels", "no channels here");
+        let text = faults(fields);
+        for part in [r#"["body","name"]"#, r#"["body","tags"]"#, r#"["body","url"]"#, "surprise"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("no channels here"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for body in ["[]", "1", "{", "null", "\"a\"", "{}x"] {
+            assert!(Fields::read(body.as_bytes()).is_err(), "{body}");
+        }
+        assert!(Fields::read(b"").is_ok());
+        assert!(Fields::read("[".repeat(100_000).as_bytes()).is_err());
+    }
+}

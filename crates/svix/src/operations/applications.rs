@@ -1,0 +1,294 @@
+//! Applications, which are tenants. The uid is in the slug (see [`crate::uid`]), the metadata is the tenant's.
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use gancho_access::Principal;
+use gancho_domain::{Id, Tenant, id::Kind};
+use http::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    fields::Fields,
+    page::{List, Listing, Paging},
+    svix_error::{Names, SvixError},
+    svix_metadata,
+    uid::{self, WITHOUT_UID},
+    visit::{App, Reply, Visit, segment},
+};
+
+/// How many are asked for at the same time, for a page.
+const CONCURRENCY: usize = 8;
+const NAMES: Names = &[("slug", "uid"), ("publish_rate", "throttleRate")];
+
+enum OfApplication {}
+
+impl Kind for OfApplication {
+    const PREFIX: &'static str = "app";
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct TenantRow {
+    id: String,
+    slug: String,
+    name: String,
+    created_at: String,
+}
+
+#[derive(Deserialize)]
+struct MetadataRow {
+    metadata: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicationOut {
+    id: String,
+    uid: Option<String>,
+    name: String,
+    rate_limit: Option<u32>,
+    throttle_rate: Option<u32>,
+    created_at: String,
+    updated_at: String,
+    metadata: BTreeMap<String, String>,
+}
+
+/// What is wanted of an application.
+#[derive(Debug, Default)]
+pub struct ApplicationIn {
+    name: Option<String>,
+    uid: Option<Option<String>>,
+    metadata: Option<BTreeMap<String, String>>,
+}
+
+impl From<&Tenant> for TenantRow {
+    fn from(tenant: &Tenant) -> Self {
+        Self {
+            id: tenant.id.to_string(),
+            slug: tenant.slug.clone(),
+            name: tenant.name.clone(),
+            created_at: tenant.created_at.to_string(),
+        }
+    }
+}
+
+impl TenantRow {
+    fn shown(self, metadata: BTreeMap<String, String>) -> ApplicationOut {
+        ApplicationOut {
+            id: self.id,
+            uid: uid::uid_of(&self.slug),
+            name: self.name,
+            rate_limit: None,
+            throttle_rate: None,
+            updated_at: self.created_at.clone(),
+            created_at: self.created_at,
+            metadata,
+        }
+    }
+}
+
+impl ApplicationIn {
+    pub fn read(fields: &mut Fields, needs_name: bool) -> Self {
+        let name = if needs_name { fields.require("name") } else { fields.take("name") };
+        let uid: Option<Option<String>> = fields.take_given("uid");
+        if uid.iter().flatten().any(|uid| uid::slug_of(uid).is_none()) {
+            let text = "a uid has letters, digits, `-`, `_` and `.`, at most 63, of which capital letters and dots count twice";
+            fields.invalid("uid", text);
+        }
+        let metadata: Option<BTreeMap<String, String>> = fields.take("metadata");
+        let why = "the rate of deliveries is limited for each endpoint: set it there";
+        fields.refuse("throttleRate", why);
+        fields.refuse("rateLimit", why);
+        Self { name, uid, metadata }
+    }
+}
+
+pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
+    let mut query = visit.query();
+    let paging = Paging::read(&mut query);
+    query.only_order("ascending");
+    let why = "applications are not selected by their endpoints";
+    for name in [
+        "exclude_apps_with_no_endpoints",
+        "exclude_apps_with_disabled_endpoints",
+        "exclude_apps_with_svix_play_endpoints",
+    ] {
+        query.refuse(name, why);
+    }
+    query.finish()?;
+    if let Principal::Tenant(own) = &visit.caller {
+        let row = TenantRow::from(&**own.tenant());
+        return Reply::ok(&Listing::new(vec![row.shown(BTreeMap::new())], None));
+    }
+    let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/tenants");
+    let found: List<TenantRow> = asked.query(&paging.parameters()).run().await?;
+    // The operator's own tenant is no application.
+    let rows = found.data.into_iter().filter(|row| row.slug != Tenant::OPERATOR);
+    let shown: Vec<_> = stream::iter(rows.map(|row| shown(&visit, row)))
+        .buffered(CONCURRENCY)
+        .try_collect()
+        .await?;
+    Reply::ok(&Listing::new(shown, found.next_cursor))
+}
+
+/// With its metadata, which only the operator may read.
+async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixError> {
+    if matches!(visit.caller, Principal::Tenant(_)) {
+        return Ok(row.shown(BTreeMap::new()));
+    }
+    let path = format!("/v1/tenants/{}/metadata", segment(&row.id));
+    let found: MetadataRow = visit.ask_as(visit.caller.clone(), Method::GET, path).run().await?;
+    Ok(row.shown(svix_metadata::own(&found.metadata)))
+}
+
+pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
+    let mut query = visit.query();
+    let get_if_exists = query.flag("get_if_exists").unwrap_or(false);
+    query.finish()?;
+    let mut fields = visit.fields()?;
+    let wanted = ApplicationIn::read(&mut fields, true);
+    fields.finish()?;
+    if get_if_exists
+        && let Some(Some(uid)) = &wanted.uid
+        && let Some(app) = visit.find_app(uid).await?
+    {
+        return Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?);
+    }
+    let created = create_tenant(&visit, wanted).await?;
+    Reply::of(StatusCode::CREATED, &created)
+}
+
+async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<ApplicationOut, SvixError> {
+    let slug = match wanted.uid.flatten() {
+        Some(uid) => {
+            uid::slug_of(&uid).ok_or_else(|| SvixError::field(&["body", "uid"], "invalid"))?
+        }
+        None => {
+            let id: Id<OfApplication> = visit.svix.ids.make();
+            let id = id.to_string().to_ascii_lowercase();
+            debug_assert!(id.starts_with(WITHOUT_UID), "{id}");
+            id
+        }
+    };
+    let body = json!({"slug": slug, "name": wanted.name, "default_profile": "svix"});
+    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/tenants").names(NAMES);
+    let row: TenantRow = asked.json(&body)?.run().await?;
+    match wanted.metadata.filter(|metadata| !metadata.is_empty()) {
+        Some(metadata) => {
+            put_metadata(visit, &row.id, &metadata).await?;
+            Ok(row.shown(metadata))
+        }
+        None => Ok(row.shown(BTreeMap::new())),
+    }
+}
+
+/// The application that a message or a portal link names in its body, created if it does not exist.
+pub async fn find_or_create(
+    visit: &Visit,
+    wanted: Option<ApplicationIn>,
+) -> Result<App, SvixError> {
+    let name = visit.param("app_id");
+    if let Some(app) = visit.find_app(name).await? {
+        return Ok(app);
+    }
+    let not_found = || SvixError::not_found("application");
+    let mut wanted = wanted.ok_or_else(not_found)?;
+    check_uid(&wanted, name)?;
+    wanted.uid = Some(Some(name.to_owned()));
+    match create_tenant(visit, wanted).await {
+        Ok(_) => {}
+        // Another request has just created it.
+        Err(error) if error.status() == StatusCode::CONFLICT => {}
+        Err(error) => return Err(error),
+    }
+    visit.find_app(name).await?.ok_or_else(not_found)
+}
+
+fn check_uid(wanted: &ApplicationIn, name: &str) -> Result<(), SvixError> {
+    match &wanted.uid {
+        Some(Some(uid)) if uid != name => {
+            let text = "must be the uid in the path: the uid of an application cannot be changed";
+            Err(SvixError::field(&["body", "uid"], text))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn put_metadata(
+    visit: &Visit,
+    id: &str,
+    metadata: &BTreeMap<String, String>,
+) -> Result<(), SvixError> {
+    let path = format!("/v1/tenants/{}/metadata", segment(id));
+    let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
+    asked.json(&json!({"metadata": metadata}))?.done().await
+}
+
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let app = visit.app().await?;
+    Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?)
+}
+
+pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let mut fields = visit.fields()?;
+    let mut wanted = ApplicationIn::read(&mut fields, true);
+    fields.finish()?;
+    let name = visit.param("app_id").to_owned();
+    if let Some(app) = visit.find_app(&name).await? {
+        // What is left out is reset.
+        wanted.metadata.get_or_insert_default();
+        return Reply::ok(&change(&visit, &app, wanted).await?);
+    }
+    check_uid(&wanted, &name)?;
+    if uid::slug_of(&name).is_none() {
+        return Err(SvixError::not_found("application"));
+    }
+    wanted.uid = Some(Some(name));
+    Reply::of(StatusCode::CREATED, &create_tenant(&visit, wanted).await?)
+}
+
+pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let mut fields = visit.fields()?;
+    let wanted = ApplicationIn::read(&mut fields, false);
+    fields.finish()?;
+    let app = visit.app().await?;
+    Reply::ok(&change(&visit, &app, wanted).await?)
+}
+
+async fn change(
+    visit: &Visit,
+    app: &App,
+    wanted: ApplicationIn,
+) -> Result<ApplicationOut, SvixError> {
+    let own = uid::uid_of(&app.tenant.slug);
+    if wanted.uid.is_some_and(|uid| uid != own) {
+        return Err(SvixError::field(
+            &["body", "uid"],
+            "the uid of an application cannot be changed",
+        ));
+    }
+    let path = format!("/v1/tenants/{}", segment(&app.tenant.id.to_string()));
+    let mut body = Map::new();
+    body.extend(wanted.name.map(|name| ("name".to_owned(), Value::String(name))));
+    let asked = visit.ask_as(visit.caller.clone(), Method::PATCH, path).names(NAMES);
+    let row: TenantRow = asked.json(&body)?.run().await?;
+    match wanted.metadata {
+        Some(metadata) => {
+            put_metadata(visit, &row.id, &metadata).await?;
+            Ok(row.shown(metadata))
+        }
+        None => shown(visit, row).await,
+    }
+}
+
+pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let app = visit.app().await?;
+    let path = format!("/v1/tenants/{}", segment(&app.tenant.id.to_string()));
+    visit.ask_as(visit.caller.clone(), Method::DELETE, path).done().await?;
+    Ok(Reply::no_content())
+}

@@ -1,0 +1,64 @@
+//! The signing secret of an endpoint.
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    svix_error::{Names, SvixError},
+    visit::{Reply, Visit, segment},
+};
+
+const NAMES: Names = &[("secret", "key"), ("overlap", "gracePeriodSeconds")];
+/// Prefixes of keys of Svix; a text without one is base64.
+const PREFIXES: [&str; 5] = ["whsec_", "whsk_", "whsk1_", "whpk_", "whpk1_"];
+const DEFAULT_GRACE: u32 = 24 * 60 * 60;
+
+#[derive(Deserialize)]
+struct Secret {
+    secret: String,
+    public_key: Option<String>,
+}
+
+impl Secret {
+    /// Of a pair of keys, receivers need the public one.
+    fn shown(self) -> Value {
+        json!({"key": self.public_key.unwrap_or(self.secret)})
+    }
+}
+
+/// The secret as the gateway reads it. Svix takes base64 with and without a prefix.
+pub fn normalized(secret: &str) -> String {
+    if PREFIXES.iter().any(|prefix| secret.starts_with(prefix)) {
+        return secret.to_owned();
+    }
+    format!("whsec_{secret}")
+}
+
+pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let app = visit.app().await?;
+    let id = visit.endpoint(&app).await?.id;
+    let path = format!("/v1/webhooks/{}/secret", segment(&id));
+    let found: Secret = visit.ask(&app, Method::GET, path).run().await?;
+    Reply::ok(&found.shown())
+}
+
+pub async fn rotate(visit: Visit) -> Result<Reply, SvixError> {
+    visit.no_query()?;
+    let mut fields = visit.fields()?;
+    let key: Option<String> = fields.take("key");
+    let grace: Option<u32> = fields.take("gracePeriodSeconds");
+    fields.finish()?;
+    let app = visit.app().await?;
+    let id = visit.endpoint(&app).await?.id;
+    let mut body = Map::new();
+    body.extend(key.map(|key| ("secret".to_owned(), Value::from(normalized(&key)))));
+    let overlap = format!("{}s", grace.unwrap_or(DEFAULT_GRACE));
+    body.insert("overlap".to_owned(), Value::from(overlap));
+    let path = format!("/v1/webhooks/{}/rotate-secret", segment(&id));
+    let asked = visit.ask(&app, Method::POST, path).names(NAMES).json(&body)?;
+    let rotated: Secret = asked.run().await?;
+    // Clients before version 2.9 expect no body, and do not read one.
+    Reply::ok(&rotated.shown())
+}

@@ -1,0 +1,89 @@
+//! Reads the query of a request. A parameter that is not read is refused, as a field of a body is.
+
+use std::collections::BTreeMap;
+
+use crate::svix_error::{Fault, SvixError};
+
+pub struct Query {
+    parameters: BTreeMap<String, String>,
+    faults: Vec<Fault>,
+}
+
+impl Query {
+    pub fn read(text: Option<&str>) -> Self {
+        let pairs = url::form_urlencoded::parse(text.unwrap_or_default().as_bytes());
+        let mut parameters = BTreeMap::<String, String>::new();
+        for (name, value) in pairs {
+            // A list is either separated by commas or repeated.
+            parameters
+                .entry(name.into_owned())
+                .and_modify(|all| {
+                    all.push(',');
+                    all.push_str(&value);
+                })
+                .or_insert_with(|| value.into_owned());
+        }
+        Self { parameters, faults: Vec::new() }
+    }
+
+    pub fn text(&mut self, name: &str) -> Option<String> {
+        self.parameters.remove(name).filter(|value| !value.is_empty())
+    }
+
+    pub fn list(&mut self, name: &str) -> Vec<String> {
+        let text = self.text(name).unwrap_or_default();
+        text.split(',').filter(|part| !part.is_empty()).map(ToOwned::to_owned).collect()
+    }
+
+    pub fn flag(&mut self, name: &str) -> Option<bool> {
+        match self.text(name)?.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                self.fault(name, "must be `true` or `false`");
+                None
+            }
+        }
+    }
+
+    pub fn number(&mut self, name: &str) -> Option<u32> {
+        let text = self.text(name)?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.fault(name, "must be a whole number");
+        }
+        number
+    }
+
+    /// The time as the API takes it. Svix clients write `+00:00`, whose plus sign some of them do not escape.
+    pub fn time(&mut self, name: &str) -> Option<String> {
+        self.text(name).map(|text| text.replace(' ', "+"))
+    }
+
+    /// Refuses a parameter that the gateway cannot do.
+    pub fn refuse(&mut self, name: &str, why: &str) {
+        if self.text(name).is_some_and(|value| value != "false") {
+            self.fault(name, why);
+        }
+    }
+
+    /// The order of a list, which the gateway does not change.
+    pub fn only_order(&mut self, order: &str) {
+        if self.text("order").is_some_and(|wanted| wanted != order) {
+            self.fault("order", &format!("this list is `{order}` only"));
+        }
+    }
+
+    pub fn fault(&mut self, name: &str, msg: &str) {
+        self.faults.push(Fault::value(&["query", name], msg));
+    }
+
+    pub fn finish(self) -> Result<(), SvixError> {
+        let mut faults = self.faults;
+        for name in self.parameters.into_keys().take(20) {
+            let short: String = name.chars().take(100).collect();
+            faults.push(Fault::value(&["query", &short], "unknown parameter; remove it"));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
+    }
+}

@@ -1,0 +1,231 @@
+//! Takes a request: find its call → authenticate → read the body → run it → respond.
+//!
+//! Invariant: no body is read before its caller is authenticated.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::Request, routing::any};
+use bytes::Bytes;
+use gancho_access::Principal;
+use gancho_domain::{AddressBlock, Clock, IdMaker};
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+use tokio::sync::Mutex;
+
+use crate::{
+    backend::Backend,
+    calls::{self, Support, SvixCall},
+    idempotency::{Idempotency, RequestKey, Seen},
+    svix_error::SvixError,
+    visit::{IDEMPOTENCY_KEY, Reply, Visit},
+};
+
+pub struct Setup {
+    pub backend: Arc<dyn Backend>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<IdMaker>,
+    /// Maximum size of a body.
+    pub body_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_deadline: Duration,
+}
+
+pub struct SvixApi {
+    pub backend: Arc<dyn Backend>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<IdMaker>,
+    body_bytes: usize,
+    body_deadline: Duration,
+    idempotency: Idempotency,
+    /// One for a share of the tenants: who checks that a uid is free holds it until the uid is taken.
+    uid_locks: Vec<Mutex<()>>,
+}
+
+const UID_LOCKS: usize = 64;
+
+/// Everything below `/api/v1` and `/ingest/api/v1`.
+pub fn router(setup: Setup) -> Router {
+    let svix = Arc::new(SvixApi {
+        backend: setup.backend,
+        clock: setup.clock,
+        ids: setup.ids,
+        body_bytes: setup.body_bytes,
+        body_deadline: setup.body_deadline,
+        idempotency: Idempotency::default(),
+        uid_locks: (0..UID_LOCKS).map(|_| Mutex::new(())).collect(),
+    });
+    let answer = move |request: Request| {
+        let svix = svix.clone();
+        async move { respond(svix, request).await }
+    };
+    Router::new()
+        .route("/api/v1/{*path}", any(answer.clone()))
+        .route("/ingest/api/v1/{*path}", any(answer))
+}
+
+impl SvixApi {
+    /// The lock for the uids of a tenant's endpoints.
+    pub fn uid_lock(&self, tenant: gancho_domain::TenantId) -> &Mutex<()> {
+        let [.., last] = tenant.bytes();
+        &self.uid_locks[usize::from(last) % UID_LOCKS]
+    }
+}
+
+async fn respond(svix: Arc<SvixApi>, request: Request) -> Response<Body> {
+    let response = match answer(svix, request).await {
+        Ok(reply) => {
+            let mut response = Response::new(reply.body);
+            *response.status_mut() = reply.status;
+            if reply.status != StatusCode::NO_CONTENT {
+                let json = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(header::CONTENT_TYPE, json);
+            }
+            response
+        }
+        Err(error) => error.into_response(),
+    };
+    let mut response = response.map(Body::from);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, SvixError> {
+    let (parts, body) = request.into_parts();
+    let (call, path) = find(&parts.method, parts.uri.path())?;
+    if call.is_public() {
+        return Ok(Reply::no_content());
+    }
+    let identified = svix.backend.identify(&parts).await;
+    let caller = identified.map_err(|refused| SvixError::of_problem(&refused, &[]))?;
+    let run = match &call.support {
+        Support::Same(run) | Support::Differs(run, _) => *run,
+        Support::Unsupported(why) => return Err(SvixError::unsupported(why)),
+    };
+    let body = read(&svix, body).await?;
+    let address = parts.extensions.get::<AddressBlock>().copied();
+    let visit = Visit {
+        svix: svix.clone(),
+        caller,
+        path,
+        query: parts.uri.query().map(ToOwned::to_owned),
+        headers: parts.headers,
+        body,
+        address,
+    };
+    let key =
+        (parts.method == Method::POST && !call.keeps_keys()).then(|| key_of(&visit, &parts.uri));
+    match key.flatten() {
+        Some(key) => once(&svix, &key, visit, run).await,
+        None => run(visit).await,
+    }
+}
+
+/// Runs a call unless it has run before with the same key.
+async fn once(
+    svix: &SvixApi,
+    key: &RequestKey,
+    visit: Visit,
+    run: calls::Run,
+) -> Result<Reply, SvixError> {
+    let request = visit.body.clone();
+    match svix.idempotency.begin(key, &request, svix.clock.now()) {
+        Seen::New => {}
+        Seen::Running => {
+            return Err(SvixError::conflict(
+                "a request with this idempotency key is being processed",
+            ));
+        }
+        Seen::Mismatch => {
+            let text = "the idempotency key was used for a request with another body";
+            return Err(SvixError::conflict(text));
+        }
+        Seen::Done(status, body) => return Ok(Reply { status, body }),
+    }
+    // A caller that disconnects drops this future, and the key is free again.
+    let mut guard = Guard { svix, key, request, response: None };
+    let outcome = run(visit).await;
+    guard.response = outcome.as_ref().ok().map(|reply| (reply.status, reply.body.clone()));
+    outcome
+}
+
+struct Guard<'a> {
+    svix: &'a SvixApi,
+    key: &'a RequestKey,
+    request: Bytes,
+    response: Option<(StatusCode, Bytes)>,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let request = std::mem::take(&mut self.request);
+        self.svix.idempotency.finish(self.key, request, self.response.take());
+    }
+}
+
+fn key_of(visit: &Visit, uri: &http::Uri) -> Option<RequestKey> {
+    let key = visit.headers.get(&IDEMPOTENCY_KEY)?.to_str().ok()?;
+    // Longer ones are refused where they matter, at messages.
+    let key = (1..=256).contains(&key.len()).then(|| key.to_owned())?;
+    let owner = match &visit.caller {
+        Principal::Operator(_) => String::new(),
+        Principal::Tenant(principal) => {
+            let actor = visit.caller.actor();
+            format!("{} {}", principal.tenant().id, actor.name)
+        }
+    };
+    Some(RequestKey { owner, call: uri.to_string(), key })
+}
+
+async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {
+    let reading = Limited::new(body, svix.body_bytes).collect();
+    match tokio::time::timeout(svix.body_deadline, reading).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("the body has more than {} bytes", svix.body_bytes);
+            Err(SvixError::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail))
+        }
+        Ok(Err(_)) => {
+            let detail = "the body could not be read";
+            Err(SvixError::new(StatusCode::BAD_REQUEST, "generic_error", detail))
+        }
+        Err(_) => {
+            let detail = "the body did not arrive in time";
+            Err(SvixError::new(StatusCode::REQUEST_TIMEOUT, "generic_error", detail))
+        }
+    }
+}
+
+/// The call for a path, with the parameters of the path.
+fn find(
+    method: &Method,
+    path: &str,
+) -> Result<(&'static SvixCall, Vec<(&'static str, String)>), SvixError> {
+    let unknown = || {
+        let detail = "Svix has no call at this path, or the gateway does not know it";
+        SvixError::new(StatusCode::NOT_FOUND, "not_found", detail)
+    };
+    let mut segments = Vec::new();
+    for part in path.trim_end_matches('/').split('/').skip(1) {
+        let text = percent_decode_str(part).decode_utf8().map_err(|_| unknown())?;
+        segments.push(text.into_owned());
+    }
+    let mut is_known = false;
+    for call in calls::all() {
+        let Some(parameters) = call.matches(&segments) else { continue };
+        is_known = true;
+        // GET calls answer HEAD; hyper drops the body.
+        let asked = if *method == Method::HEAD { "GET" } else { method.as_str() };
+        if call.method == asked {
+            return Ok((call, parameters));
+        }
+    }
+    if is_known {
+        let detail = "method not allowed";
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        return Err(SvixError::new(status, "method_not_allowed", detail));
+    }
+    Err(unknown())
+}
