@@ -64,6 +64,11 @@ METHODS = {
 # What a caller always has at hand comes before the options, in languages without named arguments.
 POSITIONAL = {"publishEvent": ["type", "data"], "publishEvents": ["events"]}
 
+IDEMPOTENCY = (
+    "Repeating the call with the same key within 24 hours has the effect of one. "
+    "Default: a random one, so that the client's own retries are safe."
+)
+
 # Groups that have no tag of their own.
 ABOUT = {
     "apiKeys": "API keys of a tenant.",

@@ -4,7 +4,7 @@ import json
 import keyword
 import textwrap
 
-from .names import pascal, snake
+from .names import IDEMPOTENCY, pascal, snake
 from .spec import PREFIX
 
 HEADER = '"""Generated from docs/openapi.json by clients/generate. Do not edit."""\n\n'
@@ -250,7 +250,7 @@ def docstring(operation):
     fields = [(safe(p.name), p.description) for p in [*operation.path_parameters, *(operation.body or []), *operation.query]]
     fields = [(name, text) for name, text in fields if text and not (name == "cursor" and operation.returns == "page")]
     if operation.idempotency_key:
-        fields.append(("idempotency_key", "Repeating the call with the same key within 24 hours has the effect of one. Default: a random one, so that the client's own retries are safe."))
+        fields.append(("idempotency_key", IDEMPOTENCY))
     if fields:
         parts.append("\n".join(f":param {name}: {' '.join(text.split())}" for name, text in fields))
     return "\n\n".join(parts)

@@ -130,7 +130,7 @@ class Spec:
         if media == "application/x-ndjson":
             return "lines", name
         properties = self.schemas[name].get("properties", {})
-        if "next_cursor" in properties:
+        if properties.keys() == {"data", "next_cursor"}:
             return "page", properties["data"]["items"]["$ref"].removeprefix(PREFIX)
         return "value", name
 

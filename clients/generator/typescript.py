@@ -2,8 +2,8 @@
 
 import json
 
-from .names import POSITIONAL, camel, pascal
-from .spec import PREFIX
+from .names import IDEMPOTENCY, POSITIONAL, camel, pascal
+from .spec import PREFIX, Parameter
 
 HEADER = "// Generated from docs/openapi.json by clients/generate. Do not edit.\n\n"
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
@@ -70,9 +70,6 @@ def types(spec):
         if fields:
             out.append(f"/** What `{operation.group}.{operation.name}` takes. */\nexport interface {options_name(operation)} {{\n")
             out += [field_of(spec, field, True) for field in fields]
-            if operation.idempotency_key:
-                text = "Repeating the call with the same key within 24 hours has the effect of one. Default: a random one, so that the client's own retries are safe."
-                out.append(comment(text, "  ") + "  idempotency_key?: string;\n")
             out.append("}\n\n")
     return "".join(out).rstrip() + "\n"
 
@@ -86,8 +83,8 @@ def options(operation):
     fields = [*(operation.body or []), *operation.query]
     positional = POSITIONAL.get(operation.id, [])
     fields = [p for p in fields if p.name not in positional and not (p.name == "cursor" and operation.returns == "page")]
-    if operation.idempotency_key and not fields:
-        return [type(operation.body[0])("idempotency_key", {"type": "string"}, False, "Repeating the call with the same key within 24 hours has the effect of one.")]
+    if operation.idempotency_key:
+        fields.append(Parameter("idempotency_key", {"type": "string"}, False, IDEMPOTENCY))
     return fields
 
 
@@ -135,7 +132,7 @@ def method(spec, operation):
     built = [f'method: "{operation.verb}"', "url: " + (f"`{url}`" if "$" in url else f'"{url}"')]
     if operation.takes_tenant:
         built.append("takesTenant: true")
-    query = [p for p in operation.query if p in fields]
+    query = [p for p in fields if p in operation.query]
     if query and not operation.body:
         built.append("query: options")
     elif query:

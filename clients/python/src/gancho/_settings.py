@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 from . import __version__
 from ._operation import Request
-from .errors import APIError, APITimeoutError, ConfigurationError, RateLimitError
+from .errors import APIError, APITimeoutError, ConfigurationError
 
 DEFAULT_TIMEOUT = 10.0
 DEFAULT_DEADLINE = 60.0
 DEFAULT_MAX_RETRIES = 5
 
-# Statuses of answers that say that nothing was done, and of those that leave it open.
-_REFUSED, _UNCERTAIN = {429}, {408, 502, 503, 504}
+# Statuses that leave it open whether something was done.
+_UNCERTAIN = {408, 502, 503, 504}
 
 
 @dataclass
@@ -101,8 +101,8 @@ class Attempts:
 
     def after_status(self, error: APIError) -> float:
         """The delay before the next attempt; raises the error if there is none."""
-        is_refused = error.status in _REFUSED and isinstance(error, RateLimitError)
-        if not is_refused and not (error.status in _UNCERTAIN and self.request.is_safe_to_repeat):
+        # A 429 says that nothing was done.
+        if error.status != 429 and not (error.status in _UNCERTAIN and self.request.is_safe_to_repeat):
             raise error
         return self._delay(error, error.retry_after)
 

@@ -561,8 +561,8 @@ export class Queues extends Resource {
    *
    * Operator only.
    */
-  list(): Pages<types.Queue> {
-    return this._list<types.Queue>({ method: "GET", url: "/v1/queues" });
+  list(): Promise<types.Queues> {
+    return this._call<types.Queues>({ method: "GET", url: "/v1/queues" });
   }
 
   /**

@@ -613,6 +613,16 @@ export interface Queue {
   waiting: number;
 }
 
+export interface Queues {
+  data: Queue[];
+  /** Always null: the list has one page. */
+  next_cursor?: string | null;
+  /** Ids of paused tenants. */
+  paused_tenants: string[];
+  /** Ids of paused webhooks. */
+  paused_webhooks: string[];
+}
+
 export interface RateLimit {
   count: number;
   per: string;
@@ -1274,8 +1284,6 @@ export interface PublishEventOptions {
 
 /** What `events.publishBatch` takes. */
 export interface PublishEventsOptions {
-  /** Repeating the call with the same key within 24 hours has the effect of one. */
-  idempotency_key?: string;
   /** Repeating the call with the same key within 24 hours has the effect of one. Default: a random one, so that the client's own retries are safe. */
   idempotency_key?: string;
 }

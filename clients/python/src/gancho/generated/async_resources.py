@@ -1397,18 +1397,18 @@ class AsyncPortalLinks(AsyncResource):
 class AsyncQueues(AsyncResource):
     """Backlog per lane; pausing and resuming lanes. Operator only."""
 
-    def list(
+    async def list(
         self,
-    ) -> AsyncPages[models.Queue]:
+    ) -> models.Queues:
         """List queues.
 
         Operator only.
         """
-        return self._list(
+        return await self._call(
             Operation(
                 "GET",
                 "/v1/queues",
-                model=models.Queue,
+                model=models.Queues,
             )
         )
 

@@ -58,6 +58,7 @@ __all__ = [
     "PublishedEvent",
     "Purged",
     "Queue",
+    "Queues",
     "RateLimit",
     "Receipt",
     "ReceiptDelivery",
@@ -787,6 +788,18 @@ class Queue(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class Queues(Model):
+    """Queues."""
+    data: list[Queue]
+    next_cursor: str | None = None
+    """Always null: the list has one page."""
+    paused_tenants: list[str]
+    """Ids of paused tenants."""
+    paused_webhooks: list[str]
+    """Ids of paused webhooks."""
+
+
+@dataclass(kw_only=True, repr=False)
 class RateLimit(Model):
     """Rate limit."""
     count: int
@@ -1391,6 +1404,11 @@ decoded(
     Queue,
     {},
     oldest_due_at=timestamp,
+)
+decoded(
+    Queues,
+    {},
+    data=list_of(Queue),
 )
 decoded(
     ReceiptSummary,

@@ -1399,16 +1399,16 @@ class Queues(Resource):
 
     def list(
         self,
-    ) -> Pages[models.Queue]:
+    ) -> models.Queues:
         """List queues.
 
         Operator only.
         """
-        return self._list(
+        return self._call(
             Operation(
                 "GET",
                 "/v1/queues",
-                model=models.Queue,
+                model=models.Queues,
             )
         )
 
