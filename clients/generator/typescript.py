@@ -150,7 +150,8 @@ def method(spec, operation):
     type_argument = f"<{'void' if operation.returns == 'nothing' else model}>"
     return (
         comment(text, "  ")
-        + f"  {operation.name}({', '.join(listed)}): {result} {{\n"
+        # A method that returns a promise does not throw before it.
+        + f"  {'async ' if result.startswith('Promise') else ''}{operation.name}({', '.join(listed)}): {result} {{\n"
         + f"    return this.{call}{type_argument}({{ {', '.join(built)} }});\n  }}\n"
     )
 

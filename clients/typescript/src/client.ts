@@ -18,21 +18,21 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+const made = Symbol("settings");
+
 /** A client of a gateway. It keeps connections open, and is meant to be made once. */
 export class Gancho extends Resources {
   readonly #settings: Settings;
 
-  constructor(options: Options = {}) {
-    const settings = settingsOf(options);
+  constructor(options: Options & { [made]?: Settings } = {}) {
+    const settings = options[made] ?? settingsOf(options);
     super(new Transport(settings));
     this.#settings = settings;
   }
 
-  /** A client with other settings. */
-  with(options: CallOptions): Resources {
+  /** A client with other settings that uses the same connections. */
+  with(options: CallOptions): Gancho {
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-    return new ResourcesWith(new Transport(checked({ ...this.#settings, ...given })));
+    return new Gancho({ [made]: checked({ ...this.#settings, ...given }) });
   }
 }
-
-class ResourcesWith extends Resources {}

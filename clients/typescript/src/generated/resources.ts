@@ -47,7 +47,7 @@ export class Alerts extends Resource {
    *
    * @example gancho.alerts.createSilence({"duration": "30s"})
    */
-  createSilence(options: types.CreateAlertSilenceOptions): Promise<types.AlertSilence> {
+  async createSilence(options: types.CreateAlertSilenceOptions): Promise<types.AlertSilence> {
     return this._call<types.AlertSilence>({ method: "POST", url: "/v1/alerts/silences", body: options });
   }
 
@@ -56,7 +56,7 @@ export class Alerts extends Resource {
    *
    * Operator only.
    */
-  deleteSilence(silenceId: string): Promise<void> {
+  async deleteSilence(silenceId: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/alerts/silences/${path(silenceId)}` });
   }
 
@@ -67,7 +67,7 @@ export class Alerts extends Resource {
    *
    * Operator only.
    */
-  test(): Promise<types.AlertTest> {
+  async test(): Promise<types.AlertTest> {
     return this._call<types.AlertTest>({ method: "POST", url: "/v1/alerts/test" });
   }
 }
@@ -92,7 +92,7 @@ export class ApiKeys extends Resource {
    *
    * @example gancho.apiKeys.create({"expires_at": "2026-01-15T09:30:00.000Z"})
    */
-  create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
+  async create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options });
   }
 
@@ -103,7 +103,7 @@ export class ApiKeys extends Resource {
    *
    * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
    */
-  revoke(keyId: string): Promise<void> {
+  async revoke(keyId: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/api-keys/${path(keyId)}`, takesTenant: true });
   }
 }
@@ -133,7 +133,7 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  purge(options: types.PurgeDeadLettersOptions = {}): Promise<types.Purged> {
+  async purge(options: types.PurgeDeadLettersOptions = {}): Promise<types.Purged> {
     return this._call<types.Purged>({ method: "DELETE", url: "/v1/dlq", takesTenant: true, query: options });
   }
 
@@ -168,7 +168,7 @@ export class DeadLetters extends Resource {
    *
    * @example gancho.deadLetters.replayAll({"code": "text"})
    */
-  replayAll(options: types.ReplayDeadLettersOptions = {}): Promise<types.ReplayJob> {
+  async replayAll(options: types.ReplayDeadLettersOptions = {}): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: "/v1/dlq/replay", takesTenant: true, body: options });
   }
 
@@ -177,7 +177,7 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  stats(options: types.GetDeadLetterStatsOptions = {}): Promise<types.DeadLetterStats> {
+  async stats(options: types.GetDeadLetterStatsOptions = {}): Promise<types.DeadLetterStats> {
     return this._call<types.DeadLetterStats>({ method: "GET", url: "/v1/dlq/stats", takesTenant: true, query: options });
   }
 
@@ -186,7 +186,7 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  delete(letterId: string): Promise<void> {
+  async delete(letterId: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/dlq/${path(letterId)}`, takesTenant: true });
   }
 
@@ -195,7 +195,7 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(letterId: string): Promise<types.DeadLetter> {
+  async get(letterId: string): Promise<types.DeadLetter> {
     return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true });
   }
 
@@ -206,7 +206,7 @@ export class DeadLetters extends Resource {
    *
    * @example gancho.deadLetters.replay(letterId, {"to": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
-  replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
+  async replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
     return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options });
   }
 }
@@ -244,7 +244,7 @@ export class Deliveries extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(deliveryId: string): Promise<types.DeliveryDetail> {
+  async get(deliveryId: string): Promise<types.DeliveryDetail> {
     return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/deliveries/${path(deliveryId)}`, takesTenant: true });
   }
 
@@ -257,7 +257,7 @@ export class Deliveries extends Resource {
    *
    * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "text"})
    */
-  checkSignature(deliveryId: string, options: types.CheckDeliverySignatureOptions): Promise<types.SignatureReport> {
+  async checkSignature(deliveryId: string, options: types.CheckDeliverySignatureOptions): Promise<types.SignatureReport> {
     return this._call<types.SignatureReport>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/check-signature`, takesTenant: true, body: options });
   }
 
@@ -268,7 +268,7 @@ export class Deliveries extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  retry(deliveryId: string): Promise<types.Delivery> {
+  async retry(deliveryId: string): Promise<types.Delivery> {
     return this._call<types.Delivery>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
   }
 
@@ -288,7 +288,7 @@ export class Deliveries extends Resource {
    *
    * Required scope: `read`.
    */
-  getForWebhook(id: string, deliveryId: string): Promise<types.DeliveryDetail> {
+  async getForWebhook(id: string, deliveryId: string): Promise<types.DeliveryDetail> {
     return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}`, takesTenant: true });
   }
 
@@ -299,7 +299,7 @@ export class Deliveries extends Resource {
    *
    * Required scope: `manage`.
    */
-  retryForWebhook(id: string, deliveryId: string): Promise<types.Delivery> {
+  async retryForWebhook(id: string, deliveryId: string): Promise<types.Delivery> {
     return this._call<types.Delivery>({ method: "POST", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
   }
 }
@@ -322,7 +322,7 @@ export class Emails extends Resource {
    *
    * Operator only.
    */
-  getCaptured(outboxId: string): Promise<types.CapturedEmail> {
+  async getCaptured(outboxId: string): Promise<types.CapturedEmail> {
     return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/letters/${path(outboxId)}` });
   }
 
@@ -335,7 +335,7 @@ export class Emails extends Resource {
    *
    * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "to": "ana@example.com"})
    */
-  send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
+  async send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
     return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key } });
   }
 
@@ -355,7 +355,7 @@ export class Emails extends Resource {
    *
    * Required scope: `read`.
    */
-  get(outboxId: string): Promise<types.Email> {
+  async get(outboxId: string): Promise<types.Email> {
     return this._call<types.Email>({ method: "GET", url: `/v1/emails/${path(outboxId)}`, takesTenant: true });
   }
 }
@@ -367,7 +367,7 @@ export class EncryptionKeys extends Resource {
    *
    * Operator only.
    */
-  list(): Promise<types.SealingKeys> {
+  async list(): Promise<types.SealingKeys> {
     return this._call<types.SealingKeys>({ method: "GET", url: "/v1/keys" });
   }
 
@@ -380,7 +380,7 @@ export class EncryptionKeys extends Resource {
    *
    * @example gancho.encryptionKeys.rotate({"new_key": true})
    */
-  rotate(options: types.RotateEncryptionKeysOptions = {}): Promise<types.KeyRotation> {
+  async rotate(options: types.RotateEncryptionKeysOptions = {}): Promise<types.KeyRotation> {
     return this._call<types.KeyRotation>({ method: "POST", url: "/v1/keys/rotate", body: options });
   }
 }
@@ -407,7 +407,7 @@ export class EventTypes extends Resource {
    *
    * @example gancho.eventTypes.create({"name": "acme"})
    */
-  create(options: types.CreateEventTypeOptions): Promise<types.EventType> {
+  async create(options: types.CreateEventTypeOptions): Promise<types.EventType> {
     return this._call<types.EventType>({ method: "POST", url: "/v1/webhooks/events", takesTenant: true, body: options });
   }
 
@@ -416,7 +416,7 @@ export class EventTypes extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  delete(eventType: string): Promise<void> {
+  async delete(eventType: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true });
   }
 
@@ -425,7 +425,7 @@ export class EventTypes extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(eventType: string): Promise<types.EventType> {
+  async get(eventType: string): Promise<types.EventType> {
     return this._call<types.EventType>({ method: "GET", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true });
   }
 
@@ -436,7 +436,7 @@ export class EventTypes extends Resource {
    *
    * @example gancho.eventTypes.replace(eventType, {"description": "text"})
    */
-  replace(eventType: string, options: types.ReplaceEventTypeOptions = {}): Promise<types.EventType> {
+  async replace(eventType: string, options: types.ReplaceEventTypeOptions = {}): Promise<types.EventType> {
     return this._call<types.EventType>({ method: "PUT", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, body: options });
   }
 }
@@ -461,7 +461,7 @@ export class Events extends Resource {
    *
    * Required scope: `publish`.
    */
-  publish(type: string, data: unknown, options: types.PublishEventOptions = {}): Promise<types.PublishedEvent> {
+  async publish(type: string, data: unknown, options: types.PublishEventOptions = {}): Promise<types.PublishedEvent> {
     return this._call<types.PublishedEvent>({ method: "POST", url: "/v1/events", takesTenant: true, body: { type, data, ...options }, idempotency: { field: "idempotency_key", key: options.idempotency_key } });
   }
 
@@ -472,7 +472,7 @@ export class Events extends Resource {
    *
    * Required scope: `publish`.
    */
-  publishBatch(events: types.PublishEventRequest[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
+  async publishBatch(events: types.PublishEventRequest[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
     return this._call<types.BatchOutcome>({ method: "POST", url: "/v1/events/batch", takesTenant: true, body: { events }, idempotency: { field: "header", key: options.idempotency_key } });
   }
 
@@ -483,7 +483,7 @@ export class Events extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(eventId: string): Promise<types.Event> {
+  async get(eventId: string): Promise<types.Event> {
     return this._call<types.Event>({ method: "GET", url: `/v1/events/${path(eventId)}`, takesTenant: true });
   }
 }
@@ -497,7 +497,7 @@ export class Ledger extends Resource {
    *
    * Operator only.
    */
-  get(): Promise<types.Ledger> {
+  async get(): Promise<types.Ledger> {
     return this._call<types.Ledger>({ method: "GET", url: "/v1/ledger" });
   }
 
@@ -508,7 +508,7 @@ export class Ledger extends Resource {
    *
    * Operator only.
    */
-  createCheckpoint(): Promise<types.MadeCheckpoint> {
+  async createCheckpoint(): Promise<types.MadeCheckpoint> {
     return this._call<types.MadeCheckpoint>({ method: "POST", url: "/v1/ledger/checkpoint" });
   }
 }
@@ -538,7 +538,7 @@ export class PortalLinks extends Resource {
    *
    * @example gancho.portalLinks.create({"tenant": "acme"})
    */
-  create(options: types.CreatePortalLinkOptions): Promise<types.PortalLink> {
+  async create(options: types.CreatePortalLinkOptions): Promise<types.PortalLink> {
     return this._call<types.PortalLink>({ method: "POST", url: "/v1/portal-links", body: options });
   }
 
@@ -549,7 +549,7 @@ export class PortalLinks extends Resource {
    *
    * Operator only.
    */
-  revoke(tenant: string): Promise<void> {
+  async revoke(tenant: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/portal-links` });
   }
 }
@@ -561,7 +561,7 @@ export class Queues extends Resource {
    *
    * Operator only.
    */
-  list(): Promise<types.Queues> {
+  async list(): Promise<types.Queues> {
     return this._call<types.Queues>({ method: "GET", url: "/v1/queues" });
   }
 
@@ -572,7 +572,7 @@ export class Queues extends Resource {
    *
    * Operator only.
    */
-  pause(lane: string): Promise<void> {
+  async pause(lane: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/pause` });
   }
 
@@ -581,7 +581,7 @@ export class Queues extends Resource {
    *
    * Operator only.
    */
-  resume(lane: string): Promise<void> {
+  async resume(lane: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/resume` });
   }
 }
@@ -606,7 +606,7 @@ export class Replays extends Resource {
    *
    * @example gancho.replays.create({"all": true})
    */
-  create(options: types.CreateReplayOptions = {}): Promise<types.ReplayJob> {
+  async create(options: types.CreateReplayOptions = {}): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: "/v1/replays", takesTenant: true, body: options });
   }
 
@@ -615,7 +615,7 @@ export class Replays extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(replayId: string): Promise<types.ReplayJob> {
+  async get(replayId: string): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "GET", url: `/v1/replays/${path(replayId)}`, takesTenant: true });
   }
 
@@ -624,7 +624,7 @@ export class Replays extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  cancel(replayId: string): Promise<types.ReplayJob> {
+  async cancel(replayId: string): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: `/v1/replays/${path(replayId)}/cancel`, takesTenant: true });
   }
 }
@@ -638,7 +638,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  reload(): Promise<types.Reloaded> {
+  async reload(): Promise<types.Reloaded> {
     return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload" });
   }
 
@@ -662,7 +662,7 @@ export class Sources extends Resource {
    *
    * @example gancho.sources.importKeys({"entries": {"amount": 4200, "invoice": "inv_1"}})
    */
-  importKeys(options: types.ImportSourceKeysOptions): Promise<types.ImportedKeys> {
+  async importKeys(options: types.ImportSourceKeysOptions): Promise<types.ImportedKeys> {
     return this._call<types.ImportedKeys>({ method: "POST", url: "/v1/source-keys/import", body: options });
   }
 
@@ -682,7 +682,7 @@ export class Sources extends Resource {
    *
    * @example gancho.sources.create({"partner": "stripe"})
    */
-  create(options: types.CreateSourceOptions): Promise<types.NewSource> {
+  async create(options: types.CreateSourceOptions): Promise<types.NewSource> {
     return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options });
   }
 
@@ -693,7 +693,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  delete(partner: string): Promise<void> {
+  async delete(partner: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/sources/${path(partner)}` });
   }
 
@@ -702,7 +702,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  get(partner: string): Promise<types.SourceCounts> {
+  async get(partner: string): Promise<types.SourceCounts> {
     return this._call<types.SourceCounts>({ method: "GET", url: `/v1/sources/${path(partner)}` });
   }
 
@@ -715,7 +715,7 @@ export class Sources extends Resource {
    *
    * @example gancho.sources.update(partner, {"dispatch_secret": "text"})
    */
-  update(partner: string, options: types.UpdateSourceOptions = {}): Promise<types.Source> {
+  async update(partner: string, options: types.UpdateSourceOptions = {}): Promise<types.Source> {
     return this._call<types.Source>({ method: "PATCH", url: `/v1/sources/${path(partner)}`, body: options });
   }
 
@@ -733,7 +733,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  deleteKey(partner: string, partnerKey: string): Promise<void> {
+  async deleteKey(partner: string, partnerKey: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}` });
   }
 
@@ -746,7 +746,7 @@ export class Sources extends Resource {
    *
    * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac"})
    */
-  putKey(partner: string, partnerKey: string, options: types.PutSourceKeyOptions): Promise<types.SourceKey> {
+  async putKey(partner: string, partnerKey: string, options: types.PutSourceKeyOptions): Promise<types.SourceKey> {
     return this._call<types.SourceKey>({ method: "PUT", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}`, body: options });
   }
 
@@ -770,7 +770,7 @@ export class Sources extends Resource {
    *
    * @example gancho.sources.retryReceipts(partner, {"all": true})
    */
-  retryReceipts(partner: string, options: types.RetryReceiptsOptions = {}): Promise<types.ReplayJob> {
+  async retryReceipts(partner: string, options: types.RetryReceiptsOptions = {}): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/retry`, body: options });
   }
 
@@ -779,7 +779,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  getReceipt(partner: string, receiptId: string): Promise<types.ReceiptDetail> {
+  async getReceipt(partner: string, receiptId: string): Promise<types.ReceiptDetail> {
     return this._call<types.ReceiptDetail>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}` });
   }
 
@@ -790,7 +790,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  getReceiptProof(partner: string, receiptId: string): Promise<types.ReceiptProof> {
+  async getReceiptProof(partner: string, receiptId: string): Promise<types.ReceiptProof> {
     return this._call<types.ReceiptProof>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/proof` });
   }
 
@@ -801,7 +801,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    */
-  retryReceipt(partner: string, receiptId: string): Promise<types.Receipt> {
+  async retryReceipt(partner: string, receiptId: string): Promise<types.Receipt> {
     return this._call<types.Receipt>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/retry` });
   }
 
@@ -826,7 +826,7 @@ export class Stats extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(options: types.GetStatsOptions = {}): Promise<types.Stats> {
+  async get(options: types.GetStatsOptions = {}): Promise<types.Stats> {
     return this._call<types.Stats>({ method: "GET", url: "/v1/stats", takesTenant: true, query: options });
   }
 
@@ -848,7 +848,7 @@ export class Stats extends Resource {
    *
    * Required scope: `read`.
    */
-  getForWebhook(id: string, options: types.GetWebhookStatsOptions = {}): Promise<types.Stats> {
+  async getForWebhook(id: string, options: types.GetWebhookStatsOptions = {}): Promise<types.Stats> {
     return this._call<types.Stats>({ method: "GET", url: `/v1/webhooks/${path(id)}/stats`, takesTenant: true, query: options });
   }
 }
@@ -875,7 +875,7 @@ export class Suppressions extends Resource {
    *
    * @example gancho.suppressions.add({"address": "ana@example.com"})
    */
-  add(options: types.AddSuppressionOptions): Promise<types.Suppression> {
+  async add(options: types.AddSuppressionOptions): Promise<types.Suppression> {
     return this._call<types.Suppression>({ method: "POST", url: "/v1/suppressions", takesTenant: true, body: options });
   }
 
@@ -888,7 +888,7 @@ export class Suppressions extends Resource {
    *
    * @example gancho.suppressions.importAddresses({"addresses": ["text"]})
    */
-  importAddresses(options: types.ImportSuppressionsOptions): Promise<types.ImportedAddresses> {
+  async importAddresses(options: types.ImportSuppressionsOptions): Promise<types.ImportedAddresses> {
     return this._call<types.ImportedAddresses>({ method: "POST", url: "/v1/suppressions/import", takesTenant: true, body: options });
   }
 
@@ -897,7 +897,7 @@ export class Suppressions extends Resource {
    *
    * Required scope: `manage`.
    */
-  remove(address: string): Promise<void> {
+  async remove(address: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/suppressions/${path(address)}`, takesTenant: true });
   }
 }
@@ -920,7 +920,7 @@ export class Tenants extends Resource {
    *
    * @example gancho.tenants.create({"slug": "acme"})
    */
-  create(options: types.CreateTenantOptions): Promise<types.Tenant> {
+  async create(options: types.CreateTenantOptions): Promise<types.Tenant> {
     return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options });
   }
 
@@ -931,7 +931,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  delete(tenant: string): Promise<types.DeletedTenant> {
+  async delete(tenant: string): Promise<types.DeletedTenant> {
     return this._call<types.DeletedTenant>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}` });
   }
 
@@ -940,7 +940,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  get(tenant: string): Promise<types.Tenant> {
+  async get(tenant: string): Promise<types.Tenant> {
     return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}` });
   }
 
@@ -953,7 +953,7 @@ export class Tenants extends Resource {
    *
    * @example gancho.tenants.update(tenant, {"default_profile": "text"})
    */
-  update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
+  async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
     return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options });
   }
 
@@ -975,7 +975,7 @@ export class Tenants extends Resource {
    *
    * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2026-01-15T09:30:00.000Z"})
    */
-  createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
+  async createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options });
   }
 
@@ -986,7 +986,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  revokeApiKey(tenant: string, keyId: string): Promise<void> {
+  async revokeApiKey(tenant: string, keyId: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/api-keys/${path(keyId)}` });
   }
 
@@ -995,7 +995,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  listNoticeEmails(tenant: string): Promise<types.NoticeEmails> {
+  async listNoticeEmails(tenant: string): Promise<types.NoticeEmails> {
     return this._call<types.NoticeEmails>({ method: "GET", url: `/v1/tenants/${path(tenant)}/notice-emails` });
   }
 
@@ -1008,7 +1008,7 @@ export class Tenants extends Resource {
    *
    * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["text"]})
    */
-  replaceNoticeEmails(tenant: string, options: types.ReplaceNoticeEmailsOptions): Promise<types.NoticeEmails> {
+  async replaceNoticeEmails(tenant: string, options: types.ReplaceNoticeEmailsOptions): Promise<types.NoticeEmails> {
     return this._call<types.NoticeEmails>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/notice-emails`, body: options });
   }
 
@@ -1019,7 +1019,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  pause(tenant: string): Promise<void> {
+  async pause(tenant: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/pause` });
   }
 
@@ -1028,7 +1028,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    */
-  resume(tenant: string): Promise<void> {
+  async resume(tenant: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/resume` });
   }
 }
@@ -1042,7 +1042,7 @@ export class Usage extends Resource {
    *
    * Required scope: `read`.
    */
-  get(): Promise<types.PlanUsage> {
+  async get(): Promise<types.PlanUsage> {
     return this._call<types.PlanUsage>({ method: "GET", url: "/v1/usage", takesTenant: true });
   }
 }
@@ -1058,7 +1058,7 @@ export class Users extends Resource {
    *
    * @example gancho.users.changeOwnPassword({"current_password": "text", "password": "correct horse battery staple"})
    */
-  changeOwnPassword(options: types.ChangeOwnPasswordOptions): Promise<void> {
+  async changeOwnPassword(options: types.ChangeOwnPasswordOptions): Promise<void> {
     return this._call<void>({ method: "POST", url: "/v1/me/password", body: options });
   }
 
@@ -1080,7 +1080,7 @@ export class Users extends Resource {
    *
    * @example gancho.users.create({"name": "acme", "password": "correct horse battery staple", "role": "read_only"})
    */
-  create(options: types.CreateUserOptions): Promise<types.User> {
+  async create(options: types.CreateUserOptions): Promise<types.User> {
     return this._call<types.User>({ method: "POST", url: "/v1/users", body: options });
   }
 
@@ -1091,7 +1091,7 @@ export class Users extends Resource {
    *
    * Operator only.
    */
-  delete(user: string): Promise<void> {
+  async delete(user: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/users/${path(user)}` });
   }
 
@@ -1100,7 +1100,7 @@ export class Users extends Resource {
    *
    * Operator only.
    */
-  get(user: string): Promise<types.User> {
+  async get(user: string): Promise<types.User> {
     return this._call<types.User>({ method: "GET", url: `/v1/users/${path(user)}` });
   }
 
@@ -1113,7 +1113,7 @@ export class Users extends Resource {
    *
    * @example gancho.users.update(user, {"password": "correct horse battery staple"})
    */
-  update(user: string, options: types.UpdateUserOptions = {}): Promise<types.User> {
+  async update(user: string, options: types.UpdateUserOptions = {}): Promise<types.User> {
     return this._call<types.User>({ method: "PATCH", url: `/v1/users/${path(user)}`, body: options });
   }
 }
@@ -1127,7 +1127,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  egressAddresses(): Promise<types.EgressAddresses> {
+  async egressAddresses(): Promise<types.EgressAddresses> {
     return this._call<types.EgressAddresses>({ method: "GET", url: "/v1/egress-addresses", takesTenant: true });
   }
 
@@ -1151,7 +1151,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.create({"events": ["invoice.paid"], "url": "https://example.com/hooks"})
    */
-  create(options: types.CreateWebhookOptions): Promise<types.NewWebhook> {
+  async create(options: types.CreateWebhookOptions): Promise<types.NewWebhook> {
     return this._call<types.NewWebhook>({ method: "POST", url: "/v1/webhooks", takesTenant: true, body: options });
   }
 
@@ -1164,7 +1164,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.testByBody({"webhook_id": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
-  testByBody(options: types.TestWebhookByBodyOptions): Promise<types.TestOutcome> {
+  async testByBody(options: types.TestWebhookByBodyOptions): Promise<types.TestOutcome> {
     return this._call<types.TestOutcome>({ method: "POST", url: "/v1/webhooks/test", takesTenant: true, body: options });
   }
 
@@ -1175,7 +1175,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `manage`.
    */
-  delete(id: string): Promise<void> {
+  async delete(id: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/webhooks/${path(id)}`, takesTenant: true });
   }
 
@@ -1186,7 +1186,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
-  get(id: string): Promise<types.Webhook> {
+  async get(id: string): Promise<types.Webhook> {
     return this._call<types.Webhook>({ method: "GET", url: `/v1/webhooks/${path(id)}`, takesTenant: true });
   }
 
@@ -1199,7 +1199,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.update(id, {"events": ["invoice.paid"]})
    */
-  update(id: string, options: types.UpdateWebhookOptions = {}): Promise<types.Webhook> {
+  async update(id: string, options: types.UpdateWebhookOptions = {}): Promise<types.Webhook> {
     return this._call<types.Webhook>({ method: "PATCH", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
   }
 
@@ -1212,7 +1212,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.replace(id, {"events": ["invoice.paid"], "url": "https://example.com/hooks"})
    */
-  replace(id: string, options: types.ReplaceWebhookOptions): Promise<types.Webhook> {
+  async replace(id: string, options: types.ReplaceWebhookOptions): Promise<types.Webhook> {
     return this._call<types.Webhook>({ method: "PUT", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
   }
 
@@ -1223,7 +1223,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `manage`.
    */
-  pause(id: string): Promise<void> {
+  async pause(id: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/pause`, takesTenant: true });
   }
 
@@ -1232,7 +1232,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `manage`.
    */
-  resume(id: string): Promise<void> {
+  async resume(id: string): Promise<void> {
     return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/resume`, takesTenant: true });
   }
 
@@ -1243,7 +1243,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.rotateSecret(id, {"overlap": "30s"})
    */
-  rotateSecret(id: string, options: types.RotateWebhookSecretOptions = {}): Promise<types.RotatedSecret> {
+  async rotateSecret(id: string, options: types.RotateWebhookSecretOptions = {}): Promise<types.RotatedSecret> {
     return this._call<types.RotatedSecret>({ method: "POST", url: `/v1/webhooks/${path(id)}/rotate-secret`, takesTenant: true, body: options });
   }
 
@@ -1252,7 +1252,7 @@ export class Webhooks extends Resource {
    *
    * Required scope: `manage`.
    */
-  getSecret(id: string): Promise<types.WebhookSecret> {
+  async getSecret(id: string): Promise<types.WebhookSecret> {
     return this._call<types.WebhookSecret>({ method: "GET", url: `/v1/webhooks/${path(id)}/secret`, takesTenant: true });
   }
 
@@ -1265,7 +1265,7 @@ export class Webhooks extends Resource {
    *
    * @example gancho.webhooks.test(id, {"event_type": "invoice.paid"})
    */
-  test(id: string, options: types.TestWebhookOptions = {}): Promise<types.TestOutcome> {
+  async test(id: string, options: types.TestWebhookOptions = {}): Promise<types.TestOutcome> {
     return this._call<types.TestOutcome>({ method: "POST", url: `/v1/webhooks/${path(id)}/test`, takesTenant: true, body: options });
   }
 }
