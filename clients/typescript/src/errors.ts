@@ -1,5 +1,7 @@
 // What the client throws. Every class derives from `GanchoError`.
 
+import type { Answer } from "./http.js";
+
 /** The base of all errors of this client. */
 export class GanchoError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -54,7 +56,7 @@ export class APIError extends GanchoError {
   /** Seconds to wait before the next request, where the gateway says so. */
   readonly retryAfter: number | null;
 
-  constructor(status: number, problem: Problem, headers: Headers) {
+  constructor(status: number, problem: Problem, headers: Answer["headers"]) {
     const code = problem.code ?? "unexpected_response";
     const errors = problem.errors ?? [];
     const requestId = problem.request_id ?? headers.get("x-request-id");
@@ -100,8 +102,7 @@ const byStatus: Record<number, typeof APIError> = {
 };
 
 /** The error that an answer other than 2xx stands for. */
-export function errorOf(response: Response, body: string, url: string): APIError {
-  const { status, headers } = response;
+export function errorOf({ status, headers, body }: Answer, url: string): APIError {
   const kind = headers.get("content-type") ?? "";
   let problem: Problem | undefined;
   if (kind.startsWith("application/problem+json")) {
@@ -126,7 +127,7 @@ export function errorOf(response: Response, body: string, url: string): APIError
   return new UnexpectedResponseError(status, { detail }, headers);
 }
 
-export function notJson(response: Response, url: string): APIError {
+export function notJson(response: Answer, url: string): APIError {
   const kind = response.headers.get("content-type") ?? "nothing";
   const detail = `${url} answered with ${kind} instead of JSON: is this the URL of a Gancho API?`;
   return new UnexpectedResponseError(response.status, { detail }, response.headers);

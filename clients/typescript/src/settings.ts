@@ -1,6 +1,7 @@
 // What a client is made with.
 
 import { ConfigurationError } from "./errors.js";
+import { type Send, isNode, sendWithFetch, sendWithNode } from "./http.js";
 
 export interface Options {
   /** URL of the gateway's API. Default: `GANCHO_URL`. */
@@ -17,7 +18,7 @@ export interface Options {
   deadline?: number;
   /** Attempts after the first one. Default: 5. */
   maxRetries?: number;
-  /** Default: the global `fetch`. */
+  /** Sends requests with this instead of `node:http`. */
   fetch?: typeof fetch;
 }
 
@@ -28,6 +29,7 @@ export interface Settings {
   timeout: number;
   deadline: number;
   maxRetries: number;
+  send: Send;
   fetch: typeof fetch;
   signal: AbortSignal | undefined;
 }
@@ -69,6 +71,7 @@ export function settingsOf(options: Options): Settings {
     timeout: options.timeout ?? 10_000,
     deadline: options.deadline ?? 60_000,
     maxRetries: options.maxRetries ?? 5,
+    send: isNode && !options.fetch ? sendWithNode : sendWithFetch(options.fetch ?? globalThis.fetch),
     fetch: options.fetch ?? globalThis.fetch,
     signal: undefined,
   });

@@ -1,6 +1,7 @@
-// Sends requests with fetch.
+// Sends a request as often as it takes.
 
 import { APIConnectionError, APITimeoutError, type APIError, RateLimitError, errorOf, notJson } from "./errors.js";
+import type { Answer } from "./http.js";
 import { type Operation, type Request, requestOf } from "./operation.js";
 import type { Settings } from "./settings.js";
 
@@ -35,32 +36,21 @@ export class Transport {
   }
 
   private async attempt(request: Request, timeout: number): Promise<Outcome> {
-    const { url, signal, fetch } = this.settings;
+    const { url, signal, send } = this.settings;
     signal?.throwIfAborted();
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(), timeout);
-    const abort = () => controller.abort();
-    signal?.addEventListener("abort", abort);
+    let answer: Answer;
     try {
-      const response = await fetch(request.url, { ...request.init, signal: controller.signal });
-      const body = await response.text();
-      if (response.ok) return { value: answerOf(response, body, url) };
-      const error = errorOf(response, body, url);
-      const mayRepeat = error instanceof RateLimitError || (uncertain.has(error.status) && request.isSafeToRepeat);
-      return { error, mayRepeat, retryAfter: (error.retryAfter ?? 0) * 1000 };
+      answer = await send(request, timeout, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      if (controller.signal.aborted) {
-        const late = new APITimeoutError(`${url} did not answer within ${Math.ceil(timeout)} ms`, { cause: error });
-        return { error: late, mayRepeat: request.isSafeToRepeat, retryAfter: 0 };
-      }
-      if (!(error instanceof TypeError)) throw error;
-      const mayRepeat = request.isSafeToRepeat || notSent.has(causeOf(error).code ?? "");
-      return { error: connectionError(error, url), mayRepeat, retryAfter: 0 };
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      const failure = error instanceof APITimeoutError ? error : connectionError(error as Error, url);
+      const mayRepeat = request.isSafeToRepeat || notSent.has(causeOf(error as Error).code ?? "");
+      return { error: failure, mayRepeat, retryAfter: 0 };
     }
+    if (answer.status >= 200 && answer.status < 300) return { value: valueOf(answer, url) };
+    const error = errorOf(answer, url);
+    const mayRepeat = error instanceof RateLimitError || (uncertain.has(error.status) && request.isSafeToRepeat);
+    return { error, mayRepeat, retryAfter: (error.retryAfter ?? 0) * 1000 };
   }
 
   /** The lines of an answer, as they arrive. It is not begun again when the connection breaks. */
@@ -74,7 +64,9 @@ export class Transport {
     try {
       const response = await fetch(request.url, { ...request.init, signal: controller.signal });
       clearTimeout(timer);
-      if (!response.ok || !response.body) throw errorOf(response, await response.text(), url);
+      if (!response.ok || !response.body) {
+        throw errorOf({ status: response.status, headers: response.headers, body: await response.text() }, url);
+      }
       const decoder = new TextDecoder();
       let rest = "";
       for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -96,22 +88,26 @@ export class Transport {
 
 type Outcome = { value: unknown } | { error: APIError | APIConnectionError; mayRepeat: boolean; retryAfter: number };
 
-function answerOf(response: Response, body: string, url: string): unknown {
-  if (response.status === 204) return undefined;
-  if (!response.headers.get("content-type")?.startsWith("application/json")) throw notJson(response, url);
+function valueOf(answer: Answer, url: string): unknown {
+  if (answer.status === 204) return undefined;
+  if (!answer.headers.get("content-type")?.startsWith("application/json")) throw notJson(answer, url);
   try {
-    return JSON.parse(body);
+    return JSON.parse(answer.body);
   } catch {
-    throw notJson(response, url);
+    throw notJson(answer, url);
   }
 }
 
-/** What made fetch fail: it says only that it did. */
-function causeOf(error: Error): { code?: string; message: string } {
-  const cause = error.cause as (Error & { code?: string; errors?: Error[] }) | undefined;
-  const first = cause?.errors?.[0] as (Error & { code?: string }) | undefined;
-  const code = cause?.code ?? first?.code;
-  return { ...(code === undefined ? {} : { code }), message: first?.message || cause?.message || error.message };
+interface SystemError extends Error {
+  code?: string;
+  errors?: SystemError[];
+}
+
+/** What made a request fail: fetch says only that it did, and where several addresses were tried, each has an error. */
+function causeOf(error: SystemError): { code: string | undefined; message: string } {
+  const cause = (error.cause as SystemError | undefined) ?? error;
+  const first = cause.errors?.[0] ?? cause;
+  return { code: cause.code ?? first.code, message: first.message || cause.message || error.message };
 }
 
 function connectionError(error: Error, url: string): APIConnectionError {
