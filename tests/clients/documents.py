@@ -37,7 +37,7 @@ def environment(slug):
 def python_program(code):
     path = pathlib.Path(node) / "document.py"
     path.write_text(code)
-    return [python, "-I", "-W", "error", str(path)]
+    return [python, "-I", "-W", "error::DeprecationWarning", str(path)]
 
 
 def typescript_program(code):

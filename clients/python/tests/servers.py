@@ -10,10 +10,15 @@ from urllib.parse import urlsplit
 
 
 class _Server:
+    tls = None
+
     def __enter__(self):
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.http.handle_error = lambda *_: None
+        if self.tls:
+            self.http.socket = self.tls.wrap_socket(self.http.socket, server_side=True)
+        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -54,7 +59,8 @@ class Proxy(_Server):
     and the gateway gets nothing. `html`: the page of something else.
     """
 
-    def __init__(self, target):
+    def __init__(self, target, tls=None):
+        self.tls = tls
         self.target, self.script, self.requests = target, [], []
         self.stopped = threading.Event()
         self.retry_after = None

@@ -1,9 +1,10 @@
 """Publishing: alone, in batches, and exactly once whatever happens to the connection."""
 
+import asyncio
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from gancho import APIConnectionError, APITimeoutError, ValidationError
+from gancho import APIConnectionError, APITimeoutError, AsyncGancho, ValidationError
 
 
 def test_an_event_is_published_and_read_back(gancho):
@@ -101,3 +102,15 @@ def test_a_deadline_is_kept(make, tenant, proxy, fault):
         make(api_key=tenant.key, url=proxy.url, timeout=0.5, deadline=2).events.publish("a.b", 1)
     assert timedelta(seconds=0.5) < datetime.now() - begin < timedelta(seconds=4)
     assert len(proxy.requests) > 1
+
+
+def test_one_event_loop_after_another(server, tenant):
+    client = AsyncGancho(api_key=tenant.key, url=server.url)
+
+    async def publish(is_last):
+        published = await client.events.publish("a.b", 1)
+        if is_last:
+            await client.close()
+        return published.id
+
+    assert asyncio.run(publish(False)) != asyncio.run(publish(True))

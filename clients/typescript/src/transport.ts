@@ -11,8 +11,10 @@ const uncertain = new Set([408, 502, 503, 504]);
 /** Nothing of the request has left when one of these is the cause. */
 const notSent = new Set([
   "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED", "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
+
+/** Certificates do not get better by asking again. */
+const certificate = /CERT|SELF_SIGNED|UNABLE_TO_/;
 
 export class Transport {
   constructor(readonly settings: Settings) {}
@@ -44,7 +46,8 @@ export class Transport {
     } catch (error) {
       signal?.throwIfAborted();
       const failure = error instanceof APITimeoutError ? error : connectionError(error as Error, url);
-      const mayRepeat = request.isSafeToRepeat || notSent.has(causeOf(error as Error).code ?? "");
+      const { code = "" } = causeOf(error as Error);
+      const mayRepeat = (request.isSafeToRepeat || notSent.has(code)) && !certificate.test(code);
       return { error: failure, mayRepeat, retryAfter: 0 };
     }
     if (answer.status >= 200 && answer.status < 300) return { value: valueOf(answer, url) };

@@ -1,8 +1,13 @@
 // Every mistake is an error with a class of its own that says what to do.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import https from "node:https";
 import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 import * as g from "@gancho/client";
 import { collect, makeTenant, operator, proxy, token, url } from "./servers.mjs";
@@ -52,6 +57,26 @@ test("a refused connection", async () => {
   const client = new g.Gancho({ apiKey: "k", url: free, maxRetries: 1 });
   const error = await caught(g.APIConnectionError, () => client.events.publish("a.b", 1));
   assert.match(error.message, /ECONNREFUSED/);
+});
+
+test("an unknown certificate is refused at once", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gancho-tls-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
+  const names = ["-subj", "/CN=gateway", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const command = ["req", "-x509", ...curve, "-nodes", "-days", "1", ...names, "-keyout", key, "-out", cert];
+  execFileSync("openssl", command, { stdio: "ignore" });
+  const server = https.createServer({ key: readFileSync(key), cert: readFileSync(cert) }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const begin = performance.now();
+  for (const options of [{}, { fetch: globalThis.fetch }]) {
+    const client = new g.Gancho({ apiKey: "k", url: `https://127.0.0.1:${server.address().port}`, ...options });
+    const error = await caught(g.APIConnectionError, () => client.events.publish("a.b", 1));
+    assert.match(error.message, /certificate/);
+  }
+  assert.ok(performance.now() - begin < 2000);
 });
 
 test("something else answers", async (t) => {

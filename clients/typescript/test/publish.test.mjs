@@ -44,17 +44,45 @@ test("a batch says what became of each event", async () => {
   assert.equal(outcome.results[1].error.errors[0].pointer, "/events/1/type");
 });
 
-for (const losses of [["cut"], ["cut", "cut", "cut"], ["hold"], [503, "cut", 502]]) {
-  test(`a lost answer makes no second event: ${losses}`, async (t) => {
-    const { gancho, key } = await makeTenant();
-    const between = await proxy(t, [...losses]);
-    const client = new Gancho({ apiKey: key, url: between.url, timeout: 1000 });
-    const published = await client.events.publish("invoice.paid", { n: 1 });
-    const bodies = new Set(between.requests.map((request) => request.body));
-    assert.equal(between.requests.length, losses.length + 1);
-    assert.equal(bodies.size, 1);
-    assert.match([...bodies][0], /"idempotency_key":"/);
-    assert.deepEqual((await collect(gancho.events.list())).map((event) => event.id), [published.id]);
+const ways = { "node:http": {}, fetch: { fetch: globalThis.fetch } };
+const scripts = [["cut"], ["cut", "cut", "cut"], ["hold"], [503, "cut", 502]];
+
+for (const [way, options] of Object.entries(ways)) {
+  for (const losses of scripts) {
+    test(`a lost answer makes no second event: ${losses} with ${way}`, async (t) => {
+      const { gancho, key } = await makeTenant();
+      const between = await proxy(t, [...losses]);
+      const client = new Gancho({ apiKey: key, url: between.url, timeout: 1000, ...options });
+      const published = await client.events.publish("invoice.paid", { n: 1 });
+      const bodies = new Set(between.requests.map((request) => request.body));
+      assert.equal(between.requests.length, losses.length + 1);
+      assert.equal(bodies.size, 1);
+      assert.match([...bodies][0], /"idempotency_key":"/);
+      assert.deepEqual((await collect(gancho.events.list())).map((event) => event.id), [published.id]);
+    });
+  }
+
+  for (const fault of ["hold", "drip"]) {
+    test(`a deadline is kept: ${fault} with ${way}`, async (t) => {
+      const { key } = await makeTenant();
+      const between = await proxy(t, Array(9).fill(fault));
+      const begin = performance.now();
+      const client = new Gancho({ apiKey: key, url: between.url, timeout: 500, deadline: 2000, ...options });
+      await assert.rejects(client.events.publish("a.b", 1), APITimeoutError);
+      const took = performance.now() - begin;
+      assert.ok(took > 500 && took < 4000 && between.requests.length > 1, `${took} ms`);
+    });
+  }
+
+  test(`a call can be canceled with ${way}`, async (t) => {
+    const { key } = await makeTenant();
+    const between = await proxy(t, Array(9).fill("hold"));
+    const client = new Gancho({ apiKey: key, url: between.url, ...options });
+    const stop = new AbortController();
+    const call = client.with({ signal: stop.signal }).events.publish("a.b", 1);
+    setTimeout(() => stop.abort(), 200);
+    await assert.rejects(call, { name: "AbortError" });
+    assert.equal(between.requests.length, 1);
   });
 }
 
@@ -104,27 +132,4 @@ test("retries end", async (t) => {
   const client = new Gancho({ apiKey: key, url: between.url, maxRetries: 2 });
   await assert.rejects(client.events.publish("a.b", 1), APIConnectionError);
   assert.equal(between.requests.length, 3);
-});
-
-for (const fault of ["hold", "drip"]) {
-  test(`a deadline is kept: ${fault}`, async (t) => {
-    const { key } = await makeTenant();
-    const between = await proxy(t, Array(9).fill(fault));
-    const begin = performance.now();
-    const client = new Gancho({ apiKey: key, url: between.url, timeout: 500, deadline: 2000 });
-    await assert.rejects(client.events.publish("a.b", 1), APITimeoutError);
-    const took = performance.now() - begin;
-    assert.ok(took > 500 && took < 4000 && between.requests.length > 1, `${took} ms`);
-  });
-}
-
-test("a call can be canceled", async (t) => {
-  const { gancho, key } = await makeTenant();
-  const between = await proxy(t, Array(9).fill("hold"));
-  const client = new Gancho({ apiKey: key, url: between.url });
-  const stop = new AbortController();
-  const call = client.with({ signal: stop.signal }).events.publish("a.b", 1);
-  setTimeout(() => stop.abort(), 200);
-  await assert.rejects(call, { name: "AbortError" });
-  assert.ok(gancho);
 });

@@ -32,10 +32,15 @@ class Connections:
         self.settings = settings
         self.proxy = _proxy(settings.url)
         self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def session(self) -> aiohttp.ClientSession:
-        # Made at the first request, because it belongs to the event loop that runs then.
-        if self._session is None:
+        # It belongs to the event loop that runs when it is made; a program may have one loop after another.
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            if self._session is not None:
+                self._session.detach()
+            self._loop = loop
             connector = aiohttp.TCPConnector(limit=100, ssl=self.settings.tls(), keepalive_timeout=30)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return self._session
@@ -62,6 +67,8 @@ class AsyncTransport:
                     status, headers, body = response.status, response.headers, await response.read()
             except _FAILURES as error:
                 failure = connection_error(error, self.settings.url, timeout)
+                if isinstance(error, aiohttp.ClientConnectorCertificateError):
+                    raise failure from error
                 delay = attempts.after_failure(failure, not isinstance(error, _NOT_SENT))
             else:
                 if 200 <= status < 300:

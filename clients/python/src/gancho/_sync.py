@@ -38,6 +38,8 @@ class Transport:
                 status, headers, body = self._attempt(request, timeout)
             except httpx.TransportError as error:
                 failure = connection_error(error, self.settings.url, timeout)
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    raise failure from error
                 delay = attempts.after_failure(failure, not isinstance(error, _NOT_SENT))
             else:
                 if 200 <= status < 300:
