@@ -25,6 +25,7 @@ def files(spec):
 
 
 def safe(name):
+    """A name in Python's style that is not a keyword."""
     name = snake(name)
     return name + "_" if keyword.iskeyword(name) else name
 
@@ -251,6 +252,10 @@ def docstring(operation):
     fields = [(name, text) for name, text in fields if text and not (name == "cursor" and operation.returns == "page")]
     if operation.idempotency_key:
         fields.append(("idempotency_key", IDEMPOTENCY))
+    if operation.example is not None:
+        ids = [safe(p.name) for p in operation.path_parameters]
+        values = [f"{safe(name)}={value!r}" for name, value in operation.example.items()]
+        parts.append(f"Example: `gancho.{snake(operation.group)}.{safe(operation.name)}({', '.join(ids + values)})`")
     if fields:
         parts.append("\n".join(f":param {name}: {' '.join(text.split())}" for name, text in fields))
     return "\n\n".join(parts)

@@ -83,6 +83,8 @@ class AsyncAlerts(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.alerts.create_silence(duration='30s')`
+
         :param duration: How long, at most 90 days, e.g. `2h`.
         :param comment: Why, for others to read.
         :param rule: Rule to silence. Default: every rule.
@@ -169,6 +171,8 @@ class AsyncApiKeys(AsyncResource):
         Default: all scopes of the caller.
 
         Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
+
+        Example: `gancho.api_keys.create(expires_at='2026-01-15T09:30:00.000Z')`
 
         :param expires_at: When the key expires. Default: never.
         :param name: Display name.
@@ -416,6 +420,8 @@ class AsyncDeadLetters(AsyncResource):
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
+        Example: `gancho.dead_letters.replay_all(code='text')`
+
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param dry_run: Count what would be sent, without sending it.
         :param lane: Only dead letters of this lane.
@@ -531,6 +537,8 @@ class AsyncDeadLetters(AsyncResource):
         """Replay a dead letter.
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        Example: `gancho.dead_letters.replay(letter_id, to='wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE')`
 
         :param letter_id: Id of the dead letter.
         :param to: Webhook of the same tenant to send to, instead of the original one. The dead letter is removed once
@@ -693,6 +701,8 @@ class AsyncDeliveries(AsyncResource):
         the timestamp is not judged.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        Example: `gancho.deliveries.check_signature(delivery_id, headers='text')`
 
         :param delivery_id: Id of the delivery.
         :param headers: The headers of the request as the receiver got them, one `name: value` per line; or the value of
@@ -887,6 +897,8 @@ class AsyncEmails(AsyncResource):
 
         Required scope: `publish`.
 
+        Example: `gancho.emails.send(from_='shop@example.com', subject='order_1', to='ana@example.com')`
+
         :param from_: Sender: `shop@example.com` or `Shop <shop@example.com>`.
         :param to: Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
         :param subject: Subject line.
@@ -1006,6 +1018,8 @@ class AsyncEncryptionKeys(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.encryption_keys.rotate(new_key=True)`
+
         :param new_key: `false`: create no new key, only re-encrypt secrets that use an older key. Default: `true`.
         """
         return await self._call(
@@ -1061,6 +1075,8 @@ class AsyncEventTypes(AsyncResource):
         event types apply to all tenants.
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        Example: `gancho.event_types.create(name='acme')`
 
         :param name: Dot-separated name, e.g. `invoice.paid`.
         :param description: Human-readable description.
@@ -1132,6 +1148,8 @@ class AsyncEventTypes(AsyncResource):
         """Register or replace an event type.
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        Example: `gancho.event_types.replace(event_type, description='text')`
 
         :param event_type: Name of the event type.
         :param description: Human-readable description.
@@ -1216,6 +1234,8 @@ class AsyncEvents(AsyncResource):
 
         Required scope: `publish`.
 
+        Example: `gancho.events.publish(data={'amount': 4200, 'invoice': 'inv_1'}, type='invoice.paid')`
+
         :param type: Event type, e.g. `invoice.paid`.
         :param data: Payload of the event: any JSON value. Delivered byte for byte.
         :param deliver_at: Earliest time of delivery, at most one year ahead.
@@ -1248,6 +1268,9 @@ class AsyncEvents(AsyncResource):
         whole batch: each event without a key of its own gets one derived from the header and the event's index.
 
         Required scope: `publish`.
+
+        Example: `gancho.events.publish_batch(events=[{'data': {'amount': 4200, 'invoice': 'inv_1'}, 'type':
+        'invoice.paid'}])`
 
         :param events: Events to publish.
         :param idempotency_key: Repeating the call with the same key within 24 hours has the effect of one. Default: a
@@ -1361,6 +1384,8 @@ class AsyncPortalLinks(AsyncResource):
         Anyone with the link can read and manage the tenant's data, but cannot publish events.
 
         Operator only.
+
+        Example: `gancho.portal_links.create(tenant='acme')`
 
         :param tenant: Slug or id of the tenant.
         :param expires_in: How long the link is valid. Default: `1h`; at most `24h`.
@@ -1491,6 +1516,8 @@ class AsyncReplays(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.replays.create(all=True)`
+
         :param all: `true` to replay everything. Required if no filter is given.
         :param dry_run: Count what would be sent, without sending it.
         :param filter: What to replay: at least one condition, unless `all` is true.
@@ -1596,6 +1623,8 @@ class AsyncSources(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.sources.import_keys(entries={'amount': 4200, 'invoice': 'inv_1'})`
+
         :param entries: `{"webhook:partner:<name>:key:<id>": {"scheme": "hmac", "secret": "…"}, …}`, or an exported
             array of `{"key": …, "value": …}`.
         """
@@ -1646,6 +1675,8 @@ class AsyncSources(AsyncResource):
         """Create a source.
 
         Operator only.
+
+        Example: `gancho.sources.create(partner='stripe')`
 
         :param partner: Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
@@ -1742,6 +1773,8 @@ class AsyncSources(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.sources.update(partner, dispatch_secret='text')`
+
         :param partner: Name of the partner.
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
         :param event_id_pointer: JSON pointer to the event id in the body, used for deduplication. Default: defined by
@@ -1837,6 +1870,8 @@ class AsyncSources(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.sources.put_key(partner, partner_key, scheme='hmac')`
+
         :param partner: Name of the partner.
         :param partner_key: Id of the key.
         :param scheme: Signature scheme of the key.
@@ -1917,6 +1952,8 @@ class AsyncSources(AsyncResource):
         filter, `all` is required. Test events are skipped.
 
         Operator only.
+
+        Example: `gancho.sources.retry_receipts(partner, all=True)`
 
         :param partner: Name of the partner.
         :param all: `true` to retry all receipts. Required if no filter is given.
@@ -2162,6 +2199,8 @@ class AsyncSuppressions(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.suppressions.add(address='ana@example.com')`
+
         :param address: E-mail address, e.g. `ana@example.com`.
         :param reason: Why the address is suppressed. Default: `manual`.
         """
@@ -2186,6 +2225,8 @@ class AsyncSuppressions(AsyncResource):
         If one address is invalid, none is imported.
 
         Required scope: `manage`.
+
+        Example: `gancho.suppressions.import_addresses(addresses=['text'])`
 
         :param addresses: E-mail addresses, at most 10,000.
         :param reason: Why the address is suppressed. Default: `manual`.
@@ -2255,6 +2296,8 @@ class AsyncTenants(AsyncResource):
         """Create a tenant.
 
         Operator only.
+
+        Example: `gancho.tenants.create(slug='acme')`
 
         :param slug: Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.
         :param default_profile: Profile of webhooks that do not name one. Default: `standard`.
@@ -2335,6 +2378,8 @@ class AsyncTenants(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.tenants.update(tenant, default_profile='text')`
+
         :param tenant: Slug or id of the tenant.
         :param default_profile: Profile of webhooks that do not name one. Default: `standard`.
         :param name: Display name. Default: the slug.
@@ -2392,6 +2437,8 @@ class AsyncTenants(AsyncResource):
         A tenant has at most 500 keys that are neither revoked nor expired.
 
         Operator only.
+
+        Example: `gancho.tenants.create_api_key(tenant, expires_at='2026-01-15T09:30:00.000Z')`
 
         :param tenant: Slug or id of the tenant.
         :param expires_at: When the key expires. Default: never.
@@ -2457,6 +2504,8 @@ class AsyncTenants(AsyncResource):
         gathered into digests. Needs an e-mail transport.
 
         Operator only.
+
+        Example: `gancho.tenants.replace_notice_emails(tenant, addresses=['text'])`
 
         :param tenant: Slug or id of the tenant.
         :param addresses: E-mail addresses, at most 10. An empty list stops the e-mails.
@@ -2543,6 +2592,8 @@ class AsyncUsers(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.users.change_own_password(current_password='text', password='correct horse battery staple')`
+
         :param password: At least 12 characters.
         """
         await self._call(
@@ -2584,6 +2635,8 @@ class AsyncUsers(AsyncResource):
         The user can log in to the dashboard with the name and the password.
 
         Operator only.
+
+        Example: `gancho.users.create(name='acme', password='correct horse battery staple', role='read_only')`
 
         :param name: Name or e-mail address: lower-case letters, digits and `. _ - + @`. Unique; cannot be changed.
         :param role: What the user may do: `read_only` reads everything but secrets; `support` also retries, replays,
@@ -2650,6 +2703,8 @@ class AsyncUsers(AsyncResource):
         within 5 seconds.
 
         Operator only.
+
+        Example: `gancho.users.update(user, password='correct horse battery staple')`
 
         :param user: Id of the user.
         :param password: A new password: at least 12 characters. Never returned.
@@ -2733,6 +2788,8 @@ class AsyncWebhooks(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.webhooks.create(events=['invoice.paid'], url='https://example.com/hooks')`
+
         :param url: URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
         :param events: Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
@@ -2784,6 +2841,8 @@ class AsyncWebhooks(AsyncResource):
         marked as a test in the delivery log.
 
         Required scope: `manage`.
+
+        Example: `gancho.webhooks.test_by_body(webhook_id='wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE')`
 
         :param webhook_id: Webhook to test.
         :param event_type: Event type of the sample. Default: one that the webhook is subscribed to.
@@ -2863,6 +2922,8 @@ class AsyncWebhooks(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.webhooks.update(id, events=['invoice.paid'])`
+
         :param id: Id of the webhook.
         :param events: Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
@@ -2928,6 +2989,8 @@ class AsyncWebhooks(AsyncResource):
         Fields that are left out are reset to their defaults, except the secret, which changes only if given.
 
         Required scope: `manage`.
+
+        Example: `gancho.webhooks.replace(id, events=['invoice.paid'], url='https://example.com/hooks')`
 
         :param id: Id of the webhook.
         :param url: URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
@@ -3018,6 +3081,8 @@ class AsyncWebhooks(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.webhooks.rotate_secret(id, overlap='30s')`
+
         :param id: Id of the webhook.
         :param overlap: How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no
             overlap.
@@ -3064,6 +3129,8 @@ class AsyncWebhooks(AsyncResource):
         marked as a test in the delivery log.
 
         Required scope: `manage`.
+
+        Example: `gancho.webhooks.test(id, event_type='invoice.paid')`
 
         :param id: Id of the webhook.
         :param event_type: Event type of the sample. Default: one that the webhook is subscribed to.
