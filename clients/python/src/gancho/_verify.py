@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from ._model import timestamp as parse_timestamp
 from .errors import ConfigurationError, SignatureError
+
+
+class Headers(Protocol):
+    """A dictionary, or what a web framework has for headers."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,12 @@ class ReceivedEvent:
         return self.payload["data"]
 
     @property
-    def timestamp(self) -> Any:
+    def timestamp(self) -> datetime:
+        """When the event was published."""
         return parse_timestamp(self.payload["timestamp"])
 
 
-def verify(body: bytes | str, headers: Mapping[str, str], secret: str | Sequence[str]) -> ReceivedEvent:
+def verify(body: bytes | str, headers: Headers, secret: str | Sequence[str]) -> ReceivedEvent:
     """The event in a request, or a `SignatureError`.
 
     :param body: The body exactly as it was received, not parsed and encoded again.
