@@ -168,8 +168,11 @@ impl PostgresStore {
     }
 }
 
+/// Tenants and deliveries.
+type Keys = (Vec<Uuid>, Vec<Uuid>);
+
 /// The jobs, and the keys of the rows that cannot be read.
-fn jobs(taken: &[Row]) -> Result<(Vec<Job>, (Vec<Uuid>, Vec<Uuid>))> {
+fn jobs(taken: &[Row]) -> Result<(Vec<Job>, Keys)> {
     // Deliveries of one parcel share it.
     let mut parcels: HashMap<(TenantId, ParcelId), Arc<Parcel>> = HashMap::new();
     let (mut jobs, mut unreadable) = (Vec::with_capacity(taken.len()), (Vec::new(), Vec::new()));

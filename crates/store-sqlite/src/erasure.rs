@@ -95,15 +95,12 @@ impl SqliteStore {
             step.parcels = self.write(move |tx| prune::remove(tx, &read.ended, EVER)).await?;
         }
         pass.has_kept |= read.has_kept;
-        match read.last {
-            Some(at) => {
-                step.more = true;
-                *self.erase_pass.0.lock() = Some(PassState { at, ..pass });
-            }
-            None => {
-                step.is_clean = !pass.has_kept;
-                *self.erase_pass.0.lock() = None;
-            }
+        if let Some(at) = read.last {
+            step.more = true;
+            *self.erase_pass.0.lock() = Some(PassState { at, ..pass });
+        } else {
+            step.is_clean = !pass.has_kept;
+            *self.erase_pass.0.lock() = None;
         }
         Ok(step)
     }

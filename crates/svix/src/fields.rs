@@ -8,9 +8,13 @@ use serde_json::value::RawValue;
 
 use crate::svix_error::{Fault, SvixError};
 
+/// A field that may be left out, null, or a value.
+#[allow(clippy::option_option, reason = "left out, null or a value")]
+pub type Given<T> = Option<Option<T>>;
+
 pub struct Fields {
     at: Vec<String>,
-    fields: BTreeMap<String, Box<RawValue>>,
+    unread: BTreeMap<String, Box<RawValue>>,
     faults: Vec<Fault>,
 }
 
@@ -19,10 +23,10 @@ impl Fields {
     pub fn read(body: &[u8]) -> Result<Self, SvixError> {
         let at = vec!["body".to_owned()];
         if body.is_empty() {
-            return Ok(Self { at, fields: BTreeMap::new(), faults: Vec::new() });
+            return Ok(Self { at, unread: BTreeMap::new(), faults: Vec::new() });
         }
         match serde_json::from_slice(body) {
-            Ok(fields) => Ok(Self { at, fields, faults: Vec::new() }),
+            Ok(unread) => Ok(Self { at, unread, faults: Vec::new() }),
             Err(error) => {
                 let fault =
                     Fault::kind(&["body"], format!("the body is not a JSON object: {error}"));
@@ -33,10 +37,10 @@ impl Fields {
 
     /// Of an object in a field, such as `application` in a message.
     pub fn below(&mut self, name: &str) -> Option<Self> {
-        let fields = self.take(name)?;
+        let unread = self.take(name)?;
         let mut at = self.at.clone();
         at.push(name.to_owned());
-        Some(Self { at, fields, faults: Vec::new() })
+        Some(Self { at, unread, faults: Vec::new() })
     }
 
     /// A field that may be left out or null.
@@ -45,8 +49,8 @@ impl Fields {
     }
 
     /// `Some(None)` for null.
-    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> Option<Option<T>> {
-        let raw = self.fields.remove(name)?;
+    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> Given<T> {
+        let raw = self.unread.remove(name)?;
         if raw.get() == "null" {
             return Some(None);
         }
@@ -62,7 +66,7 @@ impl Fields {
     }
 
     pub fn require<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
-        let was_given = self.fields.contains_key(name);
+        let was_given = self.unread.contains_key(name);
         let value = self.take(name);
         if value.is_none() && !was_given {
             self.fault(name, "value_error.missing", "field required");
@@ -74,7 +78,7 @@ impl Fields {
 
     /// Refuses a field that the gateway cannot do, unless it asks for nothing.
     pub fn refuse(&mut self, name: &str, why: &str) {
-        let Some(raw) = self.fields.remove(name) else { return };
+        let Some(raw) = self.unread.remove(name) else { return };
         let is_nothing = matches!(raw.get(), "null" | "false" | "[]" | "{}" | "\"\"");
         if !is_nothing {
             self.fault(name, "value_error.unsupported", why);
@@ -83,7 +87,7 @@ impl Fields {
 
     /// A field that Svix has and that says nothing here.
     pub fn ignore(&mut self, name: &str) {
-        self.fields.remove(name);
+        self.unread.remove(name);
     }
 
     pub fn invalid(&mut self, name: &str, msg: impl Into<String>) {
@@ -108,7 +112,7 @@ impl Fields {
     }
 
     fn into_faults(mut self) -> Vec<Fault> {
-        let unread: Vec<_> = std::mem::take(&mut self.fields).into_keys().take(20).collect();
+        let unread: Vec<_> = std::mem::take(&mut self.unread).into_keys().take(20).collect();
         for name in unread {
             let short: String = name.chars().take(100).collect();
             self.fault(&short, "value_error.extra", "unknown field; remove it");

@@ -198,11 +198,11 @@ async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {
     }
 }
 
+/// The parameters of a path, by their names.
+type PathParameters = Vec<(&'static str, String)>;
+
 /// The call for a path, with the parameters of the path.
-fn find(
-    method: &Method,
-    path: &str,
-) -> Result<(&'static SvixCall, Vec<(&'static str, String)>), SvixError> {
+fn find(method: &Method, path: &str) -> Result<(&'static SvixCall, PathParameters), SvixError> {
     let unknown = || {
         let detail = "Svix has no call at this path, or the gateway does not know it";
         SvixError::new(StatusCode::NOT_FOUND, "not_found", detail)

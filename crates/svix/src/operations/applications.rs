@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    fields::Fields,
+    fields::{Fields, Given},
     page::{List, Listing, Paging},
     svix_error::{Names, SvixError},
     svix_metadata,
@@ -58,7 +58,7 @@ pub struct ApplicationOut {
 #[derive(Debug, Default)]
 pub struct ApplicationIn {
     name: Option<String>,
-    uid: Option<Option<String>>,
+    uid: Given<String>,
     metadata: Option<BTreeMap<String, String>>,
 }
 
@@ -91,7 +91,7 @@ impl TenantRow {
 impl ApplicationIn {
     pub fn read(fields: &mut Fields, needs_name: bool) -> Self {
         let name = if needs_name { fields.require("name") } else { fields.take("name") };
-        let uid: Option<Option<String>> = fields.take_given("uid");
+        let uid: Given<String> = fields.take_given("uid");
         if uid.iter().flatten().any(|uid| uid::slug_of(uid).is_none()) {
             let text = "a uid has letters, digits, `-`, `_` and `.`, at most 63, of which capital letters and dots count twice";
             fields.invalid("uid", text);
@@ -160,16 +160,13 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
 }
 
 async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<ApplicationOut, SvixError> {
-    let slug = match wanted.uid.flatten() {
-        Some(uid) => {
-            uid::slug_of(&uid).ok_or_else(|| SvixError::field(&["body", "uid"], "invalid"))?
-        }
-        None => {
-            let id: Id<OfApplication> = visit.svix.ids.make();
-            let id = id.to_string().to_ascii_lowercase();
-            debug_assert!(id.starts_with(WITHOUT_UID), "{id}");
-            id
-        }
+    let slug = if let Some(uid) = wanted.uid.flatten() {
+        uid::slug_of(&uid).ok_or_else(|| SvixError::field(&["body", "uid"], "invalid"))?
+    } else {
+        let id: Id<OfApplication> = visit.svix.ids.make();
+        let id = id.to_string().to_ascii_lowercase();
+        debug_assert!(id.starts_with(WITHOUT_UID), "{id}");
+        id
     };
     let body = json!({"slug": slug, "name": wanted.name, "default_profile": "svix"});
     let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/tenants").names(NAMES);

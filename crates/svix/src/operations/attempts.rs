@@ -251,16 +251,12 @@ pub async fn resend(visit: Visit) -> Result<Reply, SvixError> {
     let query = [("event_id", message.as_str()), ("limit", "1")];
     let path = format!("/v1/webhooks/{}/deliveries", segment(&webhook.id));
     let found: List<Delivery> = visit.ask(&app, Method::GET, path).query(&query).run().await?;
-    match found.data.first() {
-        Some(delivery) => {
-            let path = format!("/v1/deliveries/{}/retry", segment(&delivery.id));
-            visit.ask(&app, Method::POST, path).done().await?;
-        }
-        None => {
-            let body =
-                json!({"of": "events", "to": webhook.id, "filter": {"event_ids": [message]}});
-            visit.ask(&app, Method::POST, "/v1/replays").json(&body)?.done().await?;
-        }
+    if let Some(delivery) = found.data.first() {
+        let path = format!("/v1/deliveries/{}/retry", segment(&delivery.id));
+        visit.ask(&app, Method::POST, path).done().await?;
+    } else {
+        let body = json!({"of": "events", "to": webhook.id, "filter": {"event_ids": [message]}});
+        visit.ask(&app, Method::POST, "/v1/replays").json(&body)?.done().await?;
     }
     Reply::of(StatusCode::ACCEPTED, &json!({}))
 }

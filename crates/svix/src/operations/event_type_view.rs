@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    fields::Fields,
+    fields::{Fields, Given},
     svix_metadata::{self, EventTypeExtras},
 };
 
@@ -76,17 +76,15 @@ pub struct EventTypeIn {
     pub description: Option<String>,
     pub archived: Option<bool>,
     pub deprecated: Option<bool>,
-    pub group_name: Option<Option<String>>,
+    pub group_name: Given<String>,
     pub feature_flags: Option<Vec<String>>,
-    pub schemas: Option<Option<BTreeMap<String, Box<RawValue>>>>,
+    pub schemas: Given<BTreeMap<String, Box<RawValue>>>,
 }
 
 impl EventTypeIn {
     pub fn read(fields: &mut Fields, is_whole: bool) -> Self {
-        let description = match is_whole {
-            true => fields.require("description"),
-            false => fields.take("description"),
-        };
+        let description =
+            if is_whole { fields.require("description") } else { fields.take("description") };
         let flag: Option<String> = fields.take("featureFlag");
         let flags: Option<Vec<String>> = fields.take("featureFlags");
         let wanted = Self {

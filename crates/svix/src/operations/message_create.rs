@@ -94,12 +94,11 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     query.finish()?;
     let mut message = MessageIn::read(&visit)?;
     let app = applications::find_or_create(&visit, message.application.take()).await?;
-    let row = match message.event_id.clone() {
-        Some(event_id) => publish_once(&visit, &app, &message, &event_id).await?,
-        None => {
-            let key = visit.headers.get(&IDEMPOTENCY_KEY).cloned();
-            publish(&visit, &app, &message, key).await?.1
-        }
+    let row = if let Some(event_id) = message.event_id.clone() {
+        publish_once(&visit, &app, &message, &event_id).await?
+    } else {
+        let key = visit.headers.get(&IDEMPOTENCY_KEY).cloned();
+        publish(&visit, &app, &message, key).await?.1
     };
     let payload = if with_content { message.payload } else { no_content() };
     let mut shown = MessageOut::new(row, payload);

@@ -73,9 +73,9 @@ impl<'a> Writer<'a> {
                 &json!({"created": created, "existing": existing, "failed": failed, "records": all}),
             )?;
         } else {
-            let text: String =
-                lines.iter().map(|(state, what)| format!("{state:<13} {what}\n")).collect();
-            table::print(&text)?;
+            for (state, what) in &lines {
+                table::say(&format!("{state:<13} {what}"))?;
+            }
             table::say(&format!("{created} created, {existing} existing, {failed} failed."))?;
         }
         if failed > 0 {
