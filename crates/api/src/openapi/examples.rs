@@ -133,7 +133,10 @@ impl Samples<'_> {
         };
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_shown = |name: &str| {
-            place.is_whole || required.iter().any(|required| required.as_str() == Some(name))
+            place.is_whole
+                || required.iter().any(|required| required.as_str() == Some(name))
+                // One of the two is required.
+                || (name == "text" && fields.contains_key("html"))
         };
         let shown = fields.iter().filter(|(name, _)| is_shown(name));
         let shown = shown.map(|(name, field)| (name.clone(), self.value(field, place.below(name))));
@@ -157,6 +160,7 @@ fn text(schema: &Value, place: Place) -> String {
         return id(prefix);
     }
     let fixed = match (schema["format"].as_str(), place.field) {
+        (Some("date-time"), "expires_at" | "deliver_at" | "until") => "2099-01-15T09:30:00.000Z",
         (Some("date-time"), _) => "2026-01-15T09:30:00.000Z",
         (Some("uri"), _) | (_, "url" | "target_url") => "https://example.com/hooks",
         (_, "id") => return prefix_of(place.component).map_or_else(|| ULID.to_owned(), id),
@@ -168,7 +172,9 @@ fn text(schema: &Value, place: Place) -> String {
         (_, "outbox_id") => return id("out"),
         (_, "replay_id") => return id("rpl"),
         (_, "type" | "event_type" | "events") => "invoice.paid",
+        (_, "name") if place.component.contains("EventType") => "invoice.paid",
         (_, "tenant" | "slug" | "name") => "acme",
+        (_, "text") => "Your invoice is paid.",
         (_, "partner") => "stripe",
         (_, "from") => "shop@example.com",
         (_, "to" | "email" | "address" | "emails" | "recipient") => "ana@example.com",

@@ -39,7 +39,9 @@ impl Table {
     }
 
     fn schema(&self, route: &Route) -> &Value {
-        &self.operation(route)["requestBody"]["content"]["application/json"]["schema"]
+        let schema = &self.operation(route)["requestBody"]["content"]["application/json"]["schema"];
+        let pointer = schema["$ref"].as_str().map(|path| path.trim_start_matches('#'));
+        pointer.map_or(schema, |pointer| self.document.pointer(pointer).unwrap())
     }
 
     async fn send(&self, route: &Route, body: &Value) -> Reply {

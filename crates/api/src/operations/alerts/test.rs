@@ -9,6 +9,7 @@ use crate::{
     answer::Answer,
     codes,
     problem::Problem,
+    render::words,
     route::{Call, Gives, Needs, Route},
 };
 
@@ -21,6 +22,7 @@ pub struct AlertTest {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertChannelTest {
     /// `url`, `slack` or `email`.
+    #[schema(value_type = words::NoticeChannel)]
     pub channel: &'static str,
     pub is_sent: bool,
     pub error: Option<String>,

@@ -10,8 +10,10 @@ use crate::render::{Timestamp, words};
 #[schema(as = Alert)]
 pub struct AlertView {
     /// The name of the rule, e.g. `dead_letters_high`.
+    #[schema(value_type = words::AlertRule)]
     pub rule: &'static str,
     /// `critical` or `warning`.
+    #[schema(value_type = words::AlertSeverity)]
     pub severity: &'static str,
     /// What the rule means, in English.
     pub summary: &'static str,
@@ -56,6 +58,7 @@ impl From<ListedAlert> for AlertView {
 pub struct SilenceView {
     pub id: String,
     /// The rule that is silenced; null for every rule.
+    #[schema(value_type = Option<words::AlertRule>)]
     pub rule: Option<&'static str>,
     /// The subject that is silenced; null for every subject.
     pub subject: Option<String>,
@@ -82,8 +85,11 @@ impl From<gancho_alerts::Silence> for SilenceView {
 pub struct AlertChange {
     pub at: Timestamp,
     /// `fired`, `reminder` (it kept firing and was sent again) or `resolved`.
+    #[schema(value_type = words::AlertChangeKind)]
     pub change: &'static str,
+    #[schema(value_type = words::AlertRule)]
     pub rule: &'static str,
+    #[schema(value_type = words::AlertSeverity)]
     pub severity: &'static str,
     pub summary: &'static str,
     pub subject: Option<String>,

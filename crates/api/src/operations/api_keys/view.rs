@@ -5,7 +5,7 @@ use gancho_domain::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Timestamp;
+use crate::render::{Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ApiKey)]
@@ -13,6 +13,7 @@ pub struct ApiKeyView {
     pub id: String,
     pub tenant_id: String,
     pub name: String,
+    #[schema(value_type = Vec<words::ApiKeyScope>)]
     pub scopes: Vec<&'static str>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,

@@ -30,6 +30,7 @@ pub struct Node {
     /// Whether this node answered the request.
     pub is_self: bool,
     /// `api`, `ingest`, `worker`; empty for a node of an earlier version.
+    #[schema(value_type = Vec<words::NodeRole>)]
     pub roles: Vec<String>,
     /// Null for a node of an earlier version.
     pub version: Option<String>,

@@ -15,6 +15,7 @@ pub struct ReplayJob {
     #[schema(value_type = words::ReplayState)]
     pub state: &'static str,
     /// `deliveries`, `events` or `dead_letters`.
+    #[schema(value_type = words::ReplayKind)]
     pub of: &'static str,
     /// The webhook to send to, if one was given.
     pub to: Option<String>,

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::health::Health;
 use crate::{
     problem::Problem,
-    render::{Json, Timestamp},
+    render::{Json, Timestamp, words},
     state::Api,
 };
 
@@ -40,6 +40,7 @@ pub struct Webhook {
     pub rate_limit: Option<RateLimit>,
     pub max_in_flight: Option<u32>,
     /// `best_effort` or `per_subject`.
+    #[schema(value_type = words::Ordering)]
     pub ordering: &'static str,
     pub metadata: Json,
     /// Since when all attempts have failed; null while deliveries succeed.

@@ -7,12 +7,16 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::view::Delivery;
-use crate::{codes::Code, render::Timestamp};
+use crate::{
+    codes::Code,
+    render::{Timestamp, words},
+};
 
 /// What happened to a delivery, and the delivery after it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryEvent {
     /// `accepted`; `attempt_failed`: another attempt follows; `delivered`; `failed`: permanently.
+    #[schema(value_type = words::DeliveryChangeKind)]
     pub change: &'static str,
     /// When it happened.
     pub at: Timestamp,

@@ -1,0 +1,180 @@
+"""Sends requests with aiohttp, which takes a quarter of the CPU time that httpx takes for a small request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import AsyncIterator
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from ._operation import Operation, Request
+from ._pages import EventStreamParser, Page, decoded_answer
+from ._settings import Attempts, Settings
+from ._sync import answer_of
+from .errors import APIConnectionError, APITimeoutError, error_of
+
+T = TypeVar("T")
+
+# Nothing of the request has left when one of these is raised.
+_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+_FAILURES = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
+
+
+class Connections:
+    """The connections of a client and of what was made of it by `with_options`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.proxy = _proxy(settings.url)
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def session(self) -> aiohttp.ClientSession:
+        # It belongs to the event loop that runs when it is made; a program may have one loop after another.
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            if self._session is not None:
+                self._session.detach()
+            self._loop = loop
+            connector = aiohttp.TCPConnector(limit=100, ssl=self.settings.tls(), keepalive_timeout=30)
+            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+class AsyncTransport:
+    def __init__(self, settings: Settings, connections: Connections | None = None) -> None:
+        self.settings = settings
+        self.connections = connections or Connections(settings)
+
+    async def send(self, operation: Operation[Any]) -> Any:
+        """The JSON of the answer, after as many attempts as it takes."""
+        request = Request(operation, self.settings.headers, self.settings.tenant)
+        attempts = Attempts(self.settings, request)
+        while True:
+            timeout = attempts.timeout()
+            try:
+                async with self._open(request, aiohttp.ClientTimeout(total=timeout)) as response:
+                    status, headers, body = response.status, response.headers, await response.read()
+            except _FAILURES as error:
+                failure = connection_error(error, self.settings.url, timeout)
+                if isinstance(error, aiohttp.ClientConnectorCertificateError):
+                    raise failure from error
+                delay = attempts.after_failure(failure, not isinstance(error, _NOT_SENT))
+            else:
+                if 200 <= status < 300:
+                    return answer_of(status, headers, body, self.settings.url)
+                delay = attempts.after_status(error_of(status, headers, body, self.settings.url))
+            await asyncio.sleep(delay)
+
+    def _open(self, request: Request, timeout: aiohttp.ClientTimeout) -> Any:
+        return self.connections.session().request(
+            request.method,
+            URL(self.settings.url + request.target, encoded=True),
+            data=request.content,
+            headers=request.headers,
+            timeout=timeout,
+            allow_redirects=False,
+            proxy=self.connections.proxy,
+        )
+
+    async def stream(self, operation: Operation[T]) -> AsyncIterator[T]:
+        """What arrives, as it arrives. It is not begun again when the connection breaks."""
+        request = Request(operation, self.settings.headers | {"Accept": "*/*"}, self.settings.tenant)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.settings.timeout)
+        try:
+            async with self._open(request, timeout) as response:
+                if response.status != 200:
+                    raise error_of(response.status, response.headers, await response.read(), self.settings.url)
+                parser = EventStreamParser(response.headers.get("content-type", ""))
+                async for line in _lines(response.content):
+                    if (complete := parser.feed(line)) is not None:
+                        yield decoded_answer(operation, json.loads(complete))
+        except _FAILURES as error:
+            raise connection_error(error, self.settings.url, self.settings.timeout) from error
+
+    def with_settings(self, settings: Settings) -> AsyncTransport:
+        return AsyncTransport(settings, self.connections)
+
+    async def close(self) -> None:
+        await self.connections.close()
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
+    """Lines of any length; iterating over the content itself limits them."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode()
+    if rest:
+        yield rest.decode()
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for a URL, as httpx reads it."""
+    parts = urlsplit(url)
+    if urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def connection_error(error: BaseException, url: str, timeout: float) -> Exception:
+    if isinstance(error, asyncio.TimeoutError):
+        failure: Exception = APITimeoutError(f"{url} did not answer within {timeout:g} s")
+    else:
+        failure = APIConnectionError(f"no connection to {url}: {str(error) or type(error).__name__}")
+    failure.__cause__ = error
+    return failure
+
+
+class AsyncPages(Generic[T]):
+    """A list of any length: iterating over it fetches page after page."""
+
+    def __init__(self, transport: AsyncTransport, operation: Operation[T]) -> None:
+        self._transport = transport
+        self._operation = operation
+
+    async def page(self, cursor: str | None = None) -> Page[T]:
+        """One page: the first one, or the one at a cursor."""
+        return Page.from_json(self._operation, await self._transport.send(self._operation.page(cursor)))
+
+    async def pages(self) -> AsyncIterator[Page[T]]:
+        cursor = None
+        while True:
+            page = await self.page(cursor)
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        async for page in self.pages():
+            for item in page.data:
+                yield item
+
+
+class AsyncResource:
+    """A group of methods."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def _call(self, operation: Operation[T]) -> T:
+        return decoded_answer(operation, await self._transport.send(operation))
+
+    def _list(self, operation: Operation[T]) -> AsyncPages[T]:
+        return AsyncPages(self._transport, operation)
+
+    def _stream(self, operation: Operation[T]) -> AsyncIterator[T]:
+        return self._transport.stream(operation)

@@ -1,0 +1,161 @@
+"""Sends requests with httpx."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+import httpx
+
+from ._operation import Operation, Request
+from ._pages import EventStreamParser, Page, decoded_answer
+from ._settings import Attempts, Settings
+from .errors import APIConnectionError, APITimeoutError, InvalidRequestError, error_of, not_json
+
+T = TypeVar("T")
+
+# Nothing of the request has left when one of these is raised.
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+
+
+class Transport:
+    def __init__(self, settings: Settings, http: httpx.Client | None = None) -> None:
+        self.settings = settings
+        self.http = http or httpx.Client(
+            verify=settings.tls(),
+            limits=httpx.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=30),
+        )
+
+    def send(self, operation: Operation[Any]) -> Any:
+        """The JSON of the answer, after as many attempts as it takes."""
+        request = Request(operation, self.settings.headers, self.settings.tenant)
+        attempts = Attempts(self.settings, request)
+        while True:
+            timeout = attempts.timeout()
+            try:
+                status, headers, body = self._attempt(request, timeout)
+            except httpx.TransportError as error:
+                failure = connection_error(error, self.settings.url, timeout)
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    raise failure from error
+                delay = attempts.after_failure(failure, not isinstance(error, _NOT_SENT))
+            else:
+                if 200 <= status < 300:
+                    return answer_of(status, headers, body, self.settings.url)
+                delay = attempts.after_status(error_of(status, headers, body, self.settings.url))
+            time.sleep(delay)
+
+    def _attempt(self, request: Request, timeout: float) -> tuple[int, httpx.Headers, bytes]:
+        end = time.monotonic() + timeout
+        built = self._build(request, httpx.Timeout(timeout))
+        response = self.http.send(built, stream=True)
+        try:
+            chunks = []
+            for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                if time.monotonic() > end:
+                    raise httpx.ReadTimeout("the answer was not complete in time", request=built)
+            return response.status_code, response.headers, b"".join(chunks)
+        except httpx.DecodingError as error:
+            raise httpx.RemoteProtocolError(str(error), request=built) from error
+        finally:
+            response.close()
+
+    def _build(self, request: Request, timeout: httpx.Timeout) -> httpx.Request:
+        return httpx.Request(
+            request.method,
+            self.settings.url + request.target,
+            headers=request.headers,
+            content=request.content,
+            extensions={"timeout": timeout.as_dict()},
+        )
+
+    def stream(self, operation: Operation[T]) -> Iterator[T]:
+        """What arrives, as it arrives. It is not begun again when the connection breaks."""
+        request = Request(operation, self.settings.headers | {"Accept": "*/*"}, self.settings.tenant)
+        timeout = httpx.Timeout(self.settings.timeout, read=None)
+        try:
+            response = self.http.send(self._build(request, timeout), stream=True)
+            try:
+                if response.status_code != 200:
+                    raise error_of(response.status_code, response.headers, response.read(), self.settings.url)
+                parser = EventStreamParser(response.headers.get("content-type", ""))
+                for line in response.iter_lines():
+                    if (complete := parser.feed(line)) is not None:
+                        yield decoded_answer(operation, json.loads(complete))
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            raise connection_error(error, self.settings.url, self.settings.timeout) from error
+
+    def with_settings(self, settings: Settings) -> Transport:
+        return Transport(settings, self.http)
+
+    def close(self) -> None:
+        self.http.close()
+
+
+def connection_error(error: httpx.TransportError, url: str, timeout: float) -> Exception:
+    if isinstance(error, (httpx.LocalProtocolError, httpx.UnsupportedProtocol)):
+        raise InvalidRequestError(f"the request cannot be sent: {error}") from error
+    if isinstance(error, httpx.TimeoutException):
+        failure: Exception = APITimeoutError(f"{url} did not answer within {timeout:g} s")
+    else:
+        failure = APIConnectionError(f"no connection to {url}: {str(error) or type(error).__name__}")
+    failure.__cause__ = error
+    return failure
+
+
+def answer_of(status: int, headers: Any, body: bytes, url: str) -> Any:
+    """The JSON of an answer with 2xx."""
+    if status == 204:
+        return None
+    if not headers.get("content-type", "").startswith("application/json"):
+        raise not_json(status, headers, url)
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise not_json(status, headers, url) from None
+
+
+class Pages(Generic[T]):
+    """A list of any length: iterating over it fetches page after page."""
+
+    def __init__(self, transport: Transport, operation: Operation[T]) -> None:
+        self._transport = transport
+        self._operation = operation
+
+    def page(self, cursor: str | None = None) -> Page[T]:
+        """One page: the first one, or the one at a cursor."""
+        return Page.from_json(self._operation, self._transport.send(self._operation.page(cursor)))
+
+    def pages(self) -> Iterator[Page[T]]:
+        cursor = None
+        while True:
+            page = self.page(cursor)
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page.data
+
+
+class Resource:
+    """A group of methods."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _call(self, operation: Operation[T]) -> T:
+        return decoded_answer(operation, self._transport.send(operation))
+
+    def _list(self, operation: Operation[T]) -> Pages[T]:
+        return Pages(self._transport, operation)
+
+    def _stream(self, operation: Operation[T]) -> Iterator[T]:
+        return self._transport.stream(operation)

@@ -1,0 +1,1 @@
+"""Generated from docs/openapi.json by clients/generate. Do not edit."""

@@ -1,0 +1,110 @@
+"""Every mistake is an error with a class of its own that says what to do."""
+
+import socket
+from datetime import datetime, timedelta
+
+import gancho as g
+import pytest
+
+
+def test_no_url_and_no_key_are_named(make):
+    with pytest.raises(g.ConfigurationError, match="GANCHO_URL"):
+        make(api_key="k")
+    with pytest.raises(g.ConfigurationError, match="GANCHO_API_KEY"):
+        make(url="http://127.0.0.1:1")
+    for url in ("127.0.0.1:3000", "ftp://x", "http://", "http://x/?a=1"):
+        with pytest.raises(g.ConfigurationError):
+            make(api_key="k", url=url)
+    with pytest.raises(g.ConfigurationError):
+        make(api_key="a b", url="http://127.0.0.1:1")
+    with pytest.raises(g.ConfigurationError):
+        make(api_key="a", token="b", url="http://127.0.0.1:1")
+
+
+def test_variables_are_defaults(make, server, tenant, monkeypatch):
+    monkeypatch.setenv("GANCHO_URL", server.url + "/v1/")
+    monkeypatch.setenv("GANCHO_API_KEY", tenant.key + "\n")
+    assert make().events.publish("a.b", 1).id
+
+
+def test_a_refused_connection(make):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(g.APIConnectionError, match="127.0.0.1"):
+        make(api_key="k", url=url, max_retries=1).webhooks.create("https://example.com", ["*"])
+
+
+def test_something_else_answers(make, proxy):
+    client = make(api_key="k", url=proxy.url)
+    proxy.script = ["html", "redirect", 404]
+    for _ in range(3):
+        with pytest.raises(g.UnexpectedResponseError) as caught:
+            client.webhooks.create("https://example.com", ["*"])
+        assert proxy.url in caught.value.detail and caught.value.code == "unexpected_response"
+
+
+def test_a_wrong_key(make, server):
+    with pytest.raises(g.AuthenticationError) as caught:
+        make(api_key="gk_wrong", url=server.url).events.publish("a.b", 1)
+    error = caught.value
+    assert (error.status, error.code) == (401, "invalid_credentials") and error.request_id.startswith("req_")
+
+
+def test_an_invalid_body(gancho):
+    with pytest.raises(g.ValidationError) as caught:
+        gancho.webhooks.create("ftp://example.com", [])
+    error = caught.value
+    assert error.status == 422 and error.code == "invalid_field" and error.detail
+    assert {fault.pointer for fault in error.errors} == {"/url", "/events"}
+    assert "/url" in str(error) and error.request_id in str(error)
+
+
+def test_what_is_not_there(gancho):
+    with pytest.raises(g.NotFoundError) as caught:
+        gancho.webhooks.get("wh_01M7K4SA0A000Y29CZFYEDD3T0")
+    assert caught.value.status == 404
+
+
+def test_what_only_the_operator_may(gancho):
+    with pytest.raises(g.PermissionDeniedError) as caught:
+        list(gancho.tenants.list())
+    assert caught.value.code == "operator_only"
+
+
+def test_a_missing_tenant(operator):
+    with pytest.raises(g.BadRequestError) as caught:
+        operator.events.publish("a.b", 1)
+    assert caught.value.code == "tenant_required"
+
+
+def test_what_cannot_be_sent(gancho):
+    for data in (object(), float("nan"), {"at": datetime.now()}):
+        with pytest.raises(g.InvalidRequestError):
+            gancho.events.publish("a.b", data)
+    for empty in ("", ".", "..", None):
+        with pytest.raises(g.InvalidRequestError):
+            gancho.dead_letters.delete(empty)
+
+
+def test_an_id_is_one_segment_of_the_path(gancho):
+    with pytest.raises(g.APIError):
+        gancho.webhooks.delete("../events?x=1")
+
+
+def test_a_rate_limit_is_waited_for(make, operator, gancho, tenant, server):
+    operator.tenants.update(tenant.slug, publish_rate={"count": 1, "per": "2s"})
+    begin = datetime.now()
+    hasty = make(api_key=tenant.key, url=server.url, max_retries=0)
+    with pytest.raises(g.RateLimitError) as caught:
+        for _ in range(50):
+            hasty.events.publish("a.b", 1)
+    assert caught.value.status == 429 and caught.value.retry_after > 0
+    gancho.events.publish("a.b", 2)
+    assert datetime.now() - begin >= timedelta(seconds=1)
+
+
+def test_the_operator_acts_for_a_tenant(make, server, tenant, operator):
+    acting = make(url=server.url, token=server.token, tenant=tenant.slug)
+    published = acting.events.publish("a.b", 1)
+    assert operator.with_options(tenant=tenant.slug).events.get(published.id).type == "a.b"

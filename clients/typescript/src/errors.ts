@@ -1,0 +1,134 @@
+// What the client throws. Every class derives from `GanchoError`.
+
+import type { Answer } from "./http.js";
+
+/** The base of all errors of this client. */
+export class GanchoError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** The client was made without a URL or a key, or with an invalid one. Nothing was sent. */
+export class ConfigurationError extends GanchoError {}
+
+/** An argument cannot be sent, such as a body that is not JSON. Nothing was sent. */
+export class InvalidRequestError extends GanchoError {}
+
+/** A webhook's signature is wrong, missing or too old. Answer 400 and do not use the body. */
+export class SignatureError extends GanchoError {}
+
+/** The gateway could not be reached, or the connection broke. */
+export class APIConnectionError extends GanchoError {}
+
+/** No answer came in time. A request that is not safe to repeat may have been carried out. */
+export class APITimeoutError extends APIConnectionError {}
+
+/** What is wrong with one field of the body. */
+export interface FieldError {
+  /** JSON pointer (RFC 6901) into the body; empty if the error is not about a field. */
+  pointer: string;
+  detail: string;
+}
+
+interface Problem {
+  code?: string;
+  title?: string;
+  detail?: string;
+  errors?: FieldError[];
+  request_id?: string | null;
+}
+
+/** The gateway answered with an error (RFC 9457). */
+export class APIError extends GanchoError {
+  /** HTTP status. */
+  readonly status: number;
+  /** Stable, machine-readable code, see docs/errors.md. */
+  readonly code: string;
+  readonly title: string;
+  /** What is wrong, and how to fix it. */
+  readonly detail: string;
+  /** One entry for each invalid field. */
+  readonly errors: FieldError[];
+  /** Id of the request, to report to the operator. */
+  readonly requestId: string | null;
+  /** Seconds to wait before the next request, where the gateway says so. */
+  readonly retryAfter: number | null;
+
+  constructor(status: number, problem: Problem, headers: Answer["headers"]) {
+    const code = problem.code ?? "unexpected_response";
+    const errors = problem.errors ?? [];
+    const requestId = problem.request_id ?? headers.get("x-request-id");
+    const lines = errors.filter((error) => error.pointer).map((error) => `\n  ${error.pointer}: ${error.detail}`);
+    super(`${status} ${code}: ${problem.detail ?? ""}${lines.join("")}${requestId ? `\n  request id: ${requestId}` : ""}`);
+    this.status = status;
+    this.code = code;
+    this.title = problem.title ?? "";
+    this.detail = problem.detail ?? "";
+    this.errors = errors;
+    this.requestId = requestId;
+    const seconds = Number.parseFloat(headers.get("retry-after") ?? "");
+    this.retryAfter = Number.isFinite(seconds) ? Math.max(0, seconds) : null;
+  }
+}
+
+/** 400, 408, 413 or 415: the request is malformed. */
+export class BadRequestError extends APIError {}
+/** 401: the API key or token is missing or wrong. */
+export class AuthenticationError extends APIError {}
+/** 403: the key lacks the scope, the operation is the operator's, or the plan's limit is reached. */
+export class PermissionDeniedError extends APIError {}
+/** 404: it does not exist for this tenant. */
+export class NotFoundError extends APIError {}
+/** 409: it exists already, or its state does not allow this. */
+export class ConflictError extends APIError {}
+/** 422: a field is invalid, missing or unknown; `errors` says which. */
+export class ValidationError extends APIError {}
+/** 429: too many requests; `retryAfter` says when to go on. */
+export class RateLimitError extends APIError {}
+/** 500 or above: the gateway, or a proxy before it, cannot answer now. */
+export class ServerError extends APIError {}
+/** The answer is not one of a gateway: the URL is probably that of something else. */
+export class UnexpectedResponseError extends APIError {}
+
+const byStatus: Record<number, typeof APIError> = {
+  401: AuthenticationError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  409: ConflictError,
+  422: ValidationError,
+  429: RateLimitError,
+};
+
+/** The error that an answer other than 2xx stands for. */
+export function errorOf({ status, headers, body }: Answer, url: string): APIError {
+  const kind = headers.get("content-type") ?? "";
+  let problem: Problem | undefined;
+  if (kind.startsWith("application/problem+json")) {
+    try {
+      problem = JSON.parse(body) as Problem;
+    } catch {
+      // It is reported as what no gateway answers.
+    }
+  }
+  if (problem?.code) {
+    const Kind = status >= 500 ? ServerError : (byStatus[status] ?? BadRequestError);
+    return new Kind(status, problem, headers);
+  }
+  if (status >= 500) {
+    const detail = `${url} answered ${status} without saying why; a proxy before the gateway may have made this answer`;
+    return new ServerError(status, { detail }, headers);
+  }
+  const detail =
+    status >= 300 && status < 400
+      ? `${url} redirects to ${headers.get("location")}: set the URL of the gateway itself`
+      : `${url} answered ${status} with ${kind || "no content"}: is this the URL of a Gancho API?`;
+  return new UnexpectedResponseError(status, { detail }, headers);
+}
+
+export function notJson(response: Answer, url: string): APIError {
+  const kind = response.headers.get("content-type") ?? "nothing";
+  const detail = `${url} answered with ${kind} instead of JSON: is this the URL of a Gancho API?`;
+  return new UnexpectedResponseError(response.status, { detail }, response.headers);
+}

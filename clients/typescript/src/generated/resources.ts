@@ -1,0 +1,1320 @@
+// Generated from docs/openapi.json by clients/generate. Do not edit.
+
+import { Resource, path } from "../resource.js";
+import type { Pages } from "../pages.js";
+import type { Transport } from "../transport.js";
+import type * as types from "./types.js";
+
+/** Conditions of the gateway that need a person, and silences. */
+export class Alerts extends Resource {
+  /**
+   * List alerts.
+   *
+   * The gateway evaluates the rules itself, on one of the nodes. The same rules are in `ops/prometheus/rules.yml`.
+   *
+   * Operator only.
+   */
+  list(): Pages<types.Alert> {
+    return this._list<types.Alert>({ method: "GET", url: "/v1/alerts" });
+  }
+
+  /**
+   * List past alerts.
+   *
+   * Alerts that fired and were resolved in the last 90 days, silenced ones included.
+   *
+   * Operator only.
+   */
+  listHistory(options: types.ListAlertHistoryOptions = {}): Pages<types.AlertChange> {
+    return this._list<types.AlertChange>({ method: "GET", url: "/v1/alerts/history", query: options });
+  }
+
+  /**
+   * List silences.
+   *
+   * Operator only.
+   */
+  listSilences(): Pages<types.AlertSilence> {
+    return this._list<types.AlertSilence>({ method: "GET", url: "/v1/alerts/silences" });
+  }
+
+  /**
+   * Silence alerts.
+   *
+   * Silenced alerts are evaluated and recorded, but not sent.
+   *
+   * Operator only.
+   *
+   * @example gancho.alerts.createSilence({"duration": "30s"})
+   */
+  async createSilence(options: types.CreateAlertSilenceOptions): Promise<types.AlertSilence> {
+    return this._call<types.AlertSilence>({ method: "POST", url: "/v1/alerts/silences", body: options });
+  }
+
+  /**
+   * End a silence.
+   *
+   * Operator only.
+   */
+  async deleteSilence(silenceId: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/alerts/silences/${path(silenceId)}` });
+  }
+
+  /**
+   * Send a test alert.
+   *
+   * Sends a message to `notify_url`, `notify_slack_url` and `notify_emails`, as far as they are set.
+   *
+   * Operator only.
+   */
+  async test(): Promise<types.AlertTest> {
+    return this._call<types.AlertTest>({ method: "POST", url: "/v1/alerts/test" });
+  }
+}
+
+/** API keys of a tenant. */
+export class ApiKeys extends Resource {
+  /**
+   * List the tenant's own API keys.
+   *
+   * Required scope: `read`.
+   */
+  list(options: types.ListApiKeysOptions = {}): Pages<types.ApiKey> {
+    return this._list<types.ApiKey>({ method: "GET", url: "/v1/api-keys", takesTenant: true, query: options });
+  }
+
+  /**
+   * Create an API key for the own tenant.
+   *
+   * The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot publish. Default: all scopes of the caller.
+   *
+   * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
+   *
+   * @example gancho.apiKeys.create({"expires_at": "2026-01-15T09:30:00.000Z"})
+   */
+  async create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
+    return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options });
+  }
+
+  /**
+   * Revoke an API key of the own tenant.
+   *
+   * Keys with scopes that the caller lacks, such as those that publish, are left to the operator. A revoked key stays in the list for 90 days.
+   *
+   * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
+   */
+  async revoke(keyId: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/api-keys/${path(keyId)}`, takesTenant: true });
+  }
+}
+
+/** Who changed what, or tried to. */
+export class Audit extends Resource {
+  /**
+   * List administrative acts.
+   *
+   * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; people of the operator have no names there.
+   *
+   * A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListAuditEntriesOptions = {}): Pages<types.AuditEntry> {
+    return this._list<types.AuditEntry>({ method: "GET", url: "/v1/audit", takesTenant: true, query: options });
+  }
+}
+
+/** Deliveries that failed permanently, with the reason. */
+export class DeadLetters extends Resource {
+  /**
+   * Purge dead letters.
+   *
+   * Deletes the dead letters that match the filters, at most 10,000 per call. Without a filter, `all=true` is required. With `dry_run=true`, counts them all and deletes none.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async purge(options: types.PurgeDeadLettersOptions = {}): Promise<types.Purged> {
+    return this._call<types.Purged>({ method: "DELETE", url: "/v1/dlq", takesTenant: true, query: options });
+  }
+
+  /**
+   * List dead letters.
+   *
+   * A page ends after 4 MiB of `original_data`, and with a filter it may be empty: continue until `next_cursor` is null.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListDeadLettersOptions = {}): Pages<types.DeadLetter> {
+    return this._list<types.DeadLetter>({ method: "GET", url: "/v1/dlq", takesTenant: true, query: options });
+  }
+
+  /**
+   * Export dead letters.
+   *
+   * At most 2 exports per tenant and 8 in total run at the same time; further requests get 429 or 503 with `Retry-After`.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  export(options: types.ExportDeadLettersOptions = {}): AsyncIterableIterator<types.DeadLetter> {
+    return this._lines<types.DeadLetter>({ method: "GET", url: "/v1/dlq/export", takesTenant: true, query: options });
+  }
+
+  /**
+   * Replay dead letters.
+   *
+   * Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. With `to`, they go to another webhook of their tenant. Filters can be given in the URL or in the body.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.deadLetters.replayAll({"code": "text"})
+   */
+  async replayAll(options: types.ReplayDeadLettersOptions = {}): Promise<types.ReplayJob> {
+    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/dlq/replay", takesTenant: true, body: options });
+  }
+
+  /**
+   * Count dead letters.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async stats(options: types.GetDeadLetterStatsOptions = {}): Promise<types.DeadLetterStats> {
+    return this._call<types.DeadLetterStats>({ method: "GET", url: "/v1/dlq/stats", takesTenant: true, query: options });
+  }
+
+  /**
+   * Delete a dead letter.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async delete(letterId: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/dlq/${path(letterId)}`, takesTenant: true });
+  }
+
+  /**
+   * Get a dead letter.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(letterId: string): Promise<types.DeadLetter> {
+    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true });
+  }
+
+  /**
+   * Replay a dead letter.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.deadLetters.replay(letterId, {"to": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
+   */
+  async replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
+    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options });
+  }
+}
+
+/** The delivery log, with every attempt. */
+export class Deliveries extends Resource {
+  /**
+   * List deliveries.
+   *
+   * Lists webhook deliveries unless `lane` says otherwise. The operator without `X-Tenant` sees those of all tenants, each with its `tenant`, and cannot filter by `external_id`. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListDeliveriesOptions = {}): Pages<types.Delivery> {
+    return this._list<types.Delivery>({ method: "GET", url: "/v1/deliveries", takesTenant: true, query: options });
+  }
+
+  /**
+   * Watch deliveries live.
+   *
+   * Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{"count": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{"code": "…"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.
+   *
+   * It covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  tail(options: types.TailDeliveriesOptions = {}): AsyncIterableIterator<types.DeliveryEvent> {
+    return this._events<types.DeliveryEvent>({ method: "GET", url: "/v1/deliveries/tail", takesTenant: true, query: options });
+  }
+
+  /**
+   * Get a delivery.
+   *
+   * The operator can read the deliveries of every tenant. The content of an e-mail is at `GET /v1/emails/{outbox_id}`.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(deliveryId: string): Promise<types.DeliveryDetail> {
+    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/deliveries/${path(deliveryId)}`, takesTenant: true });
+  }
+
+  /**
+   * Check a received signature.
+   *
+   * Finds out why a receiver rejects a delivery: paste the headers and the body that it got. The answer names the parts that differ from what was sent: `id`, `timestamp`, `body` or `secret`. The secret is not shown. The age of the timestamp is not judged.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "text"})
+   */
+  async checkSignature(deliveryId: string, options: types.CheckDeliverySignatureOptions): Promise<types.SignatureReport> {
+    return this._call<types.SignatureReport>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/check-signature`, takesTenant: true, body: options });
+  }
+
+  /**
+   * Retry a delivery.
+   *
+   * Attempts the delivery now, whatever its status. A delivery that was delivered or had failed starts its retry schedule from the beginning. Answers 409 if the webhook is disabled or deleted.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async retry(deliveryId: string): Promise<types.Delivery> {
+    return this._call<types.Delivery>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
+  }
+
+  /**
+   * List a webhook's deliveries.
+   *
+   * A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
+   *
+   * Required scope: `read`.
+   */
+  listForWebhook(id: string, options: types.ListWebhookDeliveriesOptions = {}): Pages<types.Delivery> {
+    return this._list<types.Delivery>({ method: "GET", url: `/v1/webhooks/${path(id)}/deliveries`, takesTenant: true, query: options });
+  }
+
+  /**
+   * Get a webhook's delivery.
+   *
+   * Required scope: `read`.
+   */
+  async getForWebhook(id: string, deliveryId: string): Promise<types.DeliveryDetail> {
+    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}`, takesTenant: true });
+  }
+
+  /**
+   * Retry a webhook's delivery.
+   *
+   * Attempts the delivery now, whatever its status. A delivery that was delivered or had failed starts its retry schedule from the beginning. Answers 409 if the webhook is disabled or deleted.
+   *
+   * Required scope: `manage`.
+   */
+  async retryForWebhook(id: string, deliveryId: string): Promise<types.Delivery> {
+    return this._call<types.Delivery>({ method: "POST", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
+  }
+}
+
+/** Send e-mails and look up their status. */
+export class Emails extends Resource {
+  /**
+   * List captured e-mails.
+   *
+   * Only available with the `sink` transport, which captures e-mails in memory for a short time instead of sending them.
+   *
+   * Operator only.
+   */
+  listCaptured(): Pages<types.CapturedEmailSummary> {
+    return this._list<types.CapturedEmailSummary>({ method: "GET", url: "/v1/dev/letters" });
+  }
+
+  /**
+   * Get a captured e-mail.
+   *
+   * Operator only.
+   */
+  async getCaptured(outboxId: string): Promise<types.CapturedEmail> {
+    return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/letters/${path(outboxId)}` });
+  }
+
+  /**
+   * Send an e-mail.
+   *
+   * The outcome is reported by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails immediately.
+   *
+   * Required scope: `publish`.
+   *
+   * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "to": "ana@example.com"})
+   */
+  async send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
+    return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key } });
+  }
+
+  /**
+   * List e-mails.
+   *
+   * The operator without `X-Tenant` sees those of all tenants, and cannot filter by `externalId`; those that bounced after they were sent are `FAILED` in their tenant's list only.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListEmailsOptions = {}): Pages<types.EmailSummary> {
+    return this._list<types.EmailSummary>({ method: "GET", url: "/v1/emails", takesTenant: true, query: options });
+  }
+
+  /**
+   * Get an e-mail.
+   *
+   * Required scope: `read`.
+   */
+  async get(outboxId: string): Promise<types.Email> {
+    return this._call<types.Email>({ method: "GET", url: `/v1/emails/${path(outboxId)}`, takesTenant: true });
+  }
+}
+
+/** The keys that encrypt stored secrets. Operator only. */
+export class EncryptionKeys extends Resource {
+  /**
+   * List encryption keys.
+   *
+   * Operator only.
+   */
+  async list(): Promise<types.SealingKeys> {
+    return this._call<types.SealingKeys>({ method: "GET", url: "/v1/keys" });
+  }
+
+  /**
+   * Rotate the encryption key.
+   *
+   * Creates a new key and re-encrypts all stored secrets with it. If the operation is interrupted, call it again with `new_key: false`.
+   *
+   * Operator only.
+   *
+   * @example gancho.encryptionKeys.rotate({"new_key": true})
+   */
+  async rotate(options: types.RotateEncryptionKeysOptions = {}): Promise<types.KeyRotation> {
+    return this._call<types.KeyRotation>({ method: "POST", url: "/v1/keys/rotate", body: options });
+  }
+}
+
+/** The catalog of events that can be published. */
+export class EventTypes extends Resource {
+  /**
+   * List event types.
+   *
+   * The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListEventTypesOptions = {}): Pages<types.EventType> {
+    return this._list<types.EventType>({ method: "GET", url: "/v1/webhooks/events", takesTenant: true, query: options });
+  }
+
+  /**
+   * Register an event type.
+   *
+   * A tenant's event type overrides the operator's of the same name, which overrides a built-in one. The operator's event types apply to all tenants.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.eventTypes.create({"name": "acme"})
+   */
+  async create(options: types.CreateEventTypeOptions): Promise<types.EventType> {
+    return this._call<types.EventType>({ method: "POST", url: "/v1/webhooks/events", takesTenant: true, body: options });
+  }
+
+  /**
+   * Delete an event type.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async delete(eventType: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true });
+  }
+
+  /**
+   * Get an event type.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(eventType: string): Promise<types.EventType> {
+    return this._call<types.EventType>({ method: "GET", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true });
+  }
+
+  /**
+   * Register or replace an event type.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.eventTypes.replace(eventType, {"description": "text"})
+   */
+  async replace(eventType: string, options: types.ReplaceEventTypeOptions = {}): Promise<types.EventType> {
+    return this._call<types.EventType>({ method: "PUT", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, body: options });
+  }
+}
+
+/** Publish events and look them up. */
+export class Events extends Resource {
+  /**
+   * List events.
+   *
+   * The operator without `X-Tenant` sees the events of all tenants, each with its `tenant`, and cannot filter by `external_id`. A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListEventsOptions = {}): Pages<types.EventSummary> {
+    return this._list<types.EventSummary>({ method: "GET", url: "/v1/events", takesTenant: true, query: options });
+  }
+
+  /**
+   * Publish an event.
+   *
+   * Delivers the event to every active webhook of the tenant that is subscribed to its type.
+   *
+   * Required scope: `publish`.
+   */
+  async publish(type: string, data: unknown, options: types.PublishEventOptions = {}): Promise<types.PublishedEvent> {
+    return this._call<types.PublishedEvent>({ method: "POST", url: "/v1/events", takesTenant: true, body: { type, data, ...options }, idempotency: { field: "idempotency_key", key: options.idempotency_key } });
+  }
+
+  /**
+   * Publish many events.
+   *
+   * Publishes up to 1,000 events; each is accepted or refused independently. An `Idempotency-Key` header covers the whole batch: each event without a key of its own gets one derived from the header and the event's index.
+   *
+   * Required scope: `publish`.
+   */
+  async publishBatch(events: types.PublishEventRequest[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
+    return this._call<types.BatchOutcome>({ method: "POST", url: "/v1/events/batch", takesTenant: true, body: { events }, idempotency: { field: "header", key: options.idempotency_key } });
+  }
+
+  /**
+   * Get an event.
+   *
+   * The operator can read the events of every tenant.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(eventId: string): Promise<types.Event> {
+    return this._call<types.Event>({ method: "GET", url: `/v1/events/${path(eventId)}`, takesTenant: true });
+  }
+}
+
+/** The tamper-evident record of received webhooks. Operator only. */
+export class Ledger extends Resource {
+  /**
+   * Get the ledger status.
+   *
+   * This operation verifies nothing; run `gancho ledger verify` to check every line.
+   *
+   * Operator only.
+   */
+  async get(): Promise<types.Ledger> {
+    return this._call<types.Ledger>({ method: "GET", url: "/v1/ledger" });
+  }
+
+  /**
+   * Create a ledger checkpoint.
+   *
+   * Verifies all lines that this node has not verified yet, then signs a checkpoint. A ledger that fails verification is not signed.
+   *
+   * Operator only.
+   */
+  async createCheckpoint(): Promise<types.MadeCheckpoint> {
+    return this._call<types.MadeCheckpoint>({ method: "POST", url: "/v1/ledger/checkpoint" });
+  }
+}
+
+/** The processes of this gateway. Operator only. */
+export class Nodes extends Resource {
+  /**
+   * List nodes.
+   *
+   * Lists the processes that share this store, from their heartbeats. A node that stopped in order is not listed. At most 500 nodes are listed.
+   *
+   * Operator only.
+   */
+  list(): Pages<types.Node> {
+    return this._list<types.Node>({ method: "GET", url: "/v1/nodes" });
+  }
+}
+
+/** Links with which a tenant's people open their portal. */
+export class PortalLinks extends Resource {
+  /**
+   * Create a portal link.
+   *
+   * Anyone with the link can read and manage the tenant's data, but cannot publish events.
+   *
+   * Operator only.
+   *
+   * @example gancho.portalLinks.create({"tenant": "acme"})
+   */
+  async create(options: types.CreatePortalLinkOptions): Promise<types.PortalLink> {
+    return this._call<types.PortalLink>({ method: "POST", url: "/v1/portal-links", body: options });
+  }
+
+  /**
+   * Revoke portal links.
+   *
+   * All portal links of the tenant that were made until now, and the sessions in the portal that they opened.
+   *
+   * Operator only.
+   */
+  async revoke(tenant: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/portal-links` });
+  }
+}
+
+/** Backlog per lane; pausing and resuming lanes. Operator only. */
+export class Queues extends Resource {
+  /**
+   * List queues.
+   *
+   * Operator only.
+   */
+  async list(): Promise<types.Queues> {
+    return this._call<types.Queues>({ method: "GET", url: "/v1/queues" });
+  }
+
+  /**
+   * Pause a lane.
+   *
+   * Deliveries in flight finish; all others wait until the lane is resumed.
+   *
+   * Operator only.
+   */
+  async pause(lane: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/pause` });
+  }
+
+  /**
+   * Resume a lane.
+   *
+   * Operator only.
+   */
+  async resume(lane: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/resume` });
+  }
+}
+
+/** Jobs that send past deliveries or events again. */
+export class Replays extends Resource {
+  /**
+   * List replays.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListReplaysOptions = {}): Pages<types.ReplayJob> {
+    return this._list<types.ReplayJob>({ method: "GET", url: "/v1/replays", takesTenant: true, query: options });
+  }
+
+  /**
+   * Replay deliveries or events.
+   *
+   * Starts a background job that sends deliveries or events again, oldest first. Webhooks with `ordering: per_subject` still receive each subject in order. Without a filter, `all` is required. With `dry_run`, the job only counts what would be sent.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.replays.create({"all": true})
+   */
+  async create(options: types.CreateReplayOptions = {}): Promise<types.ReplayJob> {
+    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/replays", takesTenant: true, body: options });
+  }
+
+  /**
+   * Get a replay.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(replayId: string): Promise<types.ReplayJob> {
+    return this._call<types.ReplayJob>({ method: "GET", url: `/v1/replays/${path(replayId)}`, takesTenant: true });
+  }
+
+  /**
+   * Cancel a replay.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async cancel(replayId: string): Promise<types.ReplayJob> {
+    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/replays/${path(replayId)}/cancel`, takesTenant: true });
+  }
+}
+
+/** Partners that send webhooks to the gateway, their keys and receipts. Operator only. */
+export class Sources extends Resource {
+  /**
+   * Reload the policy pack and sources.
+   *
+   * An invalid policy pack is refused, and the current one stays in force.
+   *
+   * Operator only.
+   */
+  async reload(): Promise<types.Reloaded> {
+    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload" });
+  }
+
+  /**
+   * List rejected webhooks of unknown partners.
+   *
+   * The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.
+   *
+   * Operator only.
+   */
+  listAllRejections(): Pages<types.Rejection> {
+    return this._list<types.Rejection>({ method: "GET", url: "/v1/rejections" });
+  }
+
+  /**
+   * Import keys of many partners.
+   *
+   * Creates missing sources. All entries are validated first; if one is invalid, nothing is imported.
+   *
+   * Operator only.
+   *
+   * @example gancho.sources.importKeys({"entries": {"amount": 4200, "invoice": "inv_1"}})
+   */
+  async importKeys(options: types.ImportSourceKeysOptions): Promise<types.ImportedKeys> {
+    return this._call<types.ImportedKeys>({ method: "POST", url: "/v1/source-keys/import", body: options });
+  }
+
+  /**
+   * List sources.
+   *
+   * Operator only.
+   */
+  list(options: types.ListSourcesOptions = {}): Pages<types.Source> {
+    return this._list<types.Source>({ method: "GET", url: "/v1/sources", query: options });
+  }
+
+  /**
+   * Create a source.
+   *
+   * Operator only.
+   *
+   * @example gancho.sources.create({"partner": "stripe"})
+   */
+  async create(options: types.CreateSourceOptions): Promise<types.NewSource> {
+    return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options });
+  }
+
+  /**
+   * Delete a source.
+   *
+   * Receipts stay in the ledger. Receipts that are still waiting to be dispatched become dead letters.
+   *
+   * Operator only.
+   */
+  async delete(partner: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/sources/${path(partner)}` });
+  }
+
+  /**
+   * Get a source.
+   *
+   * Operator only.
+   */
+  async get(partner: string): Promise<types.SourceCounts> {
+    return this._call<types.SourceCounts>({ method: "GET", url: `/v1/sources/${path(partner)}` });
+  }
+
+  /**
+   * Update a source.
+   *
+   * Fields that are left out keep their value; `null` resets a field to its default. The partner name never changes.
+   *
+   * Operator only.
+   *
+   * @example gancho.sources.update(partner, {"dispatch_secret": "text"})
+   */
+  async update(partner: string, options: types.UpdateSourceOptions = {}): Promise<types.Source> {
+    return this._call<types.Source>({ method: "PATCH", url: `/v1/sources/${path(partner)}`, body: options });
+  }
+
+  /**
+   * List a source's keys.
+   *
+   * Operator only.
+   */
+  listKeys(partner: string): Pages<types.SourceKey> {
+    return this._list<types.SourceKey>({ method: "GET", url: `/v1/sources/${path(partner)}/keys` });
+  }
+
+  /**
+   * Delete a source's key.
+   *
+   * Operator only.
+   */
+  async deleteKey(partner: string, partnerKey: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}` });
+  }
+
+  /**
+   * Create or replace a source's key.
+   *
+   * A source can have several valid keys at a time. With `replaces`, the replaced key expires after `overlap`.
+   *
+   * Operator only.
+   *
+   * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac"})
+   */
+  async putKey(partner: string, partnerKey: string, options: types.PutSourceKeyOptions): Promise<types.SourceKey> {
+    return this._call<types.SourceKey>({ method: "PUT", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}`, body: options });
+  }
+
+  /**
+   * List a source's receipts.
+   *
+   * With a filter, a page may have fewer items than `limit`, even none: continue until `next_cursor` is null.
+   *
+   * Operator only.
+   */
+  listReceipts(partner: string, options: types.ListReceiptsOptions = {}): Pages<types.Receipt> {
+    return this._list<types.Receipt>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts`, query: options });
+  }
+
+  /**
+   * Retry receipts.
+   *
+   * Starts a background job that dispatches the receipts that match the filter again, at the given rate. Without a filter, `all` is required. Test events are skipped.
+   *
+   * Operator only.
+   *
+   * @example gancho.sources.retryReceipts(partner, {"all": true})
+   */
+  async retryReceipts(partner: string, options: types.RetryReceiptsOptions = {}): Promise<types.ReplayJob> {
+    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/retry`, body: options });
+  }
+
+  /**
+   * Get a receipt.
+   *
+   * Operator only.
+   */
+  async getReceipt(partner: string, receiptId: string): Promise<types.ReceiptDetail> {
+    return this._call<types.ReceiptDetail>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}` });
+  }
+
+  /**
+   * Prove a receipt.
+   *
+   * Proves that a signed checkpoint covers the line of the receipt, and verifies the ledger up to there. `gancho ledger check-proof` checks the proof without the gateway. For ledgers of more than 200,000 lines, use `gancho ledger prove`.
+   *
+   * Operator only.
+   */
+  async getReceiptProof(partner: string, receiptId: string): Promise<types.ReceiptProof> {
+    return this._call<types.ReceiptProof>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/proof` });
+  }
+
+  /**
+   * Retry a receipt.
+   *
+   * Dispatches the receipt again to each current target of the source, whatever its status; finished deliveries start their retry schedule from the beginning. `webhook-id` remains the receipt id, so that the receiver can deduplicate.
+   *
+   * Operator only.
+   */
+  async retryReceipt(partner: string, receiptId: string): Promise<types.Receipt> {
+    return this._call<types.Receipt>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/retry` });
+  }
+
+  /**
+   * List a source's rejected webhooks.
+   *
+   * The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.
+   *
+   * Operator only.
+   */
+  listRejections(partner: string): Pages<types.Rejection> {
+    return this._list<types.Rejection>({ method: "GET", url: `/v1/sources/${path(partner)}/rejections` });
+  }
+}
+
+/** Deliveries over time: counts and latency percentiles of the gateway, a tenant or a webhook. */
+export class Stats extends Resource {
+  /**
+   * Get statistics.
+   *
+   * The operator gets the figures of the whole gateway, or of one tenant with `X-Tenant`. Figures are a few seconds late. Statistics are kept as long as deliveries.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(options: types.GetStatsOptions = {}): Promise<types.Stats> {
+    return this._call<types.Stats>({ method: "GET", url: "/v1/stats", takesTenant: true, query: options });
+  }
+
+  /**
+   * List statistics of webhooks.
+   *
+   * The operator without `X-Tenant` gets the webhooks of all tenants, those that fail by default. Figures are a few seconds late.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  listWebhooks(options: types.ListWebhookStatsOptions = {}): Pages<types.WebhookStats> {
+    return this._list<types.WebhookStats>({ method: "GET", url: "/v1/stats/webhooks", takesTenant: true, query: options });
+  }
+
+  /**
+   * Get a webhook's statistics.
+   *
+   * Figures are a few seconds late. Statistics are kept as long as deliveries.
+   *
+   * Required scope: `read`.
+   */
+  async getForWebhook(id: string, options: types.GetWebhookStatsOptions = {}): Promise<types.Stats> {
+    return this._call<types.Stats>({ method: "GET", url: `/v1/webhooks/${path(id)}/stats`, takesTenant: true, query: options });
+  }
+}
+
+/** Addresses that no e-mail is sent to. */
+export class Suppressions extends Resource {
+  /**
+   * List suppressed addresses.
+   *
+   * The operator without `X-Tenant` sees those of all tenants, each with its `tenant`, ordered by tenant.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListSuppressionsOptions = {}): Pages<types.Suppression> {
+    return this._list<types.Suppression>({ method: "GET", url: "/v1/suppressions", takesTenant: true, query: options });
+  }
+
+  /**
+   * Suppress an address.
+   *
+   * E-mails to a suppressed address are accepted and fail immediately, with `COMPLAINT` or `BOUNCE_PERMANENT`.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.suppressions.add({"address": "ana@example.com"})
+   */
+  async add(options: types.AddSuppressionOptions): Promise<types.Suppression> {
+    return this._call<types.Suppression>({ method: "POST", url: "/v1/suppressions", takesTenant: true, body: options });
+  }
+
+  /**
+   * Import suppressed addresses.
+   *
+   * If one address is invalid, none is imported.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.suppressions.importAddresses({"addresses": ["text"]})
+   */
+  async importAddresses(options: types.ImportSuppressionsOptions): Promise<types.ImportedAddresses> {
+    return this._call<types.ImportedAddresses>({ method: "POST", url: "/v1/suppressions/import", takesTenant: true, body: options });
+  }
+
+  /**
+   * Remove a suppressed address.
+   *
+   * Required scope: `manage`.
+   */
+  async remove(address: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/suppressions/${path(address)}`, takesTenant: true });
+  }
+}
+
+/** Tenants, their API keys and portal links. Operator only. */
+export class Tenants extends Resource {
+  /**
+   * List tenants.
+   *
+   * Operator only.
+   */
+  list(options: types.ListTenantsOptions = {}): Pages<types.Tenant> {
+    return this._list<types.Tenant>({ method: "GET", url: "/v1/tenants", query: options });
+  }
+
+  /**
+   * Create a tenant.
+   *
+   * Operator only.
+   *
+   * @example gancho.tenants.create({"slug": "acme"})
+   */
+  async create(options: types.CreateTenantOptions): Promise<types.Tenant> {
+    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options });
+  }
+
+  /**
+   * Delete a tenant.
+   *
+   * Deletes the tenant, its webhooks, API keys, portal links, event types and suppressions at once, and ends its deliveries; requests in flight finish. Its events, e-mails, deliveries and dead letters are removed in the background, without being archived. Its slug can be used again. This cannot be undone. What remains: entries in the audit log and the ledger, and counters, for as long as they are kept.
+   *
+   * Operator only.
+   */
+  async delete(tenant: string): Promise<types.DeletedTenant> {
+    return this._call<types.DeletedTenant>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}` });
+  }
+
+  /**
+   * Get a tenant.
+   *
+   * Operator only.
+   */
+  async get(tenant: string): Promise<types.Tenant> {
+    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}` });
+  }
+
+  /**
+   * Update a tenant.
+   *
+   * Fields that are left out keep their value. The slug never changes.
+   *
+   * Operator only.
+   *
+   * @example gancho.tenants.update(tenant, {"default_profile": "text"})
+   */
+  async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
+    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options });
+  }
+
+  /**
+   * List API keys.
+   *
+   * Operator only.
+   */
+  listApiKeys(tenant: string, options: types.ListTenantApiKeysOptions = {}): Pages<types.ApiKey> {
+    return this._list<types.ApiKey>({ method: "GET", url: `/v1/tenants/${path(tenant)}/api-keys`, query: options });
+  }
+
+  /**
+   * Create an API key.
+   *
+   * A tenant has at most 500 keys that are neither revoked nor expired.
+   *
+   * Operator only.
+   *
+   * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2026-01-15T09:30:00.000Z"})
+   */
+  async createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
+    return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options });
+  }
+
+  /**
+   * Revoke an API key.
+   *
+   * A revoked key stays in the list for 90 days.
+   *
+   * Operator only.
+   */
+  async revokeApiKey(tenant: string, keyId: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/api-keys/${path(keyId)}` });
+  }
+
+  /**
+   * Get the addresses for notices.
+   *
+   * Operator only.
+   */
+  async listNoticeEmails(tenant: string): Promise<types.NoticeEmails> {
+    return this._call<types.NoticeEmails>({ method: "GET", url: `/v1/tenants/${path(tenant)}/notice-emails` });
+  }
+
+  /**
+   * Set the addresses for notices.
+   *
+   * Notices about dead letters and about failing and disabled endpoints of the tenant are sent to these addresses, gathered into digests. Needs an e-mail transport.
+   *
+   * Operator only.
+   *
+   * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["text"]})
+   */
+  async replaceNoticeEmails(tenant: string, options: types.ReplaceNoticeEmailsOptions): Promise<types.NoticeEmails> {
+    return this._call<types.NoticeEmails>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/notice-emails`, body: options });
+  }
+
+  /**
+   * Pause a tenant.
+   *
+   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.
+   *
+   * Operator only.
+   */
+  async pause(tenant: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/pause` });
+  }
+
+  /**
+   * Resume a tenant.
+   *
+   * Operator only.
+   */
+  async resume(tenant: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/resume` });
+  }
+}
+
+/** What a tenant has used of its plan. */
+export class Usage extends Resource {
+  /**
+   * Get the usage of the plan.
+   *
+   * The plan of the tenant, its limits, and what was used of them this month.
+   *
+   * Required scope: `read`.
+   */
+  async get(): Promise<types.PlanUsage> {
+    return this._call<types.PlanUsage>({ method: "GET", url: "/v1/usage", takesTenant: true });
+  }
+}
+
+/** People who log in to the dashboard, and their roles. Operator only. */
+export class Users extends Resource {
+  /**
+   * Change your own password.
+   *
+   * For users who are logged in to the dashboard. All their sessions end.
+   *
+   * Operator only.
+   *
+   * @example gancho.users.changeOwnPassword({"current_password": "text", "password": "correct horse battery staple"})
+   */
+  async changeOwnPassword(options: types.ChangeOwnPasswordOptions): Promise<void> {
+    return this._call<void>({ method: "POST", url: "/v1/me/password", body: options });
+  }
+
+  /**
+   * List users.
+   *
+   * Operator only.
+   */
+  list(options: types.ListUsersOptions = {}): Pages<types.User> {
+    return this._list<types.User>({ method: "GET", url: "/v1/users", query: options });
+  }
+
+  /**
+   * Create a user.
+   *
+   * The user can log in to the dashboard with the name and the password.
+   *
+   * Operator only.
+   *
+   * @example gancho.users.create({"name": "acme", "password": "correct horse battery staple", "role": "read_only"})
+   */
+  async create(options: types.CreateUserOptions): Promise<types.User> {
+    return this._call<types.User>({ method: "POST", url: "/v1/users", body: options });
+  }
+
+  /**
+   * Delete a user.
+   *
+   * The sessions of the user end: on this node at once, on the others within 5 seconds. The last operator can be deleted too, because the operator token always works.
+   *
+   * Operator only.
+   */
+  async delete(user: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/users/${path(user)}` });
+  }
+
+  /**
+   * Get a user.
+   *
+   * Operator only.
+   */
+  async get(user: string): Promise<types.User> {
+    return this._call<types.User>({ method: "GET", url: `/v1/users/${path(user)}` });
+  }
+
+  /**
+   * Update a user.
+   *
+   * Fields that are left out keep their value. The sessions of the user end: on this node at once, on the others within 5 seconds.
+   *
+   * Operator only.
+   *
+   * @example gancho.users.update(user, {"password": "correct horse battery staple"})
+   */
+  async update(user: string, options: types.UpdateUserOptions = {}): Promise<types.User> {
+    return this._call<types.User>({ method: "PATCH", url: `/v1/users/${path(user)}`, body: options });
+  }
+}
+
+/** The endpoints that events are delivered to. */
+export class Webhooks extends Resource {
+  /**
+   * List egress addresses.
+   *
+   * The IP addresses that deliveries come from, for firewall allow lists, as configured in `egress_addresses`. An address is no proof of origin: verify signatures as well.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async egressAddresses(): Promise<types.EgressAddresses> {
+    return this._call<types.EgressAddresses>({ method: "GET", url: "/v1/egress-addresses", takesTenant: true });
+  }
+
+  /**
+   * List webhooks.
+   *
+   * The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  list(options: types.ListWebhooksOptions = {}): Pages<types.Webhook> {
+    return this._list<types.Webhook>({ method: "GET", url: "/v1/webhooks", takesTenant: true, query: options });
+  }
+
+  /**
+   * Create a webhook.
+   *
+   * Only `url` and `events` are required.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.create({"events": ["invoice.paid"], "url": "https://example.com/hooks"})
+   */
+  async create(options: types.CreateWebhookOptions): Promise<types.NewWebhook> {
+    return this._call<types.NewWebhook>({ method: "POST", url: "/v1/webhooks", takesTenant: true, body: options });
+  }
+
+  /**
+   * Test a webhook, named in the body.
+   *
+   * Sends a sample event to this webhook only, as a real delivery, and waits for the first attempt. The delivery is marked as a test in the delivery log.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.testByBody({"webhook_id": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
+   */
+  async testByBody(options: types.TestWebhookByBodyOptions): Promise<types.TestOutcome> {
+    return this._call<types.TestOutcome>({ method: "POST", url: "/v1/webhooks/test", takesTenant: true, body: options });
+  }
+
+  /**
+   * Delete a webhook.
+   *
+   * Its deliveries stay in the delivery log. Those that are still waiting become dead letters.
+   *
+   * Required scope: `manage`.
+   */
+  async delete(id: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/webhooks/${path(id)}`, takesTenant: true });
+  }
+
+  /**
+   * Get a webhook.
+   *
+   * The operator can read the webhooks of every tenant.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async get(id: string): Promise<types.Webhook> {
+    return this._call<types.Webhook>({ method: "GET", url: `/v1/webhooks/${path(id)}`, takesTenant: true });
+  }
+
+  /**
+   * Update a webhook.
+   *
+   * Fields that are left out keep their value; `null` resets a setting to the profile's default.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.update(id, {"events": ["invoice.paid"]})
+   */
+  async update(id: string, options: types.UpdateWebhookOptions = {}): Promise<types.Webhook> {
+    return this._call<types.Webhook>({ method: "PATCH", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
+  }
+
+  /**
+   * Replace a webhook.
+   *
+   * Fields that are left out are reset to their defaults, except the secret, which changes only if given.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.replace(id, {"events": ["invoice.paid"], "url": "https://example.com/hooks"})
+   */
+  async replace(id: string, options: types.ReplaceWebhookOptions): Promise<types.Webhook> {
+    return this._call<types.Webhook>({ method: "PUT", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
+  }
+
+  /**
+   * Pause a webhook.
+   *
+   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.
+   *
+   * Required scope: `manage`.
+   */
+  async pause(id: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/pause`, takesTenant: true });
+  }
+
+  /**
+   * Resume a webhook.
+   *
+   * Required scope: `manage`.
+   */
+  async resume(id: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/resume`, takesTenant: true });
+  }
+
+  /**
+   * Rotate a webhook's secret.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.rotateSecret(id, {"overlap": "30s"})
+   */
+  async rotateSecret(id: string, options: types.RotateWebhookSecretOptions = {}): Promise<types.RotatedSecret> {
+    return this._call<types.RotatedSecret>({ method: "POST", url: `/v1/webhooks/${path(id)}/rotate-secret`, takesTenant: true, body: options });
+  }
+
+  /**
+   * Reveal a webhook's secret.
+   *
+   * Required scope: `manage`.
+   */
+  async getSecret(id: string): Promise<types.WebhookSecret> {
+    return this._call<types.WebhookSecret>({ method: "GET", url: `/v1/webhooks/${path(id)}/secret`, takesTenant: true });
+  }
+
+  /**
+   * Test a webhook.
+   *
+   * Sends a sample event to this webhook only, as a real delivery, and waits for the first attempt. The delivery is marked as a test in the delivery log.
+   *
+   * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.test(id, {"event_type": "invoice.paid"})
+   */
+  async test(id: string, options: types.TestWebhookOptions = {}): Promise<types.TestOutcome> {
+    return this._call<types.TestOutcome>({ method: "POST", url: `/v1/webhooks/${path(id)}/test`, takesTenant: true, body: options });
+  }
+}
+
+/** The groups of methods. */
+export abstract class Resources {
+  readonly alerts: Alerts;
+  readonly apiKeys: ApiKeys;
+  readonly audit: Audit;
+  readonly deadLetters: DeadLetters;
+  readonly deliveries: Deliveries;
+  readonly emails: Emails;
+  readonly encryptionKeys: EncryptionKeys;
+  readonly eventTypes: EventTypes;
+  readonly events: Events;
+  readonly ledger: Ledger;
+  readonly nodes: Nodes;
+  readonly portalLinks: PortalLinks;
+  readonly queues: Queues;
+  readonly replays: Replays;
+  readonly sources: Sources;
+  readonly stats: Stats;
+  readonly suppressions: Suppressions;
+  readonly tenants: Tenants;
+  readonly usage: Usage;
+  readonly users: Users;
+  readonly webhooks: Webhooks;
+
+  constructor(transport: Transport) {
+    this.alerts = new Alerts(transport);
+    this.apiKeys = new ApiKeys(transport);
+    this.audit = new Audit(transport);
+    this.deadLetters = new DeadLetters(transport);
+    this.deliveries = new Deliveries(transport);
+    this.emails = new Emails(transport);
+    this.encryptionKeys = new EncryptionKeys(transport);
+    this.eventTypes = new EventTypes(transport);
+    this.events = new Events(transport);
+    this.ledger = new Ledger(transport);
+    this.nodes = new Nodes(transport);
+    this.portalLinks = new PortalLinks(transport);
+    this.queues = new Queues(transport);
+    this.replays = new Replays(transport);
+    this.sources = new Sources(transport);
+    this.stats = new Stats(transport);
+    this.suppressions = new Suppressions(transport);
+    this.tenants = new Tenants(transport);
+    this.usage = new Usage(transport);
+    this.users = new Users(transport);
+    this.webhooks = new Webhooks(transport);
+  }
+}

@@ -1,0 +1,39 @@
+// Lists of any length.
+
+import type { Operation } from "./operation.js";
+import type { Transport } from "./transport.js";
+
+/** A page of a list. It may be empty and still not the last one. */
+export interface Page<T> {
+  data: T[];
+  /** Where the next page starts; null on the last one. */
+  next_cursor: string | null;
+}
+
+/** A list of any length: `for await` over it fetches page after page. */
+export class Pages<T> implements AsyncIterable<T> {
+  constructor(
+    private readonly transport: Transport,
+    private readonly operation: Operation,
+  ) {}
+
+  /** One page: the first one, or the one at a cursor. */
+  async page(cursor?: string | null): Promise<Page<T>> {
+    const query = cursor ? { ...this.operation.query, cursor } : { ...this.operation.query };
+    const page = (await this.transport.send({ ...this.operation, query })) as Page<T>;
+    return { ...page, next_cursor: page.next_cursor ?? null };
+  }
+
+  async *pages(): AsyncGenerator<Page<T>> {
+    let cursor: string | null = null;
+    do {
+      const page: Page<T> = await this.page(cursor);
+      yield page;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for await (const page of this.pages()) yield* page.data;
+  }
+}

@@ -1,0 +1,40 @@
+// What the generated groups of methods are made of.
+
+import type { Operation } from "./operation.js";
+import { Pages } from "./pages.js";
+import type { Transport } from "./transport.js";
+
+export { path } from "./operation.js";
+
+export abstract class Resource {
+  constructor(private readonly transport: Transport) {}
+
+  protected _call<T>(operation: Operation): Promise<T> {
+    return this.transport.send(operation) as Promise<T>;
+  }
+
+  protected _list<T>(operation: Operation): Pages<T> {
+    return new Pages<T>(this.transport, operation);
+  }
+
+  /** JSON values, one a line. */
+  protected async *_lines<T>(operation: Operation): AsyncGenerator<T> {
+    for await (const line of this.transport.lines(operation)) {
+      if (line.trim()) yield JSON.parse(line) as T;
+    }
+  }
+
+  /** Server-sent events whose data is JSON. */
+  protected async *_events<T>(operation: Operation): AsyncGenerator<T> {
+    let data: string[] = [];
+    for await (const raw of this.transport.lines(operation)) {
+      const line = raw.replace(/\r$/, "");
+      if (line.startsWith("data:")) {
+        data.push(line.slice(5));
+      } else if (line === "" && data.length > 0) {
+        yield JSON.parse(data.join("\n")) as T;
+        data = [];
+      }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// Sends a request as often as it takes.
+
+import { APIConnectionError, APITimeoutError, type APIError, RateLimitError, errorOf, notJson } from "./errors.js";
+import type { Answer } from "./http.js";
+import { type Operation, type Request, requestOf } from "./operation.js";
+import type { Settings } from "./settings.js";
+
+/** Statuses that leave it open whether something was done. */
+const uncertain = new Set([408, 502, 503, 504]);
+
+/** Nothing of the request has left when one of these is the cause. */
+const notSent = new Set([
+  "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Certificates do not get better by asking again. */
+const certificate = /CERT|SELF_SIGNED|UNABLE_TO_/;
+
+export class Transport {
+  constructor(readonly settings: Settings) {}
+
+  /** The JSON of the answer, after as many attempts as it takes. */
+  async send(operation: Operation): Promise<unknown> {
+    const { settings } = this;
+    const request = requestOf(operation, settings);
+    const end = performance.now() + settings.deadline;
+    for (let failed = 1; ; failed++) {
+      const timeout = Math.min(settings.timeout, end - performance.now());
+      if (timeout <= 0) throw new APITimeoutError(`no answer within ${settings.deadline} ms (${failed - 1} attempts)`);
+      const outcome = await this.attempt(request, timeout);
+      if ("value" in outcome) return outcome.value;
+      const { error, mayRepeat, retryAfter } = outcome;
+      const backoff = Math.min(8000, 100 * 2 ** failed) * (0.5 + Math.random() / 2);
+      const delay = Math.max(backoff, retryAfter);
+      if (!mayRepeat || failed > settings.maxRetries || performance.now() + delay >= end) throw error;
+      await sleep(delay, settings.signal);
+    }
+  }
+
+  private async attempt(request: Request, timeout: number): Promise<Outcome> {
+    const { url, signal, send } = this.settings;
+    signal?.throwIfAborted();
+    let answer: Answer;
+    try {
+      answer = await send(request, timeout, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const failure = error instanceof APITimeoutError ? error : connectionError(error as Error, url);
+      const { code = "" } = causeOf(error as Error);
+      const mayRepeat = (request.isSafeToRepeat || notSent.has(code)) && !certificate.test(code);
+      return { error: failure, mayRepeat, retryAfter: 0 };
+    }
+    if (answer.status >= 200 && answer.status < 300) return { value: valueOf(answer, url) };
+    const error = errorOf(answer, url);
+    const mayRepeat = error instanceof RateLimitError || (uncertain.has(error.status) && request.isSafeToRepeat);
+    return { error, mayRepeat, retryAfter: (error.retryAfter ?? 0) * 1000 };
+  }
+
+  /** The lines of an answer, as they arrive. It is not begun again when the connection breaks. */
+  async *lines(operation: Operation): AsyncGenerator<string> {
+    const { url, signal, fetch, timeout } = this.settings;
+    const request = requestOf(operation, this.settings);
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    const timer = setTimeout(() => controller.abort(), timeout);
+    try {
+      const response = await fetch(request.url, { ...request.init, signal: controller.signal });
+      clearTimeout(timer);
+      if (!response.ok || !response.body) {
+        throw errorOf({ status: response.status, headers: response.headers, body: await response.text() }, url);
+      }
+      const decoder = new TextDecoder();
+      let rest = "";
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        yield* lines;
+      }
+      if (rest) yield rest;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error instanceof TypeError ? connectionError(error, url) : error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      controller.abort();
+    }
+  }
+}
+
+type Outcome = { value: unknown } | { error: APIError | APIConnectionError; mayRepeat: boolean; retryAfter: number };
+
+function valueOf(answer: Answer, url: string): unknown {
+  if (answer.status === 204) return undefined;
+  if (!answer.headers.get("content-type")?.startsWith("application/json")) throw notJson(answer, url);
+  try {
+    return JSON.parse(answer.body);
+  } catch {
+    throw notJson(answer, url);
+  }
+}
+
+interface SystemError extends Error {
+  code?: string;
+  errors?: SystemError[];
+}
+
+/** What made a request fail: fetch says only that it did, and where several addresses were tried, each has an error. */
+function causeOf(error: SystemError): { code: string | undefined; message: string } {
+  const cause = (error.cause as SystemError | undefined) ?? error;
+  const first = cause.errors?.[0] ?? cause;
+  return { code: cause.code ?? first.code, message: first.message || cause.message || error.message };
+}
+
+function connectionError(error: Error, url: string): APIConnectionError {
+  return new APIConnectionError(`no connection to ${url}: ${causeOf(error).message}`, { cause: error });
+}
+
+function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, milliseconds);
+    function done() {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }
+    function stop() {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    }
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

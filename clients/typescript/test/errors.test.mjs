@@ -1,0 +1,142 @@
+// Every mistake is an error with a class of its own that says what to do.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import https from "node:https";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import * as g from "@gancho/client";
+import { collect, makeTenant, operator, proxy, token, url } from "./servers.mjs";
+
+for (const name of ["GANCHO_URL", "GANCHO_API_KEY", "GANCHO_TENANT"]) delete process.env[name];
+
+/** The error that a call ends with. */
+async function caught(kind, call) {
+  try {
+    await call();
+  } catch (error) {
+    assert.ok(error instanceof kind, `${error.name} is not ${kind.name}: ${error.message}`);
+    assert.equal(error.name, kind.name);
+    return error;
+  }
+  assert.fail(`no ${kind.name}`);
+}
+
+test("no URL and no key are named", async () => {
+  assert.match((await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "k" }))).message, /GANCHO_URL/);
+  const error = await caught(g.ConfigurationError, () => new g.Gancho({ url: "http://127.0.0.1:1" }));
+  assert.match(error.message, /GANCHO_API_KEY/);
+  for (const wrong of ["127.0.0.1:3000", "ftp://x", "http://", "http://x/?a=1"]) {
+    await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "k", url: wrong }));
+  }
+  await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "a b", url: "http://127.0.0.1:1" }));
+  await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "a", token: "b", url: "http://127.0.0.1:1" }));
+});
+
+test("variables are defaults", async (t) => {
+  const { key } = await makeTenant();
+  process.env.GANCHO_URL = `${url}/v1/`;
+  process.env.GANCHO_API_KEY = `${key}\n`;
+  t.after(() => {
+    delete process.env.GANCHO_URL;
+    delete process.env.GANCHO_API_KEY;
+  });
+  assert.ok((await new g.Gancho().events.publish("a.b", 1)).id);
+});
+
+test("a refused connection", async () => {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const free = `http://127.0.0.1:${server.address().port}`;
+  server.close();
+  await once(server, "close");
+  const client = new g.Gancho({ apiKey: "k", url: free, maxRetries: 1 });
+  const error = await caught(g.APIConnectionError, () => client.events.publish("a.b", 1));
+  assert.match(error.message, /ECONNREFUSED/);
+});
+
+test("an unknown certificate is refused at once", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gancho-tls-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
+  const names = ["-subj", "/CN=gateway", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const command = ["req", "-x509", ...curve, "-nodes", "-days", "1", ...names, "-keyout", key, "-out", cert];
+  execFileSync("openssl", command, { stdio: "ignore" });
+  const server = https.createServer({ key: readFileSync(key), cert: readFileSync(cert) }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const begin = performance.now();
+  for (const options of [{}, { fetch: globalThis.fetch }]) {
+    const client = new g.Gancho({ apiKey: "k", url: `https://127.0.0.1:${server.address().port}`, ...options });
+    const error = await caught(g.APIConnectionError, () => client.events.publish("a.b", 1));
+    assert.match(error.message, /certificate/);
+  }
+  assert.ok(performance.now() - begin < 2000);
+});
+
+test("something else answers", async (t) => {
+  const between = await proxy(t, ["html", "redirect", 404]);
+  const client = new g.Gancho({ apiKey: "k", url: between.url });
+  for (let n = 0; n < 3; n++) {
+    const error = await caught(g.UnexpectedResponseError, () => client.webhooks.create({ url: "https://a", events: [] }));
+    assert.ok(error.detail.includes(between.url) && error.code === "unexpected_response");
+  }
+});
+
+test("a wrong key", async () => {
+  const client = new g.Gancho({ apiKey: "gk_wrong", url });
+  const error = await caught(g.AuthenticationError, () => client.events.publish("a.b", 1));
+  assert.deepEqual([error.status, error.code], [401, "invalid_credentials"]);
+  assert.match(error.requestId, /^req_/);
+});
+
+test("an invalid body", async () => {
+  const { gancho } = await makeTenant();
+  const error = await caught(g.ValidationError, () => gancho.webhooks.create({ url: "ftp://example.com", events: [] }));
+  assert.deepEqual([error.status, error.code], [422, "invalid_field"]);
+  assert.deepEqual(error.errors.map((fault) => fault.pointer).sort(), ["/events", "/url"]);
+  assert.ok(error.message.includes("/url") && error.message.includes(error.requestId));
+});
+
+test("what is not there, and what only the operator may", async () => {
+  const { gancho } = await makeTenant();
+  await caught(g.NotFoundError, () => gancho.webhooks.get("wh_01M7K4SA0A000Y29CZFYEDD3T0"));
+  const error = await caught(g.PermissionDeniedError, () => collect(gancho.tenants.list()));
+  assert.equal(error.code, "operator_only");
+  assert.equal((await caught(g.BadRequestError, () => operator.events.publish("a.b", 1))).code, "tenant_required");
+});
+
+test("what cannot be sent", async () => {
+  const { gancho } = await makeTenant();
+  const loop = {};
+  loop.self = loop;
+  for (const data of [loop, 1n]) await caught(g.InvalidRequestError, () => gancho.events.publish("a.b", data));
+  for (const empty of ["", ".", "..", undefined]) {
+    await caught(g.InvalidRequestError, () => gancho.deadLetters.delete(empty));
+  }
+});
+
+test("a rate limit is waited for", async () => {
+  const { gancho, key, slug } = await makeTenant();
+  await operator.tenants.update(slug, { publish_rate: { count: 1, per: "2s" } });
+  const begin = performance.now();
+  const hasty = gancho.with({ maxRetries: 0 });
+  const error = await caught(g.RateLimitError, async () => {
+    for (let n = 0; n < 50; n++) await hasty.events.publish("a.b", 1);
+  });
+  assert.ok(error.status === 429 && error.retryAfter > 0 && key);
+  await gancho.events.publish("a.b", 2);
+  assert.ok(performance.now() - begin >= 1000);
+});
+
+test("the operator acts for a tenant", async () => {
+  const { slug } = await makeTenant();
+  const acting = new g.Gancho({ url, token, tenant: slug });
+  const { id } = await acting.events.publish("a.b", 1);
+  assert.equal((await operator.with({ tenant: slug }).events.get(id)).type, "a.b");
+});
