@@ -364,7 +364,6 @@ macro_rules! conformance_suite {
                 a_dead_one_starts_its_plan_anew
                 a_dead_one_without_a_dead_letter_can_be_armed
                 a_retry_does_not_wait_for_its_time
-                those_that_wait_can_be_canceled
                 one_that_is_due_already_stays_due
                 one_that_waits_need_not_wait
                 one_in_flight_is_left_alone
@@ -373,6 +372,7 @@ macro_rules! conformance_suite {
                 in_turn_they_wait_behind_what_moves
                 in_turn_each_has_its_answer
                 in_turn_without_order_all_are_due
+                those_that_wait_can_be_canceled
             }
             isolation {
                 events_and_deliveries_are_not_seen
