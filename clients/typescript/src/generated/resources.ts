@@ -90,7 +90,7 @@ export class ApiKeys extends Resource {
    *
    * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
    *
-   * @example gancho.apiKeys.create({"expires_at": "2026-01-15T09:30:00.000Z"})
+   * @example gancho.apiKeys.create({"expires_at": "2099-01-15T09:30:00.000Z"})
    */
   async create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options });
@@ -333,7 +333,7 @@ export class Emails extends Resource {
    *
    * Required scope: `publish`.
    *
-   * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "to": "ana@example.com"})
+   * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "text": "Your invoice is paid.", "to": "ana@example.com"})
    */
   async send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
     return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key } });
@@ -405,7 +405,7 @@ export class EventTypes extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.eventTypes.create({"name": "acme"})
+   * @example gancho.eventTypes.create({"name": "invoice.paid"})
    */
   async create(options: types.CreateEventTypeOptions): Promise<types.EventType> {
     return this._call<types.EventType>({ method: "POST", url: "/v1/webhooks/events", takesTenant: true, body: options });
@@ -485,6 +485,17 @@ export class Events extends Resource {
    */
   async get(eventId: string): Promise<types.Event> {
     return this._call<types.Event>({ method: "GET", url: `/v1/events/${path(eventId)}`, takesTenant: true });
+  }
+
+  /**
+   * Cancel an event.
+   *
+   * Cancels the deliveries of the event that have not started or wait for a retry, such as those of a scheduled event. They become dead letters with the code `CANCELED`, from where they can be replayed. Deliveries in flight finish. Answers 409 if nothing is left to cancel.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async cancel(eventId: string): Promise<types.CanceledEvent> {
+    return this._call<types.CanceledEvent>({ method: "POST", url: `/v1/events/${path(eventId)}/cancel`, takesTenant: true });
   }
 }
 
@@ -973,7 +984,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2026-01-15T09:30:00.000Z"})
+   * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2099-01-15T09:30:00.000Z"})
    */
   async createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options });
@@ -988,6 +999,28 @@ export class Tenants extends Resource {
    */
   async revokeApiKey(tenant: string, keyId: string): Promise<void> {
     return this._call<void>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/api-keys/${path(keyId)}` });
+  }
+
+  /**
+   * Get the metadata of a tenant.
+   *
+   * Operator only.
+   */
+  async getMetadata(tenant: string): Promise<types.TenantMetadata> {
+    return this._call<types.TenantMetadata>({ method: "GET", url: `/v1/tenants/${path(tenant)}/metadata` });
+  }
+
+  /**
+   * Set the metadata of a tenant.
+   *
+   * The metadata is for the operator's own use. Tenants do not see it.
+   *
+   * Operator only.
+   *
+   * @example gancho.tenants.replaceMetadata(tenant, {"metadata": {}})
+   */
+  async replaceMetadata(tenant: string, options: types.ReplaceTenantMetadataOptions): Promise<types.TenantMetadata> {
+    return this._call<types.TenantMetadata>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/metadata`, body: options });
   }
 
   /**

@@ -10,9 +10,9 @@ export interface Alert {
   /** A sentence with the figures. */
   detail: string;
   /** The name of the rule, e.g. `dead_letters_high`. */
-  rule: string;
+  rule: AlertRule;
   /** `critical` or `warning`. */
-  severity: string;
+  severity: AlertSeverity;
   /** The silence that keeps it from being sent. */
   silence_id?: string | null;
   /** When the condition began to hold. */
@@ -30,24 +30,30 @@ export interface Alert {
 export interface AlertChange {
   at: string;
   /** `fired`, `reminder` (it kept firing and was sent again) or `resolved`. */
-  change: string;
+  change: AlertChangeKind;
   detail: string;
   /** It was not sent. */
   is_silenced: boolean;
-  rule: string;
-  severity: string;
+  rule: AlertRule;
+  severity: AlertSeverity;
   subject?: string | null;
   summary: string;
   threshold: number;
   value: number;
 }
 
+export type AlertChangeKind = "fired" | "reminder" | "resolved";
+
 export interface AlertChannelTest {
   /** `url`, `slack` or `email`. */
-  channel: string;
+  channel: NoticeChannel;
   error?: string | null;
   is_sent: boolean;
 }
+
+export type AlertRule = "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring";
+
+export type AlertSeverity = "critical" | "warning";
 
 export interface AlertSilence {
   comment: string;
@@ -55,7 +61,7 @@ export interface AlertSilence {
   created_by: string;
   id: string;
   /** The rule that is silenced; null for every rule. */
-  rule?: string | null;
+  rule?: AlertRule | null;
   /** The subject that is silenced; null for every subject. */
   subject?: string | null;
   until: string;
@@ -76,9 +82,11 @@ export interface ApiKey {
   last_used_at?: string | null;
   name: string;
   revoked_at?: string | null;
-  scopes: string[];
+  scopes: ApiKeyScope[];
   tenant_id: string;
 }
+
+export type ApiKeyScope = "publish" | "read" | "manage";
 
 export interface AttachmentInput {
   /** Content of the file, in base64. */
@@ -159,6 +167,14 @@ export interface BatchResult {
   /** The HTTP status that publishing this event alone would have had: 202 if accepted. */
   status: number;
   type?: string | null;
+}
+
+export interface CanceledEvent {
+  /** Number of deliveries that were canceled. */
+  canceled: number;
+  id: string;
+  /** Number of deliveries in flight, which finish; one that fails is retried. */
+  in_flight: number;
 }
 
 export interface CapturedEmail extends CapturedEmailSummary {
@@ -279,6 +295,8 @@ export interface Delivery {
   webhook_id?: string | null;
 }
 
+export type DeliveryChangeKind = "accepted" | "attempt_failed" | "delivered" | "failed";
+
 export interface DeliveryDetail extends Delivery {
   /** Oldest first. */
   attempt_log: AttemptEntry[];
@@ -291,7 +309,7 @@ export interface DeliveryEvent extends Delivery {
   /** When it happened. */
   at: string;
   /** `accepted`; `attempt_failed`: another attempt follows; `delivered`; `failed`: permanently. */
-  change: string;
+  change: DeliveryChangeKind;
   /** How long the attempt took; null if none was made. */
   latency_ms?: number | null;
 }
@@ -413,6 +431,7 @@ export interface EventType {
   example: unknown;
   /** No longer offered to users; its schema is not enforced. */
   is_archived: boolean;
+  metadata: unknown;
   name: string;
   /** JSON Schema that the event's data must match; null if any data is allowed. */
   schema: unknown;
@@ -532,18 +551,24 @@ export interface Node {
   last_seen_at: string;
   name: string;
   /** `api`, `ingest`, `worker`; empty for a node of an earlier version. */
-  roles: string[];
+  roles: NodeRole[];
   /** `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over). */
   state: NodeState;
   /** Null for a node of an earlier version. */
   version?: string | null;
 }
 
+export type NodeRole = "api" | "ingest" | "worker";
+
 export type NodeState = "alive" | "silent" | "dead";
+
+export type NoticeChannel = "url" | "slack" | "email";
 
 export interface NoticeEmails {
   addresses: string[];
 }
+
+export type Ordering = "best_effort" | "per_subject";
 
 /** Estimated percentiles in milliseconds. Durations above ten minutes count as ten minutes. */
 export interface Percentiles {
@@ -734,7 +759,7 @@ export interface ReplayJob {
   /** False if counting stopped early: `total` is then a lower bound. */
   is_total_exact: boolean;
   /** `deliveries`, `events` or `dead_letters`. */
-  of: string;
+  of: ReplayKind;
   /** Maximum deliveries per second. */
   rate: number;
   /** Number of deliveries skipped because they are in flight or their webhook is deleted or disabled. */
@@ -749,6 +774,8 @@ export interface ReplayJob {
   /** Number of deliveries to send. */
   total: number;
 }
+
+export type ReplayKind = "deliveries" | "events" | "dead_letters";
 
 export type ReplayState = "pending" | "running" | "done" | "cancelled" | "failed";
 
@@ -899,6 +926,10 @@ export interface Tenant {
   strict_event_types: boolean;
 }
 
+export interface TenantMetadata {
+  metadata: unknown;
+}
+
 export interface TestOutcome {
   /** The attempt in detail; null if there was none in time. */
   attempt?: AttemptEntry | null;
@@ -981,7 +1012,7 @@ export interface Webhook {
   metadata: unknown;
   name: string;
   /** `best_effort` or `per_subject`. */
-  ordering: string;
+  ordering: Ordering;
   profile: string;
   rate_limit?: RateLimit | null;
   /** Null for the profile's default. */
@@ -1029,7 +1060,7 @@ export interface CreateAlertSilenceOptions {
   /** Why, for others to read. */
   comment?: string | null;
   /** Rule to silence. Default: every rule. */
-  rule?: "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring" | null;
+  rule?: AlertRule | null;
   /** Subject to silence, e.g. a tenant. Default: every subject. */
   subject?: string | null;
 }
@@ -1323,6 +1354,8 @@ export interface CreateReplayOptions {
   dry_run?: boolean;
   /** What to replay: at least one condition, unless `all` is true. */
   filter?: FilterInput;
+  /** With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that were not yet sent to it. */
+  missing?: boolean;
   /** What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the webhook in `to`, even if it was created later. */
   of?: "deliveries" | "events";
   /** Maximum deliveries per second. Default: 100. */
@@ -1541,6 +1574,12 @@ export interface CreateTenantApiKeyOptions {
   scopes?: string[];
 }
 
+/** What `tenants.replaceMetadata` takes. */
+export interface ReplaceTenantMetadataOptions {
+  /** Custom JSON object. It replaces the one that is stored. */
+  metadata: Record<string, unknown>;
+}
+
 /** What `tenants.replaceNoticeEmails` takes. */
 export interface ReplaceNoticeEmailsOptions {
   /** E-mail addresses, at most 10. An empty list stops the e-mails. */
@@ -1594,8 +1633,8 @@ export interface CreateWebhookOptions {
   /** Display name. */
   name?: string;
   /** `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is delivered or has failed permanently. */
-  ordering?: "best_effort" | "per_subject";
-  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator. */
+  ordering?: Ordering;
+  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`, `outpost`, or a profile defined by the operator. */
   profile?: string;
   /** Rate limit of deliveries. Deliveries beyond it wait; they do not fail. */
   rate_limit?: RateLimitInput | null;
@@ -1625,6 +1664,8 @@ export interface CreateEventTypeOptions {
   example?: unknown;
   /** Whether the event type is archived: no longer offered to users. */
   is_archived?: boolean;
+  /** Custom JSON object, stored with the event type. */
+  metadata?: Record<string, unknown>;
   /** JSON Schema that the event's data must match. External references are not allowed. */
   schema?: Record<string, unknown> | null;
 }
@@ -1637,6 +1678,8 @@ export interface ReplaceEventTypeOptions {
   example?: unknown;
   /** Whether the event type is archived: no longer offered to users. */
   is_archived?: boolean;
+  /** Custom JSON object, stored with the event type. */
+  metadata?: Record<string, unknown>;
   /** JSON Schema that the event's data must match. External references are not allowed. */
   schema?: Record<string, unknown> | null;
 }
@@ -1664,8 +1707,8 @@ export interface UpdateWebhookOptions {
   /** Display name. */
   name?: string;
   /** `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is delivered or has failed permanently. */
-  ordering?: "best_effort" | "per_subject";
-  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator. */
+  ordering?: Ordering;
+  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`, `outpost`, or a profile defined by the operator. */
   profile?: string;
   /** Rate limit of deliveries. Deliveries beyond it wait; they do not fail. */
   rate_limit?: RateLimitInput | null;
@@ -1696,8 +1739,8 @@ export interface ReplaceWebhookOptions {
   /** Display name. */
   name?: string;
   /** `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is delivered or has failed permanently. */
-  ordering?: "best_effort" | "per_subject";
-  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator. */
+  ordering?: Ordering;
+  /** Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`, `outpost`, or a profile defined by the operator. */
   profile?: string;
   /** Rate limit of deliveries. Deliveries beyond it wait; they do not fail. */
   rate_limit?: RateLimitInput | null;

@@ -22,6 +22,7 @@ __all__ = [
     "AuditEntry",
     "BatchOutcome",
     "BatchResult",
+    "CanceledEvent",
     "CapturedEmail",
     "CapturedEmailSummary",
     "Checkpoint",
@@ -83,6 +84,7 @@ __all__ = [
     "StatsBin",
     "Suppression",
     "Tenant",
+    "TenantMetadata",
     "TestOutcome",
     "User",
     "VerificationContext",
@@ -106,9 +108,9 @@ class Alert(Model):
     """Alert."""
     detail: str
     """A sentence with the figures."""
-    rule: str
+    rule: types.AlertRule
     """The name of the rule, e.g. `dead_letters_high`."""
-    severity: str
+    severity: types.AlertSeverity
     """`critical` or `warning`."""
     silence_id: str | None = None
     """The silence that keeps it from being sent."""
@@ -128,13 +130,13 @@ class Alert(Model):
 class AlertChange(Model):
     """Alert change."""
     at: datetime
-    change: str
+    change: types.AlertChangeKind
     """`fired`, `reminder` (it kept firing and was sent again) or `resolved`."""
     detail: str
     is_silenced: bool
     """It was not sent."""
-    rule: str
-    severity: str
+    rule: types.AlertRule
+    severity: types.AlertSeverity
     subject: str | None = None
     summary: str
     threshold: float
@@ -144,7 +146,7 @@ class AlertChange(Model):
 @dataclass(kw_only=True, repr=False)
 class AlertChannelTest(Model):
     """Alert channel test."""
-    channel: str
+    channel: types.NoticeChannel
     """`url`, `slack` or `email`."""
     error: str | None = None
     is_sent: bool
@@ -157,7 +159,7 @@ class AlertSilence(Model):
     created_by: str
     """The user who made it, or `operator`."""
     id: str
-    rule: str | None = None
+    rule: types.AlertRule | None = None
     """The rule that is silenced; null for every rule."""
     subject: str | None = None
     """The subject that is silenced; null for every subject."""
@@ -181,7 +183,7 @@ class ApiKey(Model):
     """When the key was last used, to the minute; null if never."""
     name: str
     revoked_at: datetime | None = None
-    scopes: list[str]
+    scopes: list[types.ApiKeyScope]
     tenant_id: str
 
 
@@ -261,6 +263,16 @@ class BatchResult(Model):
     status: int
     """The HTTP status that publishing this event alone would have had: 202 if accepted."""
     type: str | None = None
+
+
+@dataclass(kw_only=True, repr=False)
+class CanceledEvent(Model):
+    """Canceled event."""
+    canceled: int
+    """Number of deliveries that were canceled."""
+    id: str
+    in_flight: int
+    """Number of deliveries in flight, which finish; one that fails is retried."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -405,7 +417,7 @@ class DeliveryEvent(Delivery):
     """What happened to a delivery, and the delivery after it."""
     at: datetime
     """When it happened."""
-    change: str
+    change: types.DeliveryChangeKind
     """`accepted`; `attempt_failed`: another attempt follows; `delivered`; `failed`: permanently."""
     latency_ms: float | None = None
     """How long the attempt took; null if none was made."""
@@ -539,6 +551,7 @@ class EventType(Model):
     example: Any
     is_archived: bool
     """No longer offered to users; its schema is not enforced."""
+    metadata: Any
     name: str
     schema: Any
     """JSON Schema that the event's data must match; null if any data is allowed."""
@@ -673,7 +686,7 @@ class Webhook(Model):
     max_in_flight: int | None = None
     metadata: Any
     name: str
-    ordering: str
+    ordering: types.Ordering
     """`best_effort` or `per_subject`."""
     profile: str
     rate_limit: RateLimit | None = None
@@ -709,7 +722,7 @@ class Node(Model):
     last_seen_at: datetime
     """The last heartbeat."""
     name: str
-    roles: list[str]
+    roles: list[types.NodeRole]
     """`api`, `ingest`, `worker`; empty for a node of an earlier version."""
     state: types.NodeState
     """`alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over)."""
@@ -918,7 +931,7 @@ class ReplayJob(Model):
     id: str
     is_total_exact: bool
     """False if counting stopped early: `total` is then a lower bound."""
-    of: str
+    of: types.ReplayKind
     """`deliveries`, `events` or `dead_letters`."""
     rate: int
     """Maximum deliveries per second."""
@@ -1075,6 +1088,12 @@ class Tenant(Model):
     """Null for the operator's default."""
     slug: str
     strict_event_types: bool
+
+
+@dataclass(kw_only=True, repr=False)
+class TenantMetadata(Model):
+    """Tenant metadata."""
+    metadata: Any
 
 
 @dataclass(kw_only=True, repr=False)

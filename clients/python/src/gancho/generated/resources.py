@@ -74,7 +74,7 @@ class Alerts(Resource):
         duration: str,
         *,
         comment: str | None = None,
-        rule: Literal["store_unavailable", "writes_refused", "storage_critical", "storage_high", "ledger_check_failed", "node_lost", "clock_off", "dead_letters_high", "dead_letter_rate_high", "tenant_dead_letters_high", "endpoint_failing", "queue_delayed", "source_key_expiring"] | None = None,
+        rule: types.AlertRule | None = None,
         subject: str | None = None,
     ) -> models.AlertSilence:
         """Silence alerts.
@@ -172,7 +172,7 @@ class ApiKeys(Resource):
 
         Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
 
-        Example: `gancho.api_keys.create(expires_at='2026-01-15T09:30:00.000Z')`
+        Example: `gancho.api_keys.create(expires_at='2099-01-15T09:30:00.000Z')`
 
         :param expires_at: When the key expires. Default: never.
         :param name: Display name.
@@ -897,7 +897,8 @@ class Emails(Resource):
 
         Required scope: `publish`.
 
-        Example: `gancho.emails.send(from_='shop@example.com', subject='order_1', to='ana@example.com')`
+        Example: `gancho.emails.send(from_='shop@example.com', subject='order_1', text='Your invoice is paid.',
+        to='ana@example.com')`
 
         :param from_: Sender: `shop@example.com` or `Shop <shop@example.com>`.
         :param to: Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
@@ -1067,6 +1068,7 @@ class EventTypes(Resource):
         description: str | None = None,
         example: Any = None,
         is_archived: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> models.EventType:
         """Register an event type.
@@ -1076,12 +1078,13 @@ class EventTypes(Resource):
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        Example: `gancho.event_types.create(name='acme')`
+        Example: `gancho.event_types.create(name='invoice.paid')`
 
         :param name: Dot-separated name, e.g. `invoice.paid`.
         :param description: Human-readable description.
         :param example: Example of the event's data. Test calls send it.
         :param is_archived: Whether the event type is archived: no longer offered to users.
+        :param metadata: Custom JSON object, stored with the event type.
         :param schema: JSON Schema that the event's data must match. External references are not allowed.
         """
         return self._call(
@@ -1094,6 +1097,7 @@ class EventTypes(Resource):
                     "description": description,
                     "example": example,
                     "is_archived": is_archived,
+                    "metadata": metadata,
                     "schema": schema,
                 }),
             )
@@ -1143,6 +1147,7 @@ class EventTypes(Resource):
         description: str | None = None,
         example: Any = None,
         is_archived: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> models.EventType:
         """Register or replace an event type.
@@ -1155,6 +1160,7 @@ class EventTypes(Resource):
         :param description: Human-readable description.
         :param example: Example of the event's data. Test calls send it.
         :param is_archived: Whether the event type is archived: no longer offered to users.
+        :param metadata: Custom JSON object, stored with the event type.
         :param schema: JSON Schema that the event's data must match. External references are not allowed.
         """
         return self._call(
@@ -1167,6 +1173,7 @@ class EventTypes(Resource):
                     "description": description,
                     "example": example,
                     "is_archived": is_archived,
+                    "metadata": metadata,
                     "schema": schema,
                 }),
             )
@@ -1304,6 +1311,29 @@ class Events(Resource):
                 "GET",
                 f"/v1/events/{path(event_id)}",
                 model=models.Event,
+                takes_tenant=True,
+            )
+        )
+
+    def cancel(
+        self,
+        event_id: str,
+    ) -> models.CanceledEvent:
+        """Cancel an event.
+
+        Cancels the deliveries of the event that have not started or wait for a retry, such as those of a scheduled
+        event. They become dead letters with the code `CANCELED`, from where they can be replayed. Deliveries in flight
+        finish. Answers 409 if nothing is left to cancel.
+
+        Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param event_id: Id of the event.
+        """
+        return self._call(
+            Operation(
+                "POST",
+                f"/v1/events/{path(event_id)}/cancel",
+                model=models.CanceledEvent,
                 takes_tenant=True,
             )
         )
@@ -1504,6 +1534,7 @@ class Replays(Resource):
         all: bool | None = None,
         dry_run: bool | None = None,
         filter: types.FilterInput | None = None,
+        missing: bool | None = None,
         of: Literal["deliveries", "events"] | None = None,
         rate: int | None = None,
         to: str | None = None,
@@ -1521,6 +1552,8 @@ class Replays(Resource):
         :param all: `true` to replay everything. Required if no filter is given.
         :param dry_run: Count what would be sent, without sending it.
         :param filter: What to replay: at least one condition, unless `all` is true.
+        :param missing: With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that
+            were not yet sent to it.
         :param of: What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the
             webhook in `to`, even if it was created later.
         :param rate: Maximum deliveries per second. Default: 100.
@@ -1532,7 +1565,15 @@ class Replays(Resource):
                 "/v1/replays",
                 model=models.ReplayJob,
                 takes_tenant=True,
-                body=given({"all": all, "dry_run": dry_run, "filter": filter, "of": of, "rate": rate, "to": to}),
+                body=given({
+                    "all": all,
+                    "dry_run": dry_run,
+                    "filter": filter,
+                    "missing": missing,
+                    "of": of,
+                    "rate": rate,
+                    "to": to,
+                }),
             )
         )
 
@@ -2438,7 +2479,7 @@ class Tenants(Resource):
 
         Operator only.
 
-        Example: `gancho.tenants.create_api_key(tenant, expires_at='2026-01-15T09:30:00.000Z')`
+        Example: `gancho.tenants.create_api_key(tenant, expires_at='2099-01-15T09:30:00.000Z')`
 
         :param tenant: Slug or id of the tenant.
         :param expires_at: When the key expires. Default: never.
@@ -2472,6 +2513,49 @@ class Tenants(Resource):
             Operation[None](
                 "DELETE",
                 f"/v1/tenants/{path(tenant)}/api-keys/{path(key_id)}",
+            )
+        )
+
+    def get_metadata(
+        self,
+        tenant: str,
+    ) -> models.TenantMetadata:
+        """Get the metadata of a tenant.
+
+        Operator only.
+
+        :param tenant: Slug or id of the tenant.
+        """
+        return self._call(
+            Operation(
+                "GET",
+                f"/v1/tenants/{path(tenant)}/metadata",
+                model=models.TenantMetadata,
+            )
+        )
+
+    def replace_metadata(
+        self,
+        tenant: str,
+        metadata: Mapping[str, Any],
+    ) -> models.TenantMetadata:
+        """Set the metadata of a tenant.
+
+        The metadata is for the operator's own use. Tenants do not see it.
+
+        Operator only.
+
+        Example: `gancho.tenants.replace_metadata(tenant, metadata={})`
+
+        :param tenant: Slug or id of the tenant.
+        :param metadata: Custom JSON object. It replaces the one that is stored.
+        """
+        return self._call(
+            Operation(
+                "PUT",
+                f"/v1/tenants/{path(tenant)}/metadata",
+                model=models.TenantMetadata,
+                body={"metadata": metadata},
             )
         )
 
@@ -2775,7 +2859,7 @@ class Webhooks(Resource):
         max_in_flight: int | None = None,
         metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
-        ordering: Literal["best_effort", "per_subject"] | None = None,
+        ordering: types.Ordering | None = None,
         profile: str | None = None,
         rate_limit: types.RateLimitInput | None = None,
         retry: types.RetryInput | None = None,
@@ -2799,8 +2883,8 @@ class Webhooks(Resource):
         :param name: Display name.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
-        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by
-            the operator.
+        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
+            `outpost`, or a profile defined by the operator.
         :param rate_limit: Rate limit of deliveries. Deliveries beyond it wait; they do not fail.
         :param retry: Retry schedule: `{"schedule": ["1s", "5m"]}` or `{"base": "1s", "max": "60s", "attempts": 5}`.
             Default: defined by the profile.
@@ -2908,7 +2992,7 @@ class Webhooks(Resource):
         max_in_flight: int | None | Unset = UNSET,
         metadata: Mapping[str, Any] | Unset = UNSET,
         name: str | Unset = UNSET,
-        ordering: Literal["best_effort", "per_subject"] | Unset = UNSET,
+        ordering: types.Ordering | Unset = UNSET,
         profile: str | Unset = UNSET,
         rate_limit: types.RateLimitInput | None | Unset = UNSET,
         retry: types.RetryInput | None | Unset = UNSET,
@@ -2933,8 +3017,8 @@ class Webhooks(Resource):
         :param name: Display name.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
-        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by
-            the operator.
+        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
+            `outpost`, or a profile defined by the operator.
         :param rate_limit: Rate limit of deliveries. Deliveries beyond it wait; they do not fail.
         :param retry: Retry schedule: `{"schedule": ["1s", "5m"]}` or `{"base": "1s", "max": "60s", "attempts": 5}`.
             Default: defined by the profile.
@@ -2977,7 +3061,7 @@ class Webhooks(Resource):
         max_in_flight: int | None = None,
         metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
-        ordering: Literal["best_effort", "per_subject"] | None = None,
+        ordering: types.Ordering | None = None,
         profile: str | None = None,
         rate_limit: types.RateLimitInput | None = None,
         retry: types.RetryInput | None = None,
@@ -3002,8 +3086,8 @@ class Webhooks(Resource):
         :param name: Display name.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
-        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by
-            the operator.
+        :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
+            `outpost`, or a profile defined by the operator.
         :param rate_limit: Rate limit of deliveries. Deliveries beyond it wait; they do not fail.
         :param retry: Retry schedule: `{"schedule": ["1s", "5m"]}` or `{"base": "1s", "max": "60s", "attempts": 5}`.
             Default: defined by the profile.
