@@ -6,6 +6,9 @@
   const table = $("table"), body = $("tbody"), bar = $("[data-held]"), note = $("footer [data-left-out]"), count = $("[data-shown]");
   const said = document.createElement("p"), MAX_ROWS = 200;
   said.className = "vh"; said.setAttribute("role", "status"); root.append(said);
+  // A session that has ended leads to the login, and from there back to this page.
+  const leaveIfOver = () => fetch(location.href, { redirect: "manual" })
+    .then((answer) => { if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) location.reload(); }).catch(() => {});
   let source, timer, isOn = true, leftOut = 0, unsaid = 0;
   const held = new Map();
 
@@ -73,7 +76,7 @@
     source.addEventListener("rows", (e) => take(JSON.parse(e.data)));
     source.addEventListener("error", () => {
       state("stale");
-      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 10000);
+      if (source?.readyState === EventSource.CLOSED) { timer = setTimeout(open, 10000); leaveIfOver(); }
     });
   };
   const toggle = () => {
@@ -97,7 +100,8 @@
   setInterval(async () => {
     if (document.hidden) return;
     const answer = await fetch(location.href).catch(() => null);
-    if (!answer?.ok || answer.redirected) return;
+    if (answer?.redirected) return location.reload();
+    if (!answer?.ok) return;
     const next = parts(new DOMParser().parseFromString(await answer.text(), "text/html"));
     parts(document).forEach((el, i) => {
       if (next[i] && !el.contains(document.activeElement) && el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;

@@ -48,6 +48,11 @@ impl Link {
         Self { path: path.into(), params: Vec::new() }
     }
 
+    /// The address that a request had.
+    pub fn again(path: impl Into<String>, params: &Params) -> Self {
+        Self { path: path.into(), params: params.0.clone() }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.path.is_empty()
     }

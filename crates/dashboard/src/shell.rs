@@ -173,9 +173,9 @@ impl Shell {
         Link::new(parts.join("/")).with("tenant", slug)
     }
 
-    /// The path of this page, to return to it.
-    pub fn here(&self) -> &str {
-        &self.visit.path
+    /// The address of this page, to return to it.
+    pub fn here(&self) -> Link {
+        Link::again(&self.visit.path, &self.visit.params)
     }
 }
 

@@ -79,6 +79,8 @@ impl Act {
             "evt" => below("events"),
             "rpl" => below("replays"),
             "ten" => below("tenants"),
+            // Its page has the name of the partner.
+            "src" => Link::new("/ui/sources"),
             "key" => {
                 let tenant = self.tenant_id.as_deref()?;
                 Link::new(format!("/ui/tenants/{}", segment(tenant)))

@@ -48,7 +48,13 @@ pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let rows: List<CapturedRow> = visit.get(Link::new("/v1/dev/letters")).await?;
     let peek = match visit.params.get("peek") {
-        Some(id) => Some(visit.get(Link::new(format!("/v1/dev/letters/{}", segment(id)))).await?),
+        Some(id) => {
+            let link = Link::new(format!("/v1/dev/letters/{}", segment(id)));
+            let mut found: Captured = visit.get(link).await?;
+            // Lines of an e-mail end with both.
+            found.raw.0 = found.raw.0.replace("\r\n", "\n");
+            Some(found)
+        }
         None => None,
     };
     let template = CapturedPage {

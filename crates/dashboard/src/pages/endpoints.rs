@@ -83,7 +83,7 @@ pub async fn show(visit: Visit) -> PageResult {
     endpoints.sort_by_key(|one| trouble(one.mark()));
     let stats = StatsPage::read(&visit, ROWS).await;
     let next = next_cursor.map(|cursor| {
-        let next = visit.link(PATH).with("cursor", cursor);
+        let next = visit.link(PATH).with("state", state).with("cursor", cursor);
         next.maybe(StatsPage::CURSOR, stats.next_cursor.as_deref())
     });
     let template = EndpointsPage {
