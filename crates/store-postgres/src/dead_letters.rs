@@ -125,6 +125,7 @@ fn conditions(filter: &DeadFilter) -> Conditions {
     conditions.add_if("l.delivery_id = ?", filter.delivery.map(uuid));
     conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("l.code = ?", filter.code.clone());
+    conditions.add_if("l.code <> ?", filter.excluded_code());
     conditions.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
     conditions.add_if("l.moved_at < ?", filter.until.map(Time::micros));
     conditions

@@ -125,6 +125,9 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     if let Some(code) = &filter.code {
         conditions.add("l.code = $", code.clone());
     }
+    if let Some(code) = filter.excluded_code() {
+        conditions.add("l.code <> $", code.to_owned());
+    }
     if let Some(since) = filter.since {
         conditions.add("l.moved_at >= $", since.micros());
     }

@@ -33,11 +33,19 @@ pub struct DeadFilter {
     pub tenant: Option<TenantId>,
     pub delivery: Option<DeliveryId>,
     pub lane: Option<Lane>,
+    /// Without a code, and for no single delivery, those that someone canceled are left out: nobody waits for them.
     pub code: Option<String>,
     /// Given up at or after,
     pub since: Option<Time>,
     /// and before.
     pub until: Option<Time>,
+}
+
+impl DeadFilter {
+    /// The code that is left out.
+    pub fn excluded_code(&self) -> Option<&'static str> {
+        (self.code.is_none() && self.delivery.is_none()).then_some("CANCELED")
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -87,6 +87,7 @@ pub(crate) fn looked(
     let mut conditions = Conditions::default();
     conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("l.code = ?", filter.code.clone());
+    conditions.add_if("l.code <> ?", filter.excluded_code());
     if ended {
         conditions.add_plain(sql!(
             "exists (select from deliveries d

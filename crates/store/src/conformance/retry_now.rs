@@ -260,6 +260,13 @@ pub async fn those_that_wait_can_be_canceled<F: Fixture>() {
     world.deliver(&job).await;
     world.pass(secs(601));
     world.nothing_is_due().await;
-    assert_eq!(world.replay(DeadFilter::default(), 10).await, 2);
+    // Nobody waits for them: they are among the dead letters for those who ask for them.
+    assert_eq!(world.dead(DeadFilter::default()).await, []);
+    assert_eq!(world.store.dead_stats(DeadFilter::default()).await.unwrap().total, 0);
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 0);
+    let canceled = DeadFilter { code: Some("CANCELED".to_owned()), ..DeadFilter::default() };
+    assert_eq!(world.dead(canceled.clone()).await.len(), 2);
+    assert_eq!(world.store.dead_stats(canceled.clone()).await.unwrap().total, 2);
+    assert_eq!(world.replay(canceled, 10).await, 2);
     assert_eq!(world.take_all().await.len(), 2);
 }

@@ -35,7 +35,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Cancel an event",
-    about: "Cancels the deliveries of the event that have not started or wait for a retry, such as those of a scheduled event. They become dead letters with the code `CANCELED`, from where they can be replayed. Deliveries in flight finish. Answers 409 if nothing is left to cancel.",
+    about: "Cancels the deliveries of the event that have not started or wait for a retry, such as those of a scheduled event. They fail with the code `CANCELED`. Lists, counts and replays of dead letters leave them out, unless this code is asked for. Deliveries in flight finish. Answers 409 if nothing is left to cancel.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
