@@ -229,3 +229,23 @@ fn an_endpoint_is_found_without_its_tenant() {
     assert!(found.location().starts_with(&format!("{path}?tenant=")), "{}", found.location());
     browser.open(found.location()).has("example.com");
 }
+
+#[test]
+fn rows_of_all_tenants_lead_to_pages_of_their_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let receiver = Receiver::start();
+    let key = gateway.tenant("acme");
+    gateway.endpoint(&key, &receiver.url());
+    gateway.publish(&key, "invoice.paid", "{}");
+    let browser = Browser::logged_in(&gateway);
+    let list = browser.open("/ui/deliveries");
+    let row = list.html.split("href=\"/ui/deliveries/dlv_").nth(1).unwrap();
+    let link = row.split('"').next().unwrap();
+    assert!(link.ends_with("?tenant=acme"), "{link}");
+    browser.open(&format!("/ui/deliveries/dlv_{link}")).has("/ui/endpoints/wh_");
+
+    // The form for the language leads back to the same filter.
+    let page = browser.open("/ui/deliveries?tenant=acme&status=failed");
+    page.has("name=\"next\" value=\"/ui/deliveries?tenant=acme");
+}

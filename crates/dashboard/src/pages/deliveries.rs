@@ -93,7 +93,16 @@ impl DeliveriesPage {
     }
 
     fn href(&self, row: &DeliveryRow) -> Link {
-        self.s.link(&format!("{PATH}/{}", segment(&row.id)))
+        page_of(&self.s.visit, row)
+    }
+}
+
+/// The page of a delivery, which is one of its tenant's.
+fn page_of(visit: &Visit, row: &DeliveryRow) -> Link {
+    let link = visit.link(format!("{PATH}/{}", segment(&row.id)));
+    match &row.tenant {
+        Some(tenant) => link.with("tenant", tenant.as_str()),
+        None => link,
     }
 }
 

@@ -8,10 +8,10 @@ use std::{
 use askama::Template;
 use serde::{Deserialize, Serialize};
 
-use super::super::{DeliveryRow, List, PATH, ROWS, filter::Filter};
+use super::super::{DeliveryRow, List, ROWS, filter::Filter, page_of};
 use crate::{
     escape::Text,
-    params::{Link, segment},
+    params::Link,
     texts::Texts,
     visit::{ApiResult, Visit},
 };
@@ -144,7 +144,7 @@ impl LiveFeed {
         let part = RowPart {
             t,
             row,
-            href: self.visit.link(format!("{PATH}/{}", segment(&row.id))),
+            href: page_of(&self.visit, row),
             peek: self.filter.link(&self.visit).with("peek", &row.id),
             endpoint: name.cloned().unwrap_or_default(),
         };
