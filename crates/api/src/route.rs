@@ -146,7 +146,8 @@ impl Route {
         // Every operation rejects unknown parameters, even if it has none.
         all.extend([&codes::UNKNOWN_FIELD, &codes::INVALID_FIELD]);
         match self.needs {
-            Needs::Operator => all.push(&codes::OPERATOR_ONLY),
+            // Whoever names a tenant names one that exists.
+            Needs::Operator => all.extend([&codes::OPERATOR_ONLY, &codes::UNKNOWN_TENANT]),
             Needs::Tenant(_) => all.extend([
                 &codes::TENANT_REQUIRED,
                 &codes::UNKNOWN_TENANT,

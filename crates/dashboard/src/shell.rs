@@ -173,8 +173,12 @@ impl Shell {
         Link::new(parts.join("/")).with("tenant", slug)
     }
 
-    /// The address of this page, to return to it.
+    /// The address of this page, to return to it. In the portal it has no more than its path: a tenant in an address
+    /// means nothing there.
     pub fn here(&self) -> Link {
+        if self.is_portal() {
+            return Link::new(&self.visit.path);
+        }
         Link::again(&self.visit.path, &self.visit.params)
     }
 }

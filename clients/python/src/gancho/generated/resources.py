@@ -1322,8 +1322,8 @@ class Events(Resource):
         """Cancel an event.
 
         Cancels the deliveries of the event that have not started or wait for a retry, such as those of a scheduled
-        event. They become dead letters with the code `CANCELED`, from where they can be replayed. Deliveries in flight
-        finish. Answers 409 if nothing is left to cancel.
+        event. They fail with the code `CANCELED`. Lists, counts and replays of dead letters leave them out, unless this
+        code is asked for. Deliveries in flight finish. Answers 409 if nothing is left to cancel.
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
