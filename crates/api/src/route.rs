@@ -146,7 +146,7 @@ impl Route {
         // Every operation rejects unknown parameters, even if it has none.
         all.extend([&codes::UNKNOWN_FIELD, &codes::INVALID_FIELD]);
         match self.needs {
-            // Whoever names a tenant names one that exists.
+            // A tenant in `X-Tenant` must exist, although it is not needed.
             Needs::Operator => all.extend([&codes::OPERATOR_ONLY, &codes::UNKNOWN_TENANT]),
             Needs::Tenant(_) => all.extend([
                 &codes::TENANT_REQUIRED,
