@@ -1,4 +1,4 @@
-//! What this crate needs of the gateway: who is asking, and the gateway's own API.
+//! What this crate needs from the gateway: who is asking, and the gateway's own API.
 
 use std::sync::Arc;
 

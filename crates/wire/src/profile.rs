@@ -90,17 +90,19 @@ pub enum Scheme {
     TimedMillis,
 }
 
-impl Profile {
+impl Scheme {
     /// What stands before the signature, in schemes that sign the body and nothing else.
-    pub(crate) const fn body_prefix(scheme: Scheme) -> Option<&'static str> {
-        match scheme {
-            Scheme::Sha256 => Some("sha256="),
-            Scheme::Hex => Some(""),
-            Scheme::V0 => Some("v0="),
-            Scheme::Standard | Scheme::TimedSeconds | Scheme::TimedMillis => None,
+    pub(crate) const fn body_prefix(self) -> Option<&'static str> {
+        match self {
+            Self::Sha256 => Some("sha256="),
+            Self::Hex => Some(""),
+            Self::V0 => Some("v0="),
+            Self::Standard | Self::TimedSeconds | Self::TimedMillis => None,
         }
     }
+}
 
+impl Profile {
     /// The number of attempts before a delivery becomes a dead letter.
     pub fn attempts(&self) -> usize {
         self.schedule.len() + 1

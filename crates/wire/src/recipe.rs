@@ -38,16 +38,17 @@ impl Recipe {
         if let Some(fault) = profile.faults().into_iter().next() {
             return Err(fault);
         }
-        let signature = &profile.signature.header;
-        Ok(match profile.signature.scheme {
+        let (signature, scheme) = (&profile.signature.header, profile.signature.scheme);
+        Ok(match scheme {
             Scheme::Standard => Self::standard(Names {
                 signature: signature.clone(),
                 timestamp: profile.header_of(HeaderValue::TimeSeconds).map(str::to_owned),
                 id: profile.header_of(HeaderValue::EventId).map(str::to_owned),
             }),
-            Scheme::Sha256 => Self::single(signature, "sha256=", SignatureEncoding::Hex),
-            Scheme::Hex => Self::single(signature, "", SignatureEncoding::Hex),
-            Scheme::V0 => Self::single(signature, "v0=", SignatureEncoding::Hex),
+            Scheme::Sha256 | Scheme::Hex | Scheme::V0 => {
+                let prefix = scheme.body_prefix().unwrap_or_default();
+                Self::single(signature, prefix, SignatureEncoding::Hex)
+            }
             Scheme::TimedSeconds => Self::timed(signature, TimeForm::Seconds),
             Scheme::TimedMillis => Self::timed(signature, TimeForm::Millis),
         })

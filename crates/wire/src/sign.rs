@@ -77,7 +77,7 @@ fn signature(
         Scheme::TimedMillis => timed(&sending.at.millis().to_string(), body, keys),
         Scheme::Sha256 | Scheme::Hex | Scheme::V0 | Scheme::Standard => {
             let mut text = String::with_capacity(72);
-            text.push_str(Profile::body_prefix(scheme).unwrap_or_default());
+            text.push_str(scheme.body_prefix().unwrap_or_default());
             HEXLOWER.encode_append(first.tag(&[body]).as_ref(), &mut text);
             text
         }
