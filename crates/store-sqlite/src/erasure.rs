@@ -86,7 +86,7 @@ impl Erasure for SqliteStore {
 
 impl SqliteStore {
     async fn erase_parcels(&self, tenant: TenantId, max: usize) -> Result<EraseStep> {
-        let before = self.erase_pass.0.lock().filter(|pass| pass.tenant == tenant);
+        let before = self.passes.erasure.0.lock().filter(|pass| pass.tenant == tenant);
         let mut pass = before.unwrap_or(PassState { tenant, at: 0, has_kept: false });
         let at = pass.at;
         let read = self.read_aside(move |db| read_parcels(db, tenant, at, max)).await?;
@@ -97,10 +97,10 @@ impl SqliteStore {
         pass.has_kept |= read.has_kept;
         if let Some(at) = read.last {
             step.more = true;
-            *self.erase_pass.0.lock() = Some(PassState { at, ..pass });
+            *self.passes.erasure.0.lock() = Some(PassState { at, ..pass });
         } else {
             step.is_clean = !pass.has_kept;
-            *self.erase_pass.0.lock() = None;
+            *self.passes.erasure.0.lock() = None;
         }
         Ok(step)
     }

@@ -76,7 +76,6 @@ pub use migrations::{SCHEMA_VERSION, schema};
 pub use open::Options;
 
 use crate::{
-    erasure::ErasePass,
     fan_out::MAX_PLACED,
     open::MAX_LOOKS,
     prune::Passes,
@@ -98,7 +97,6 @@ pub struct SqliteStore {
     writer: Writer,
     bell: Arc<Notify>,
     passes: Passes,
-    erase_pass: ErasePass,
     max_looks: usize,
     /// Deliveries of a parcel that are placed in one transaction.
     max_placed: usize,
@@ -113,15 +111,7 @@ impl SqliteStore {
         let readers = Readers::start(counts, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
         let (passes, max_looks) = (Passes::default(), options.max_looks);
-        Ok(Arc::new(Self {
-            readers,
-            writer,
-            bell,
-            passes,
-            erase_pass: ErasePass::default(),
-            max_looks,
-            max_placed: MAX_PLACED,
-        }))
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
     }
 
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
@@ -130,15 +120,7 @@ impl SqliteStore {
         let readers = Readers::start([1, 1, 1], || open::to_read(path.as_ref()))?;
         let (writer, bell) = (Writer::none(), Arc::default());
         let (passes, max_looks) = (Passes::default(), MAX_LOOKS);
-        Ok(Arc::new(Self {
-            readers,
-            writer,
-            bell,
-            passes,
-            erase_pass: ErasePass::default(),
-            max_looks,
-            max_placed: MAX_PLACED,
-        }))
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -153,7 +135,7 @@ impl SqliteStore {
             writer,
             bell,
             passes,
-            erase_pass: ErasePass::default(),
+
             max_looks,
             max_placed: SIMULATED_MAX_PLACED,
         }))

@@ -12,7 +12,9 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore, audit, external_ids, idempotency, rows,
+    SqliteStore, audit,
+    erasure::ErasePass,
+    external_ids, idempotency, rows,
     states::{ENDED, Sql},
     statistics,
     time_buckets::{ANY_TARGET, BUCKET_BITS},
@@ -30,6 +32,7 @@ const MAX_IDLE: u32 = 20;
 pub(crate) struct Passes {
     parcels: Mutex<Pass<i64>>,
     buckets: Mutex<Pass<Bucket>>,
+    pub(crate) erasure: ErasePass,
 }
 
 #[derive(Clone, Copy)]
