@@ -24,24 +24,33 @@ pub(crate) fn prepare(
     hops: Option<HeaderValue>,
     body: &[u8],
 ) -> Result<PreparedRequest, String> {
-    let keys = target.keys(sending.at);
-    let signed = sign(&target.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
-    let mut headers = HeaderMap::with_capacity(target.headers.len() + signed.len() + 4);
-    for (name, value) in &target.headers {
-        headers.insert(name.clone(), value.clone());
-    }
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(header::USER_AGENT, value(&target.profile.user_agent)?);
+    let mut headers = target.signed_headers(sending, body)?;
     headers.insert(TRACEPARENT, value(traceparent)?);
     if let Some(hops) = hops {
         headers.insert(hops::HEADER, hops);
     }
-    for (name, text) in signed {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
-        headers.insert(name, value(&text)?);
-    }
     let record = header_record(&headers);
     Ok(PreparedRequest { headers, record })
+}
+
+impl Target {
+    /// The headers of a signed request to this endpoint.
+    pub fn signed_headers(&self, sending: &Sending<'_>, body: &[u8]) -> Result<HeaderMap, String> {
+        let keys = self.keys(sending.at);
+        let signed = sign(&self.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
+        let mut headers = HeaderMap::with_capacity(self.headers.len() + signed.len() + 4);
+        for (name, value) in &self.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
+        for (name, text) in signed {
+            let name =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
+            headers.insert(name, value(&text)?);
+        }
+        Ok(headers)
+    }
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {

@@ -12,8 +12,8 @@ use gancho_mail::{
     message::{self, Stamp},
 };
 use gancho_outbound::Registry;
-use gancho_wire::{Content, Sending, sign};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use gancho_wire::{Content, Sending};
+use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 use url::Url;
 
@@ -38,8 +38,7 @@ impl Channel for UrlChannel {
         let data = message.json().to_string();
         let id = message.id.to_string();
         for target in &targets.all {
-            let endpoint = &target.endpoint;
-            if !endpoint.wants(EVENT_TYPE) {
+            if !target.endpoint.wants(EVENT_TYPE) {
                 continue;
             }
             let content = Content {
@@ -50,23 +49,15 @@ impl Channel for UrlChannel {
                 data: data.as_bytes(),
             };
             let body = target.profile.envelope.render(&content);
-            let at = self.clock.now();
-            let endpoint_id = endpoint.id.to_string();
             let sending = Sending {
                 event_id: &id,
-                endpoint_id: &endpoint_id,
+                endpoint_id: &target.id,
                 event_type: EVENT_TYPE,
-                at,
+                at: self.clock.now(),
                 retry: 0,
             };
-            let signed = sign(&target.profile, &sending, &body, target.keys(at));
-            let mut headers = target.headers.iter().cloned().collect::<HeaderMap>();
-            for (name, value) in signed.map_err(|error| error.to_string())? {
-                let name = HeaderName::from_bytes(name.as_bytes()).map_err(|e| e.to_string())?;
-                headers.insert(name, HeaderValue::from_str(&value).map_err(|e| e.to_string())?);
-            }
-            let url = Url::parse(&endpoint.url).map_err(|error| error.to_string())?;
-            accepted(post(&self.client, &url, headers, body).await)?;
+            let headers = target.signed_headers(&sending, &body)?;
+            accepted(self.client.post(&target.url, headers, body, TIMEOUT).await)?;
         }
         Ok(())
     }
@@ -92,14 +83,11 @@ impl Channel for SlackChannel {
 
 impl SlackChannel {
     pub async fn send_json(&self, body: &Value) -> Result<(), String> {
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, json)]);
         let body = Bytes::from(body.to_string());
-        accepted(post(&self.client, &self.url, HeaderMap::new(), body).await)
+        accepted(self.client.post(&self.url, headers, body, TIMEOUT).await)
     }
-}
-
-async fn post(client: &Client, url: &Url, mut headers: HeaderMap, body: Bytes) -> Outcome {
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    client.post(url, headers, body, TIMEOUT).await
 }
 
 fn accepted(outcome: Outcome) -> Result<(), String> {
