@@ -13,7 +13,7 @@ use std::{
 use hyper::client::conn::{http1, http2};
 use tokio::time::Instant;
 
-use crate::handshake::Body;
+use crate::handshake::{Body, MaxStreams};
 
 #[derive(Default)]
 pub(crate) struct Shard {
@@ -52,6 +52,7 @@ pub(crate) struct SharedConnection {
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
     pub(crate) in_flight: AtomicU32,
+    pub(crate) max_streams: Arc<MaxStreams>,
     /// Milliseconds since the pool was created.
     pub(crate) last_used: AtomicU64,
 }
@@ -72,6 +73,7 @@ impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.shared.last_used.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.shared.max_streams.refresh();
     }
 }
 
@@ -92,6 +94,12 @@ impl Destination {
 }
 
 impl SharedConnection {
+    /// Whether it takes another stream: the peer's limit, and ours.
+    pub(crate) fn has_room(&self, max: u32) -> bool {
+        let max = max.min(self.max_streams.get());
+        self.in_flight.load(Ordering::Relaxed) < max
+    }
+
     pub(crate) fn last_used(&self, born: Instant) -> Instant {
         self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
     }

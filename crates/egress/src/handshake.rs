@@ -1,9 +1,18 @@
 //! Starts HTTP on an open connection. A tracked task drives each connection and ends when its last handle
 //! is dropped or the peer closes it.
 
-use std::time::Duration;
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use gancho_domain::Code;
 use http_body_util::Full;
 use hyper::{
@@ -19,6 +28,8 @@ use crate::{connect::Stream, outcome::RequestError};
 const MAX_HEAD_LENGTH: usize = 64 * 1024;
 /// The HTTP/2 flow-control window of a response: as much as is ever read.
 const WINDOW: u32 = 64 * 1024;
+/// Until the peer has said how many streams it takes.
+const STREAMS_BEFORE_SETTINGS: usize = 1;
 /// Pings detect a dead peer before the next delivery does.
 const PING_AFTER: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -27,7 +38,25 @@ pub(crate) type Body = Full<Bytes>;
 
 pub(crate) enum Sender {
     H1(http1::SendRequest<Body>),
-    H2(http2::SendRequest<Body>),
+    H2(http2::SendRequest<Body>, Arc<MaxStreams>),
+}
+
+/// How many streams the peer of a connection takes at once.
+pub(crate) struct MaxStreams {
+    max: AtomicU32,
+    /// The task that drives the connection.
+    task: AtomicWaker,
+}
+
+impl MaxStreams {
+    pub(crate) fn get(&self) -> u32 {
+        self.max.load(Ordering::Relaxed)
+    }
+
+    /// Reads the peer's settings again: they arrive beside the responses.
+    pub(crate) fn refresh(&self) {
+        self.task.wake();
+    }
 }
 
 pub(crate) async fn start(stream: Stream, tasks: &TaskTracker) -> Result<Sender, RequestError> {
@@ -63,6 +92,7 @@ where
 {
     let (sender, connection) = http2::Builder::new(Tracked(tasks.clone()))
         .timer(TokioTimer::new())
+        .initial_max_send_streams(STREAMS_BEFORE_SETTINGS)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(16 * WINDOW)
         .max_header_list_size(MAX_HEAD_LENGTH as u32)
@@ -71,12 +101,25 @@ where
         .handshake(io)
         .await
         .map_err(|error| unstarted(&error))?;
+    let max_streams = Arc::new(MaxStreams {
+        max: AtomicU32::new(STREAMS_BEFORE_SETTINGS as u32),
+        task: AtomicWaker::new(),
+    });
+    let told = max_streams.clone();
     tasks.spawn(async move {
-        if let Err(error) = connection.await {
+        let mut connection = pin!(connection);
+        let ended = poll_fn(|context| {
+            told.task.register(context.waker());
+            let polled = connection.as_mut().poll(context);
+            let max = connection.current_max_send_streams();
+            told.max.store(u32::try_from(max).unwrap_or(u32::MAX), Ordering::Relaxed);
+            polled
+        });
+        if let Err(error) = ended.await {
             tracing::trace!(%error, "connection ended");
         }
     });
-    Ok(Sender::H2(sender))
+    Ok(Sender::H2(sender, max_streams))
 }
 
 fn unstarted(error: &hyper::Error) -> RequestError {

@@ -28,8 +28,11 @@ use crate::{
 };
 
 const SHARDS: usize = 16;
-/// Further shared connections to an origin are used once and not kept.
-const MAX_SHARED_CONNECTIONS: usize = 4;
+/// Shared connections to an origin with room for more streams. Further ones are used once and not kept. Those
+/// without room do not count: streams that hang must not make all others open a connection each.
+const MAX_WITH_ROOM: usize = 4;
+/// A connection as young as this may not know yet how many streams its peer takes.
+const SETTINGS_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
@@ -88,10 +91,8 @@ impl Pool {
                 !shared.sender.is_closed() && fresh(shared.opened) && fits(shared.peer)
             });
             shard.kept -= before - destination.shared.len();
-            let roomy = |shared: &&Arc<SharedConnection>| {
-                shared.in_flight.load(Ordering::Relaxed) < self.limits.streams
-            };
-            if let Some(shared) = destination.shared.iter().find(roomy) {
+            let has_room = |shared: &&Arc<SharedConnection>| shared.has_room(self.limits.streams);
+            if let Some(shared) = destination.shared.iter().find(has_room) {
                 shared.in_flight.fetch_add(1, Ordering::Relaxed);
                 return Some(PooledConnection::SharedConnection(StreamPermit {
                     shared: shared.clone(),
@@ -121,12 +122,13 @@ impl Pool {
             Sender::H1(sender) => {
                 PooledConnection::ExclusiveConnection(ExclusiveConnection { sender, peer, opened })
             }
-            Sender::H2(sender) => {
+            Sender::H2(sender, max_streams) => {
                 let shared = Arc::new(SharedConnection {
                     sender,
                     peer,
                     opened,
                     in_flight: AtomicU32::new(1),
+                    max_streams,
                     last_used: AtomicU64::new(0),
                 });
                 self.share(origin, shared.clone());
@@ -141,9 +143,12 @@ impl Pool {
         }
         let mut shard = self.shard(origin).lock();
         let grew = shard.at(origin, |destination| {
-            let room = destination.shared.len() < MAX_SHARED_CONNECTIONS;
-            destination.shared.extend(room.then_some(connection));
-            room
+            let may_have_room = |one: &&Arc<SharedConnection>| {
+                one.has_room(self.limits.streams) || one.opened.elapsed() < SETTINGS_WITHIN
+            };
+            let is_kept = destination.shared.iter().filter(may_have_room).count() < MAX_WITH_ROOM;
+            destination.shared.extend(is_kept.then_some(connection));
+            is_kept
         });
         shard.kept += usize::from(grew);
         let crowded = shard.shrink_to(self.limits.per_shard);

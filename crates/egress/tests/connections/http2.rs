@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gancho_egress::{Client, Settings};
 use gancho_testkit::{
+    http_request::arrived,
     receiver::{Receiver, Step},
     receiver_h2::{GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS},
     tls::{Authority, Life},
@@ -69,6 +70,38 @@ async fn requests_share_a_connection_up_to_a_limit() {
     }
     assert_eq!(posts.join_all().await, [200; 6]);
     assert_eq!(receiver.accepted(), 2, "five on the first, the sixth on another");
+}
+
+/// Requests that hang hold up nobody else at the same origin, however few streams the peer takes at once.
+#[tokio::test]
+async fn more_than_the_peer_takes_at_once_go_over_another_connection() {
+    let two_streams = [0, 3, 0, 0, 0, 2];
+    let script = move |connection| match connection {
+        0 => vec![
+            Step::ReadH2,
+            frame(SETTINGS, false, &two_streams),
+            Step::AnswerH2(200),
+            Step::ReadH2,
+            Step::ReadH2,
+            Step::Hang,
+        ],
+        _ => [Step::ReadH2, Step::AnswerH2(201)].into_iter().cycle().take(200).collect(),
+    };
+    let (client, receiver) = serving(script, |_| {}).await;
+    let url = https(receiver.port());
+    assert_eq!(status(&post(&client, &url, AMPLE).await), 200);
+    let hanging: Vec<_> = (0..2)
+        .map(|_| {
+            let (client, url) = (client.clone(), url.clone());
+            tokio::spawn(async move { post(&client, &url, AMPLE).await })
+        })
+        .collect();
+    arrived(&receiver, 3).await;
+    for _ in 0..20 {
+        assert_eq!(status(&post(&client, &url, AMPLE).await), 201);
+    }
+    assert_eq!(receiver.accepted(), 2, "one more connection for all of them");
+    hanging.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 /// The peer says that it did not read the request: it goes out again, on a new connection.
@@ -161,7 +194,11 @@ async fn stalling_is_bounded_by_the_deadline() {
         ("pings", vec![Step::ReadH2, Step::Flood(ping)]),
         ("settings", vec![Step::ReadH2, Step::Flood(empty)]),
     ] {
-        let (client, receiver) = serving(move |_| steps.clone(), |_| {}).await;
+        let script = move |connection| match connection {
+            0 => steps.clone(),
+            _ => vec![Step::ReadH2, Step::Hang],
+        };
+        let (client, receiver) = serving(script, |_| {}).await;
         if case == "no streams" {
             assert_eq!(status(&post(&client, &https(receiver.port()), AMPLE).await), 200);
         }
