@@ -6,7 +6,7 @@ use anyhow::Context;
 use gancho_api::state::MailParts;
 use gancho_domain::{Rate, RetryPlan};
 use gancho_egress::Client;
-use gancho_engine::{Engine, LaneSetup, Terms};
+use gancho_engine::{Engine, LaneSetup};
 use gancho_mail::{
     FeedbackService, MailCarrier, MailLimits, Outbox, SesTransport, Sink, SmtpTransport,
     Suppressions, TenantLimits, Transport,
@@ -80,7 +80,8 @@ impl Mailing {
 
     fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
         let everyone = TenantLimit {
-            in_flight: setup.tenant_concurrency.unwrap_or(Terms::MAX_IN_FLIGHT),
+            // One tenant whose recipients' servers are slow must not hold up all the others.
+            in_flight: setup.tenant_concurrency.unwrap_or(setup.concurrency.div_ceil(2)),
             rate: setup.tenant_rate,
         };
         let carrier = MailCarrier {

@@ -214,7 +214,7 @@ settings! {
         /// Maximum send rate of this node, retries included. `none` disables the limit.
         email_rate: Option<Rate> = "100/1m",
         /// Maximum number of e-mails that are sent at the same time per tenant.
-        /// Default: `email_concurrency`.
+        /// Default: half of `email_concurrency`, rounded up.
         email_tenant_concurrency: Option<u32> = "",
         /// Maximum send rate per tenant, e.g. `100/1m`.
         /// Default: `email_rate`.
