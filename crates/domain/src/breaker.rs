@@ -49,6 +49,11 @@ impl Breaker {
         self.probing = true;
     }
 
+    /// Someone wants to know now: the next delivery may be the probe.
+    pub fn end_rest(&mut self, now: Time) {
+        self.rests_until = self.rests_until.map(|until| until.min(now));
+    }
+
     pub fn succeeded(&mut self) {
         *self = Self::default();
     }
@@ -110,6 +115,21 @@ mod tests {
         breaker.probe();
         breaker.succeeded();
         assert_eq!(breaker.gate(until), Gate::Open);
+    }
+
+    #[test]
+    fn a_rest_that_is_ended_early_lets_one_probe_out() {
+        let mut breaker = opened();
+        breaker.end_rest(NOW);
+        assert_eq!(breaker.gate(NOW), Gate::Probe);
+        breaker.probe();
+        breaker.end_rest(NOW);
+        assert_eq!(breaker.gate(NOW), Gate::Waiting, "one at a time");
+        breaker.failed(NOW);
+        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(NOW + 2 * FIRST_REST));
+        let mut closed = Breaker::default();
+        closed.end_rest(NOW);
+        assert_eq!(closed, Breaker::default());
     }
 
     #[test]

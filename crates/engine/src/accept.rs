@@ -210,7 +210,7 @@ impl Engine {
     }
 
     /// Takes room for those that are due and welcome, and marks them to be held; without room all of a
-    /// lane's wait in the store. A node that may not hold any takes none.
+    /// lane's wait in the store. Tests are always welcome: someone waits for the result. A node that may not hold any takes none.
     fn reserve(&self, parcels: &mut [NewParcel], may_hold: bool) -> Vec<Reservation> {
         let (now, max) = (self.clock.now(), self.store.max_placed());
         let mut reserved = Vec::new();
@@ -218,14 +218,15 @@ impl Engine {
             let (mut targets, mut bytes) = (BTreeMap::<_, usize>::new(), 0);
             for new in parcels.iter_mut() {
                 let (tenant, body) = (new.parcel.tenant, new.parcel.body.len());
+                let is_test = new.parcel.is_test;
                 for delivery in placed_now(new, max).filter(|new| new.lane == lane) {
                     let key = (tenant, delivery.target);
                     let before = targets.get(&key).copied().unwrap_or(0);
                     let may_come = may_hold && delivery.hold && delivery.due_at <= now;
                     delivery.hold = may_come
-                        && self
-                            .lane(lane)
-                            .is_some_and(|lane| lane.queue.lock().welcomes(key, before, now));
+                        && self.lane(lane).is_some_and(|lane| {
+                            is_test || lane.queue.lock().welcomes(key, before, now)
+                        });
                     if delivery.hold {
                         targets.insert(key, before + 1);
                         bytes += body;
@@ -272,6 +273,7 @@ impl Engine {
                 max_in_flight: terms.max_in_flight,
                 rate: terms.rate,
                 bytes: ticket.job.parcel.body.len(),
+                is_urgent: ticket.job.parcel.is_test,
                 item: ticket,
             };
             queue.push(new, now);

@@ -3,9 +3,9 @@
 //! Targets draw on one of the pools, by how they answer (`pool`, `standing`): a target that hangs
 //! shares its pool with others of its kind and takes nothing from targets that answer promptly.
 //! Within a pool tenants take turns, three deliveries at most while others wait; within a tenant its
-//! targets take turns; within a target the first to come is the first to go. The line of tenants is in
-//! order of arrival, so the first in it is always the one that waited most rounds: the most urgent by
-//! [`gancho_domain::fairness::priority`], and no tenant can be overtaken for ever.
+//! targets take turns; within a target the first to come is the first to go. The next turn is of the tenant,
+//! and of the target, that has had least of the pool's slots (`turns`), so that none is overtaken for ever, and
+//! one that needs less than its part does not wait behind those that want more.
 //!
 //! **Invariant.** The rings hold exactly those who may go now: a target is in its tenant's ring for
 //! its pool if something waits for it and it is open; a tenant is in the pool's ring if its own
@@ -30,8 +30,12 @@ mod target;
 mod tenant;
 #[cfg(test)]
 mod tests;
+mod turns;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use gancho_domain::{Gcra, Rate, TenantId, Time};
 use gancho_store::TargetId;
@@ -51,6 +55,9 @@ pub use self::{
 };
 
 use crate::TargetStatus;
+
+/// Of every delivery, where targets are not told apart by how they answer.
+const EQUAL_COST: Duration = Duration::from_millis(1);
 
 /// A target belongs to one tenant; keys lead with the tenant so that its targets lie together.
 type Key = (TenantId, TargetId);
@@ -116,6 +123,8 @@ pub struct QueueEntry<T> {
     pub rate: Option<Rate>,
     /// What it takes of the room.
     pub bytes: usize,
+    /// Someone waits for its result: it goes before the others of its target, and through an open breaker.
+    pub is_urgent: bool,
     pub item: T,
 }
 
@@ -145,7 +154,7 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// Puts a delivery at the end of its target's line.
+    /// Puts a delivery at the end of its target's line, or at its head if it is urgent.
     pub fn push(&mut self, new: QueueEntry<T>, now: Time) {
         let key = new.key;
         let owner = self.tenants.entry(key.0).or_default();
@@ -154,7 +163,11 @@ impl<T> Scheduler<T> {
             TargetLine::new(new.max_in_flight, !self.limits.is_hard)
         });
         line.agree(new.max_in_flight, new.rate);
-        line.push(new.item, new.bytes);
+        if new.is_urgent {
+            line.push_first(new.item, new.bytes, now);
+        } else {
+            line.push(new.item, new.bytes);
+        }
         owner.queued += 1;
         self.queued += 1;
         self.place(key, now);
@@ -279,19 +292,18 @@ impl<T> Scheduler<T> {
         self.pools[pool].turns.front().map(|tenant| (pool, tenant))
     }
 
-    /// The tenant goes to the end of the line.
+    /// The tenant goes behind those that have had less.
     fn end_turn(&mut self, pool: Pool, tenant: TenantId) {
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return;
         };
         self.rounds += 1;
         let mine = owner.of_mut(pool);
-        mine.consecutive = 0;
         mine.waits_since = self.rounds;
-        if let Some(place) = mine.turn {
+        if let Some(place) = mine.end_turn() {
             let turns = &mut self.pools[pool].turns;
-            turns.remove(place);
-            mine.turn = Some(turns.push_back(tenant));
+            turns.leave(place);
+            mine.turn = Some(turns.join(tenant, mine.had));
         }
     }
 
@@ -300,13 +312,17 @@ impl<T> Scheduler<T> {
         if line.readiness(now) != Readiness::Open {
             return None;
         }
+        let cost = if self.limits.is_hard { EQUAL_COST } else { line.standing.cost() };
         let (item, bytes) = line.take(now)?;
         let owner = self.tenants.get_mut(&key.0)?;
         let mine = owner.of_mut(pool);
-        // The tenant's other targets come first now.
         if let Some(place) = line.turn.take() {
-            mine.ready.remove(place);
+            mine.ready.serve(place);
+            mine.ready.leave(place);
+            line.had = place.after(cost);
         }
+        mine.turn.inspect(|place| self.pools[pool].turns.serve(*place));
+        mine.cost += cost;
         mine.in_flight += 1;
         mine.consecutive = mine.consecutive.saturating_add(1);
         owner.queued -= 1;

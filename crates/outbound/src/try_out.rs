@@ -19,7 +19,7 @@ pub struct TryOut {
     pub delivery: DeliveryId,
     pub event: EventId,
     pub event_type: String,
-    /// `None` if there was none in time: the breaker is open, or the queue is long.
+    /// `None` if there was none in time: the endpoint has not answered earlier ones yet.
     pub attempt: Option<Attempt>,
     pub status: Status,
 }

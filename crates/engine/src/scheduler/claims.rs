@@ -146,7 +146,8 @@ impl<T> Scheduler<T> {
     /// by way of the store.
     pub fn welcomes(&mut self, key: Key, before: usize, now: Time) -> bool {
         let (tenant, target) = key;
-        let is_over = self.tenants.get(&tenant).is_some_and(|owner| owner.is_over);
+        let is_over =
+            self.tenants.get(&tenant).is_some_and(|owner| self.is_closed(owner, key, before));
         let is_full = is_over || self.claims.skip.targets.contains(&target);
         let has_room = match self.targets.get(&key) {
             Some(line) => before == 0 || line.waiting.len() + before < line.max_waiting(now),
@@ -159,6 +160,14 @@ impl<T> Scheduler<T> {
         }
         self.claims.note_behind(key, self.limits.remembered);
         false
+    }
+
+    /// The tenant's prompt targets hold far more than their part, and this one is not among those that hold little:
+    /// one that keeps up need not wait because the tenant's others do not.
+    fn is_closed(&self, owner: &TenantLine, key: Key, before: usize) -> bool {
+        let waiting = self.targets.get(&key).map_or(0, |line| line.waiting.len());
+        let holds_little = waiting + before < LITTLE && !self.holds_more(owner, RESERVE_EIGHTHS);
+        owner.is_over && !holds_little
     }
 
     /// How much a claim may bring, if anything: all of it may be for targets that nobody knows, or for slow
@@ -246,6 +255,10 @@ pub struct PerTarget {
 
 /// The pools whose targets share what a claim brings.
 const SHARING: [Pool; 4] = [Pool::Prompt, Pool::Untried, Pool::Moderate, Pool::Slow];
+/// A target with fewer waiting holds little of what its tenant may hold.
+pub(super) const LITTLE: usize = 4;
+/// Up to this many eighths of the room a tenant that is over its part may hold for such targets.
+const RESERVE_EIGHTHS: usize = 5;
 const MIN_PER_TARGET: usize = 16;
 /// One is sent to a target that has not answered yet, and one waits for the answer.
 const PER_UNPROVEN_TARGET: usize = 2;

@@ -5,8 +5,10 @@ use gancho_store::TargetId;
 
 use super::{
     Key, Pool, Scheduler,
+    claims::LITTLE,
     target::{Readiness, TargetLine},
     tenant::TenantLine,
+    turns::Had,
 };
 
 /// A pool that is full is so until one of these parts is free,
@@ -51,9 +53,9 @@ impl<T> Scheduler<T> {
         let readiness = line.readiness(now);
         let ready = &mut owner.of_mut(line.pool).ready;
         match (line.turn, readiness == Readiness::Open && !line.waiting.is_empty()) {
-            (None, true) => line.turn = Some(ready.push_back(key.1)),
+            (None, true) => line.turn = Some(ready.join(key.1, line.had)),
             (Some(place), false) => {
-                ready.remove(place);
+                ready.leave(place);
                 line.turn = None;
             }
             _ => {}
@@ -100,8 +102,9 @@ impl<T> Scheduler<T> {
         line.steady_share = (pool.jobs_each() / mine.busy.max(1)) as u32;
         if line.pool != before {
             if let Some(place) = line.turn.take() {
-                owner.of_mut(before).ready.remove(place);
+                owner.of_mut(before).ready.leave(place);
             }
+            line.had = Had::default();
             self.place_tenant(key.0, before);
         }
     }
@@ -206,7 +209,7 @@ impl<T> Scheduler<T> {
         let is_crowded = mine.is_crowded || (pool.held.is_crowded && !has_less);
         // Those that hold little are not passed over for the tenant's others.
         let min = match line.pool {
-            Pool::Prompt => 4,
+            Pool::Prompt => LITTLE,
             Pool::Untried => 1,
             Pool::Moderate | Pool::Slow | Pool::Troubled => 0,
         };
@@ -222,15 +225,13 @@ impl<T> Scheduler<T> {
         let mine = owner.of_mut(pool);
         match (mine.turn, !mine.ready.is_empty()) {
             (None, true) => {
-                mine.turn = Some(self.pools[pool].turns.push_back(tenant));
+                mine.turn = Some(self.pools[pool].turns.join(tenant, mine.had));
                 mine.waits_since = self.rounds;
             }
-            (Some(place), false) => {
-                self.pools[pool].turns.remove(place);
-                mine.turn = None;
-                if mine.consecutive > 0 {
-                    mine.consecutive = 0;
-                    self.rounds += 1;
+            (Some(_), false) => {
+                self.rounds += u64::from(mine.consecutive > 0);
+                if let Some(place) = mine.end_turn() {
+                    self.pools[pool].turns.leave(place);
                 }
             }
             _ => {}
@@ -260,6 +261,11 @@ impl<T> Scheduler<T> {
     fn is_over(&self, owner: &TenantLine) -> bool {
         // Once passed over, it is until no more than a quarter is left.
         let eighths = if owner.is_over { 2 } else { 3 };
+        self.holds_more(owner, eighths)
+    }
+
+    /// Whether its prompt targets hold more than this many eighths of the room.
+    pub(super) fn holds_more(&self, owner: &TenantLine, eighths: usize) -> bool {
         let held = owner.of(Pool::Prompt).held;
         held.jobs > self.limits.max_jobs * eighths / 8
             || held.bytes > self.limits.max_bytes / 8 * eighths

@@ -9,15 +9,15 @@ use gancho_domain::TenantId;
 
 use super::{
     pool::{Holding, Pool, PoolLimit},
-    ring::Ring,
     tenant::TenantPool,
+    turns::Turns,
 };
 use crate::room::Size;
 
 pub struct PoolState {
     pub limit: PoolLimit,
     /// Tenants that have something that may go now.
-    pub turns: Ring<TenantId>,
+    pub turns: Turns<TenantId>,
     pub in_flight: u32,
     pub held: Holding,
     /// Tenants that hold something of it.
@@ -50,7 +50,7 @@ impl Pools {
     pub fn new(limit: impl Fn(Pool) -> PoolLimit) -> Self {
         Self(Pool::ALL.map(|pool| PoolState {
             limit: limit(pool),
-            turns: Ring::default(),
+            turns: Turns::default(),
             in_flight: 0,
             held: Holding::default(),
             holders: BTreeSet::new(),

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use gancho_domain::pace::SLOW;
+
 use super::pool::{MODERATE, PROMPT, Pool};
+
+/// An attempt takes some of the machine, however soon it is answered.
+const MIN_COST: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
@@ -33,6 +38,14 @@ impl Standing {
             Some(typical) if self.late >= Some(Age::Slow) || typical > MODERATE => Pool::Slow,
             Some(typical) if self.late.is_some() || typical > PROMPT => Pool::Moderate,
             Some(_) => Pool::Prompt,
+        }
+    }
+
+    /// How long an attempt is likely to hold its slot.
+    pub fn cost(&self) -> Duration {
+        match self.typical {
+            Some(typical) if !self.is_troubled => typical.clamp(MIN_COST, SLOW),
+            _ => SLOW,
         }
     }
 

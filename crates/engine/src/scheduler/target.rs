@@ -4,7 +4,12 @@ use std::{collections::VecDeque, time::Duration};
 
 use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 
-use super::{Pool, ring::Place, standing::Standing};
+use super::{
+    Pool,
+    ring::Place,
+    standing::Standing,
+    turns::{Had, TurnPlace},
+};
 use crate::{TargetStatus, Terms};
 
 /// What came of a delivery that was taken out of the queue.
@@ -46,7 +51,9 @@ pub struct TargetLine<T> {
     ticker: Gcra,
     breaker: Breaker,
     /// Its place in the scheduler's structures, if it has one.
-    pub turn: Option<Place>,
+    pub turn: Option<TurnPlace>,
+    /// What it has had of its tenant's part of the pool.
+    pub had: Had,
     pub timer: Option<Time>,
     pub idle: Option<Place>,
     pub skipped: bool,
@@ -91,6 +98,7 @@ impl<T> TargetLine<T> {
             ticker: Gcra::default(),
             breaker: Breaker::default(),
             turn: None,
+            had: Had::default(),
             timer: None,
             idle: None,
             skipped: false,
@@ -106,6 +114,13 @@ impl<T> TargetLine<T> {
     pub fn push(&mut self, item: T, bytes: usize) {
         self.bytes += bytes;
         self.waiting.push_back((item, bytes));
+    }
+
+    /// Puts it before all others, and lets it out although the breaker is open: it is the probe.
+    pub fn push_first(&mut self, item: T, bytes: usize, now: Time) {
+        self.bytes += bytes;
+        self.waiting.push_front((item, bytes));
+        self.breaker.end_rest(now);
     }
 
     /// By how it answers. Where its rate is what it waits for, it is not to crowd out those that

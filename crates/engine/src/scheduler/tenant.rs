@@ -1,11 +1,13 @@
 //! One tenant's place in the round, and its statistics.
 
+use std::time::Duration;
+
 use gancho_domain::{TenantId, fairness};
 use gancho_store::TargetId;
 
 use super::{
     pool::{Holding, Pool},
-    ring::{Place, Ring},
+    turns::{Had, TurnPlace, Turns},
 };
 
 #[derive(Default)]
@@ -23,16 +25,19 @@ pub struct TenantLine {
 #[derive(Default)]
 pub struct TenantPool {
     /// Its targets that may be sent something now, in turn.
-    pub ready: Ring<TargetId>,
+    pub ready: Turns<TargetId>,
     /// Its place among the tenants that have such a target.
-    pub turn: Option<Place>,
+    pub turn: Option<TurnPlace>,
+    /// What it has had of the pool up to its last turn.
+    pub had: Had,
     pub in_flight: u32,
     /// What its targets hold, queued or in flight.
     pub held: Holding,
     /// Its targets that hold something.
     pub busy: usize,
-    /// Deliveries taken in a row.
+    /// Deliveries taken in a row, and what they cost.
     pub consecutive: u32,
+    pub cost: Duration,
     /// The round in which it began to wait for its turn.
     pub waits_since: u64,
 }
@@ -49,6 +54,17 @@ pub struct Share {
     pub rounds_waited: u64,
     /// 5 for one just served, down to 1 for the most urgent.
     pub priority: u8,
+}
+
+impl TenantPool {
+    /// Ends its turn, and returns the place it had in line.
+    pub fn end_turn(&mut self) -> Option<TurnPlace> {
+        let place = self.turn.take()?;
+        self.had = place.after(self.cost);
+        self.cost = Duration::ZERO;
+        self.consecutive = 0;
+        Some(place)
+    }
 }
 
 impl TenantLine {

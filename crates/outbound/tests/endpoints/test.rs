@@ -92,6 +92,19 @@ async fn a_failure_is_an_answer_too() {
     assert!(depths.iter().all(|depth| depth.pending + depth.leased == 0), "{depths:?}");
 }
 
+/// Someone who mends an endpoint wants to know now, not when its circuit breaker closes.
+#[tokio::test]
+async fn an_open_circuit_breaker_does_not_hold_up_a_test() {
+    let stage = Stage::new().await;
+    let receiver = failing().await;
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    for number in 1..=14 {
+        let tried = trying(&stage, id, None).await.unwrap();
+        assert!(tried.attempt.is_some(), "test {number}");
+    }
+    assert_eq!(receiver.accepted(), 14);
+}
+
 #[tokio::test]
 async fn what_cannot_be_tried() {
     let stage = Stage::new().await;

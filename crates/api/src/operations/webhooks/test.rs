@@ -37,6 +37,8 @@ pub struct TestOutcome {
     pub attempt: Option<AttemptEntry>,
 }
 
+const NOT_TRIED: &str = "no attempt was made in time: the endpoint has not answered earlier ones yet. hint: look at the delivery again in a minute";
+
 request! {
     struct TestBody {
         /// Event type of the sample. Default: one that the webhook is subscribed to.
@@ -109,7 +111,10 @@ impl From<TryOut> for TestOutcome {
             response_status: of.and_then(|attempt| attempt.response_status),
             latency_ms: of.map(|attempt| attempt.latency_ms),
             response_body: of.and_then(|attempt| attempt.response_body.clone()),
-            error: of.and_then(|attempt| attempt.error.clone()),
+            error: match of {
+                Some(attempt) => attempt.error.clone(),
+                None => Some(NOT_TRIED.to_owned()),
+            },
             attempt,
         }
     }

@@ -64,6 +64,33 @@ fn a_failing_target_rests_and_gives_back_what_it_held() {
 }
 
 #[test]
+fn an_urgent_delivery_goes_first_and_through_an_open_breaker() {
+    let urgent = |item| QueueEntry { is_urgent: true, ..incoming(key(1, 1), 64, None, item) };
+    let mut queue = Scheduler::new(soft(100));
+    fill(&mut queue, key(1, 1), 3);
+    queue.push(urgent(9), NOW);
+    assert_eq!(queue.next(NOW).unwrap().1, 9, "before those that came earlier");
+
+    let mut queue = Scheduler::new(limits(100));
+    fill(&mut queue, key(1, 1), 20);
+    for slot in popped(&mut queue, NOW) {
+        queue.finished(slot, FAULT, NOW);
+    }
+    queue.push(incoming(key(1, 1), 64, None, 8), NOW);
+    assert!(queue.next(NOW).is_none(), "the breaker is open");
+    queue.push(urgent(9), NOW);
+    let (slot, item) = queue.next(NOW).unwrap();
+    assert_eq!(item, 9);
+    queue.check(NOW);
+    queue.push(urgent(10), NOW);
+    assert!(queue.next(NOW).is_none(), "one probe at a time");
+    queue.finished(slot, FINE, NOW);
+    queue.check(NOW);
+    queue.push(incoming(key(1, 1), 64, None, 11), NOW);
+    assert_eq!(popped(&mut queue, NOW).len(), 1, "the breaker is closed");
+}
+
+#[test]
 fn pauses_hold_back_and_let_go() {
     let mut queue = Scheduler::new(limits(100));
     let all = [
@@ -142,10 +169,19 @@ fn large_bodies_take_no_more_than_their_share() {
     for item in 6..8 {
         queue.push(large(item), NOW);
     }
-    assert!(!queue.welcomes(key(1, 2), 0, NOW), "the tenant has more than its part");
+    assert!(queue.tenants[&key(1, 1).0].is_over, "the tenant has more than its part");
+    assert!(
+        queue.welcomes(key(1, 2), 0, NOW),
+        "a target that keeps up does not wait for the other"
+    );
+    assert!(!queue.welcomes(key(1, 2), 4, NOW), "one that brings more does");
+    for item in 8..13 {
+        queue.push(large(item), NOW);
+    }
+    assert!(!queue.welcomes(key(1, 3), 0, NOW), "what is kept for such targets is used up");
     assert!(queue.welcomes(key(2, 1), 0, NOW));
     let flying = popped(&mut queue, NOW);
-    assert_eq!(queue.shed(NOW).len(), 6, "one waits, one is in flight");
+    assert_eq!(queue.shed(NOW).len(), 11, "one waits, one is in flight");
     assert_eq!(queue.queued(), 1);
     queue.claimed(&queue.skip(), true);
     for slot in flying {
