@@ -1,7 +1,11 @@
-//! Password hashes by Argon2id. Hashing takes memory and time on purpose, so it runs off the async threads,
-//! a few at a time.
+//! Password hashes by Argon2id. Hashing takes memory and time on purpose, so it runs off the async threads, one at
+//! a time and with rests in between: strangers who guess passwords, from however many addresses, take a quarter of one
+//! core at most.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -10,13 +14,15 @@ use argon2::{
 use aws_lc_rs::rand;
 use gancho_vault::Secret;
 use thiserror::Error;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, oneshot};
 
 /// The parameters that OWASP recommends: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
-/// Hashes at a time: logins take no more than 38 MiB and two threads.
-const MAX_CONCURRENT: usize = 2;
+/// Hashes at a time.
+const MAX_CONCURRENT: usize = 1;
+/// How long to rest after each, as a multiple of the time it took.
+const REST: u32 = 3;
 /// Maximum wait for a turn.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
@@ -86,12 +92,16 @@ impl Hasher {
     ) -> Result<T, PasswordError> {
         let turn = tokio::time::timeout(MAX_WAIT, self.turns.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| PasswordError::Busy)?.map_err(|_| PasswordError::Busy)?;
-        let done = tokio::task::spawn_blocking(move || {
-            // Held until the end, even if the caller is gone.
-            let _turn = turn;
-            work()
+        let (done, result) = oneshot::channel();
+        // Runs to its end even if the caller is gone.
+        tokio::task::spawn_blocking(move || {
+            let begin = Instant::now();
+            // Nobody may be left to take it.
+            let _ = done.send(work());
+            std::thread::sleep(begin.elapsed() * REST);
+            drop(turn);
         });
-        done.await.map_err(|_| PasswordError::Failed)
+        result.await.map_err(|_| PasswordError::Failed)
     }
 }
 
@@ -138,10 +148,18 @@ mod tests {
         assert_eq!(hasher.verify(secret(""), Some("not a hash".to_owned())).await, Ok(false));
     }
 
+    #[tokio::test]
+    async fn after_each_there_is_a_rest_that_its_caller_does_not_wait_for() {
+        let hasher = Hasher::default();
+        hasher.hash(secret("correct horse battery")).await.unwrap();
+        assert_eq!(hasher.turns.available_permits(), 0, "it rests");
+        hasher.hash(secret("correct horse battery")).await.unwrap();
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_crowd_is_refused_rather_than_let_in() {
         let hasher = Hasher::default();
-        let held = hasher.turns.clone().acquire_many_owned(2).await.unwrap();
+        let held = hasher.turns.clone().acquire_many_owned(MAX_CONCURRENT as u32).await.unwrap();
         assert_eq!(hasher.hash(secret("correct horse battery")).await, Err(PasswordError::Busy));
         drop(held);
     }

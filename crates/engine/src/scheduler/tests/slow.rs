@@ -160,6 +160,38 @@ fn a_target_of_moderate_latency_does_not_notice_any_number_of_slow_ones() {
     }
 }
 
+/// All of them are prompt, and those of the crowd hold their slots for nearly as long as that allows.
+#[test]
+fn a_target_that_answers_at_once_does_not_wait_for_those_that_nearly_do() {
+    for (tenants, targets) in [(1, 1), (1, 60), (10, 1), (60, 1), (20, 20), (300, 1), (600, 1)] {
+        for (takes, every) in [(95, 10), (40, 40), (95, 200)] {
+            let mut lane = Lane::new();
+            lane.add(key(1, 1), millis(10), millis(every), 0);
+            lane.run(2);
+            crowd(&mut lane, tenants, targets, millis(takes));
+            lane.run(10);
+            let worst = lane.worst_wait(key(1, 1), 10);
+            assert!(worst <= millis(20), "{tenants} x {targets}, {takes} ms: {worst:?}");
+        }
+    }
+}
+
+/// Nor for its tenant's own.
+#[test]
+fn a_target_that_keeps_up_does_not_wait_for_its_tenants_others() {
+    for targets in [8, 60, 300] {
+        let mut lane = Lane::new();
+        lane.add(key(1, 0), millis(10), millis(40), 0);
+        lane.run(2);
+        for target in 1..=targets {
+            lane.add(key(1, target), millis(90), millis(40), 10_000);
+        }
+        lane.run(10);
+        let worst = lane.worst_wait(key(1, 0), 10);
+        assert!(worst <= millis(20), "{targets}: {worst:?}");
+    }
+}
+
 #[test]
 fn a_tenant_that_wants_less_than_its_share_is_served_at_once_among_its_like() {
     for (tenants, targets) in [(1, 1), (1, 100), (3, 20), (30, 3), (150, 1), (300, 1)] {
