@@ -90,7 +90,7 @@ export class ApiKeys extends Resource {
    *
    * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
    *
-   * @example gancho.apiKeys.create({"expires_at": "2099-01-15T09:30:00.000Z"})
+   * @example gancho.apiKeys.create({"name": "billing", "scopes": ["publish"]})
    */
   async create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options });
@@ -166,7 +166,7 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.deadLetters.replayAll({"code": "text"})
+   * @example gancho.deadLetters.replayAll({"code": "HTTP_503", "since": "2026-01-15T09:30:00.000Z"})
    */
   async replayAll(options: types.ReplayDeadLettersOptions = {}): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: "/v1/dlq/replay", takesTenant: true, body: options });
@@ -255,7 +255,7 @@ export class Deliveries extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "text"})
+   * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="})
    */
   async checkSignature(deliveryId: string, options: types.CheckDeliverySignatureOptions): Promise<types.SignatureReport> {
     return this._call<types.SignatureReport>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/check-signature`, takesTenant: true, body: options });
@@ -434,7 +434,7 @@ export class EventTypes extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.eventTypes.replace(eventType, {"description": "text"})
+   * @example gancho.eventTypes.replace(eventType, {"description": "An invoice was paid"})
    */
   async replace(eventType: string, options: types.ReplaceEventTypeOptions = {}): Promise<types.EventType> {
     return this._call<types.EventType>({ method: "PUT", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, body: options });
@@ -472,7 +472,7 @@ export class Events extends Resource {
    *
    * Required scope: `publish`.
    */
-  async publishBatch(events: types.PublishEventRequest[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
+  async publishBatch(events: types.EventInput[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
     return this._call<types.BatchOutcome>({ method: "POST", url: "/v1/events/batch", takesTenant: true, body: { events }, idempotency: { field: "header", key: options.idempotency_key } });
   }
 
@@ -671,7 +671,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.importKeys({"entries": {"amount": 4200, "invoice": "inv_1"}})
+   * @example gancho.sources.importKeys({"entries": {"webhook:partner:stripe:key:k1": {"scheme": "hmac", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}})
    */
   async importKeys(options: types.ImportSourceKeysOptions): Promise<types.ImportedKeys> {
     return this._call<types.ImportedKeys>({ method: "POST", url: "/v1/source-keys/import", body: options });
@@ -691,7 +691,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.create({"partner": "stripe"})
+   * @example gancho.sources.create({"partner": "stripe", "preset": {"amount": 4200, "invoice": "inv_1"}})
    */
   async create(options: types.CreateSourceOptions): Promise<types.NewSource> {
     return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options });
@@ -724,7 +724,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.update(partner, {"dispatch_secret": "text"})
+   * @example gancho.sources.update(partner, {"rate_limit": {"count": 1, "per": "1s"}})
    */
   async update(partner: string, options: types.UpdateSourceOptions = {}): Promise<types.Source> {
     return this._call<types.Source>({ method: "PATCH", url: `/v1/sources/${path(partner)}`, body: options });
@@ -755,7 +755,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac"})
+   * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
    */
   async putKey(partner: string, partnerKey: string, options: types.PutSourceKeyOptions): Promise<types.SourceKey> {
     return this._call<types.SourceKey>({ method: "PUT", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}`, body: options });
@@ -897,7 +897,7 @@ export class Suppressions extends Resource {
    *
    * Required scope: `manage`.
    *
-   * @example gancho.suppressions.importAddresses({"addresses": ["text"]})
+   * @example gancho.suppressions.importAddresses({"addresses": ["ana@example.com"]})
    */
   async importAddresses(options: types.ImportSuppressionsOptions): Promise<types.ImportedAddresses> {
     return this._call<types.ImportedAddresses>({ method: "POST", url: "/v1/suppressions/import", takesTenant: true, body: options });
@@ -962,7 +962,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.update(tenant, {"default_profile": "text"})
+   * @example gancho.tenants.update(tenant, {"publish_rate": {"count": 1, "per": "1s"}})
    */
   async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
     return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options });
@@ -984,7 +984,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2099-01-15T09:30:00.000Z"})
+   * @example gancho.tenants.createApiKey(tenant, {"name": "billing", "scopes": ["publish"]})
    */
   async createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
     return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options });
@@ -1039,7 +1039,7 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["text"]})
+   * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["ana@example.com"]})
    */
   async replaceNoticeEmails(tenant: string, options: types.ReplaceNoticeEmailsOptions): Promise<types.NoticeEmails> {
     return this._call<types.NoticeEmails>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/notice-emails`, body: options });
@@ -1089,7 +1089,7 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.changeOwnPassword({"current_password": "text", "password": "correct horse battery staple"})
+   * @example gancho.users.changeOwnPassword({"current_password": "correct horse battery staple", "password": "correct horse battery staple"})
    */
   async changeOwnPassword(options: types.ChangeOwnPasswordOptions): Promise<void> {
     return this._call<void>({ method: "POST", url: "/v1/me/password", body: options });
@@ -1111,7 +1111,7 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.create({"name": "acme", "password": "correct horse battery staple", "role": "read_only"})
+   * @example gancho.users.create({"name": "ana", "password": "correct horse battery staple", "role": "read_only"})
    */
   async create(options: types.CreateUserOptions): Promise<types.User> {
     return this._call<types.User>({ method: "POST", url: "/v1/users", body: options });
@@ -1144,7 +1144,7 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.update(user, {"password": "correct horse battery staple"})
+   * @example gancho.users.update(user, {"role": "read_only"})
    */
   async update(user: string, options: types.UpdateUserOptions = {}): Promise<types.User> {
     return this._call<types.User>({ method: "PATCH", url: `/v1/users/${path(user)}`, body: options });
@@ -1167,7 +1167,7 @@ export class Webhooks extends Resource {
   /**
    * List webhooks.
    *
-   * The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`.
+   * The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`, and cannot filter by `external_id`.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
@@ -1239,7 +1239,7 @@ export class Webhooks extends Resource {
   /**
    * Replace a webhook.
    *
-   * Fields that are left out are reset to their defaults, except the secret, which changes only if given.
+   * Fields that are left out are reset to their defaults, except the secret and `external_id`, which change only if given.
    *
    * Required scope: `manage`.
    *

@@ -106,7 +106,7 @@ async fn pages_work_without_a_network() {
     for route in ROUTES {
         assert!(all.contains(&format!("<article id=\"{}\"", route.operation_id)), "{}", route.path);
     }
-    assert!(all.contains("requests.post") && all.contains("await fetch("), "samples");
+    assert!(all.contains("from gancho import Gancho") && all.contains("await gancho."), "samples");
     anyone.get("/docs/no-such-file.js").await.refused(404, "no_route");
 }
 
