@@ -80,7 +80,8 @@ def run_python(samples, folder):
     key = operate("/v1/tenants/acme/api-keys", {"scopes": ["publish", "read", "manage"]})["key"]
     # The operator acts for a tenant where an operation is of one and for people, such as API keys of its own.
     environment = {**os.environ, "GANCHO_URL": url, "GANCHO_API_KEY": key, "GANCHO_ADMIN_TOKEN": token, "GANCHO_TENANT": "acme"}
-    order = sorted(samples, key=lambda id: (id.startswith(("delete", "pause", "purge", "revoke")), id))
+    # The tenant goes last, and before it what others may need.
+    order = sorted(samples, key=lambda id: (id == "deleteTenant", id.startswith(("delete", "pause", "purge", "revoke")), id))
     code = folder / "samples.json"
     code.write_text(json.dumps({id: samples[id]["python"] for id in order if id not in ENDLESS}))
     done = subprocess.run([python, "-I", "-c", RUN, str(code)], env=environment, stderr=subprocess.PIPE, text=True, timeout=300)

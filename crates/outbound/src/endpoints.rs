@@ -85,7 +85,7 @@ impl From<StoreError> for EndpointError {
 }
 
 /// How often a change is repeated because another one was faster.
-const TRIES: usize = 5;
+const TRIES: usize = 20;
 
 impl EndpointService {
     pub async fn create(

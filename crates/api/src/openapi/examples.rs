@@ -158,6 +158,7 @@ impl Samples<'_> {
             _ if place.field == "entries" => {
                 json!({ "webhook:partner:stripe:key:k1": { "scheme": "hmac", "secret": SECRET } })
             }
+            _ if place.field == "preset" => json!("stripe"),
             // Any JSON value.
             _ => json!({ "invoice": "inv_1", "amount": 4200 }),
         }
@@ -216,10 +217,10 @@ fn text(schema: &Value, place: Place) -> String {
         (_, "partner") => "stripe",
         (_, "from") => "shop@example.com",
         (_, "to" | "email" | "address" | "addresses" | "emails" | "recipient") => "ana@example.com",
+        (_, "subject") if place.component == "SendEmailRequest" => "Your invoice",
         (_, "subject" | "external_id") => "order_1",
         (_, "next_cursor") => "eyJhIjoxfQ",
         (_, "profile" | "default_profile") => "standard",
-        (_, "preset") => "stripe",
         (_, "scopes") => "publish",
         (_, "per") => "1s",
         (_, "code") if place.component == "ReplayDeadLettersRequest" => "HTTP_503",

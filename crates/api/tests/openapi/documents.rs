@@ -136,6 +136,37 @@ fn operations_have_names_of_their_own() {
     }
 }
 
+/// A generator would have to make up a name for an object inside of another one.
+#[test]
+fn objects_have_names() {
+    fn check(schema: &Value, at: &str) {
+        assert!(schema.get("properties").is_none(), "{at} has fields and no name");
+        children(schema, at);
+    }
+    fn children(schema: &Value, at: &str) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            check(field, &format!("{at}/{name}"));
+        }
+        for kind in ["oneOf", "anyOf"] {
+            for part in schema[kind].as_array().into_iter().flatten() {
+                check(part, at);
+            }
+        }
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            children(part, at);
+        }
+        for inner in ["items", "additionalProperties"] {
+            check(&schema[inner], &format!("{at}/{inner}"));
+        }
+    }
+    let document: Value = serde_json::from_str(&openapi::text()).unwrap();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for (name, schema) in schemas {
+        children(schema, name);
+    }
+    assert!(schemas.contains_key("RateLimitInput") && schemas.contains_key("BatchError"));
+}
+
 /// Examples are what the gateway takes and returns: they fit their schemas.
 #[test]
 fn examples_fit_their_schemas() {

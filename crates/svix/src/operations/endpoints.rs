@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What is wanted of an endpoint. The outer option is whether the field was given.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct EndpointIn {
     url: Option<String>,
     description: Option<String>,
@@ -159,9 +159,16 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     if wanted.uid.iter().flatten().any(|uid| *uid != name) {
         return Err(SvixError::field(&["body", "uid"], "must be the uid in the path"));
     }
-    wanted.uid = Some(Some(name));
-    let created = create_webhook(&visit, &app, wanted).await?;
-    Reply::of(StatusCode::CREATED, &EndpointOut::from(created))
+    wanted.uid = Some(Some(name.clone()));
+    match create_webhook(&visit, &app, wanted.clone()).await {
+        Ok(created) => Reply::of(StatusCode::CREATED, &EndpointOut::from(created)),
+        // Another request has just created it.
+        Err(error) if error.status() == StatusCode::CONFLICT => {
+            let before = find(&visit, &app, &name).await?.ok_or(error)?;
+            Reply::ok(&EndpointOut::from(change(&visit, &app, &before, wanted).await?))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
