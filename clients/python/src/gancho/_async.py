@@ -147,7 +147,8 @@ class AsyncPages(Generic[T]):
 
     async def page(self, cursor: str | None = None) -> Page[T]:
         """One page: the first one, or the one at a cursor."""
-        return Page.from_json(self._operation, await self._transport.send(self._operation.page(cursor)))
+        operation = self._operation.page(cursor)
+        return Page.from_json(operation, await self._transport.send(operation))
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         cursor = None

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from . import __version__
 from ._operation import Request
@@ -47,11 +47,11 @@ class Settings:
         key = (api_key or token or os.environ.get("GANCHO_API_KEY") or "").strip()
         if not url:
             raise ConfigurationError("no URL: pass url=… or set GANCHO_URL, e.g. to http://127.0.0.1:3000")
-        parts = urlsplit(url)
+        parts = _parts(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError(f"{url!r} is not a URL: it must start with http:// or https://")
-        if parts.query or parts.fragment:
-            raise ConfigurationError(f"{url!r} must be the gateway's address alone, without ? and #")
+        if parts.query or parts.fragment or "@" in parts.netloc:
+            raise ConfigurationError("the URL must be the gateway's address alone, without ?, # and a password")
         if not key:
             raise ConfigurationError("no API key: pass api_key=… (or token=… as the operator), or set GANCHO_API_KEY")
         if not key.isascii() or not key.isprintable() or " " in key:
@@ -79,6 +79,17 @@ class Settings:
             if extra := os.environ.get("GANCHO_CA_FILE"):
                 self.ssl_context.load_verify_locations(extra)
         return self.ssl_context
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # It is checked when it is read.
+    except ValueError as error:
+        raise ConfigurationError(f"{url!r} is not a URL: {error}") from None
+    if not url.isprintable() or any(character.isspace() for character in url):
+        raise ConfigurationError(f"{url!r} is not a URL: it has spaces or control characters")
+    return parts
 
 
 class Attempts:

@@ -112,11 +112,11 @@ def answer_of(status: int, headers: Any, body: bytes, url: str) -> Any:
     """The JSON of an answer with 2xx."""
     if status == 204:
         return None
-    if not headers.get("content-type", "").startswith("application/json"):
+    if not headers.get("content-type", "").lower().startswith("application/json"):
         raise not_json(status, headers, url)
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise not_json(status, headers, url) from None
 
 
@@ -129,7 +129,8 @@ class Pages(Generic[T]):
 
     def page(self, cursor: str | None = None) -> Page[T]:
         """One page: the first one, or the one at a cursor."""
-        return Page.from_json(self._operation, self._transport.send(self._operation.page(cursor)))
+        operation = self._operation.page(cursor)
+        return Page.from_json(operation, self._transport.send(operation))
 
     def pages(self) -> Iterator[Page[T]]:
         cursor = None
