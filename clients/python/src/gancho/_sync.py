@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import httpx
 
@@ -49,11 +49,13 @@ class Transport:
 
     def _attempt(self, request: Request, timeout: float) -> tuple[int, httpx.Headers, bytes]:
         end = time.monotonic() + timeout
-        built = self._build(request, httpx.Timeout(timeout))
+        built = self._build(request, dict.fromkeys(("connect", "read", "write", "pool"), timeout))
         response = self.http.send(built, stream=True)
         try:
             chunks = []
-            for chunk in response.iter_bytes():
+            # Nothing is encoded unless a proxy does it; looking for it at each answer takes time.
+            is_encoded = "content-encoding" in response.headers
+            for chunk in response.iter_bytes() if is_encoded else cast(httpx.SyncByteStream, response.stream):
                 chunks.append(chunk)
                 if time.monotonic() > end:
                     raise httpx.ReadTimeout("the answer was not complete in time", request=built)
@@ -63,13 +65,13 @@ class Transport:
         finally:
             response.close()
 
-    def _build(self, request: Request, timeout: httpx.Timeout) -> httpx.Request:
+    def _build(self, request: Request, timeout: dict[str, float | None]) -> httpx.Request:
         return httpx.Request(
             request.method,
             self.settings.url + request.target,
             headers=request.headers,
             content=request.content,
-            extensions={"timeout": timeout.as_dict()},
+            extensions={"timeout": timeout},
         )
 
     def stream(self, operation: Operation[T]) -> Iterator[T]:
@@ -77,7 +79,7 @@ class Transport:
         request = Request(operation, self.settings.headers | {"Accept": "*/*"}, self.settings.tenant)
         timeout = httpx.Timeout(self.settings.timeout, read=None)
         try:
-            response = self.http.send(self._build(request, timeout), stream=True)
+            response = self.http.send(self._build(request, timeout.as_dict()), stream=True)
             try:
                 if response.status_code != 200:
                     raise error_of(response.status_code, response.headers, response.read(), self.settings.url)
