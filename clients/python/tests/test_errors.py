@@ -27,6 +27,16 @@ def test_variables_are_defaults(make, server, tenant, monkeypatch):
     assert make().events.publish("a.b", 1).id
 
 
+def test_the_environments_proxy_is_used(make, proxy, monkeypatch):
+    monkeypatch.setenv("http_proxy", proxy.url)
+    monkeypatch.setenv("no_proxy", "other.invalid")
+    proxy.script = [(200, "application/json", '{"data": [], "next_cursor": null}')]
+    assert list(make(api_key="k", url="http://gateway.invalid").webhooks.list()) == []
+    assert proxy.requests[0][1].startswith("http://gateway.invalid/v1/webhooks")
+    with pytest.raises(g.APIConnectionError):
+        list(make(api_key="k", url="http://other.invalid", max_retries=0).webhooks.list())
+
+
 def test_a_refused_connection(make):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

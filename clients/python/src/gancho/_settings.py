@@ -6,6 +6,7 @@ import os
 import random
 import ssl
 import time
+import urllib.request
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,6 +73,14 @@ class Settings:
             "User-Agent": f"gancho-python/{__version__}",
             "Accept": "application/json",
         }
+
+    def proxy(self) -> str | None:
+        """The proxy that the environment names for the URL."""
+        parts = urlsplit(self.url)
+        if urllib.request.proxy_bypass(parts.hostname or ""):
+            return None
+        proxies = urllib.request.getproxies()
+        return proxies.get(parts.scheme) or proxies.get("all")
 
     def tls(self) -> ssl.SSLContext:
         if self.ssl_context is None:
