@@ -14,6 +14,8 @@ class Parameter:
     schema: dict
     required: bool
     description: str
+    # Of a parameter in a path.
+    example: object = None
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Operation:
     body: list | None
     example: object
     takes_tenant: bool
+    is_for_operator: bool
     # Where the idempotency key goes: `header`, the name of a field of the body, or nowhere.
     idempotency_key: str | None
     # What comes back: `nothing`, `value`, `page`, `events` (server-sent), or `lines` (of JSON).
@@ -61,7 +64,6 @@ class Spec:
         for operation in spec.operations:
             group = spec.groups.setdefault(operation.group, (about | names.ABOUT)[operation.group])
             assert group, operation
-        spec._name_inline_objects()
         spec._sort_by_direction()
         taken = [(operation.group, operation.name) for operation in spec.operations]
         assert len(taken) == len(set(taken)), [name for name in taken if taken.count(name) > 1]
@@ -95,13 +97,14 @@ class Spec:
             # Filters of a replay may be sent in both places; the body is enough.
             query=[p for p in self._parameters(parameters, "query") if p.name not in in_body],
             body=None if body is None else [field for field in body if field.name != key],
-            example=example, takes_tenant="X-Tenant" in headers, idempotency_key=key,
+            example=example, takes_tenant="X-Tenant" in headers,
+            is_for_operator=not any("api_key" in scheme for scheme in operation["security"]), idempotency_key=key,
             returns=returns, model=model,
         )
 
     def _parameters(self, parameters, place):
         return [
-            Parameter(p["name"], p["schema"], p.get("required", False), p.get("description", ""))
+            Parameter(p["name"], p["schema"], p.get("required", False), p.get("description", ""), p.get("example"))
             for p in parameters
             if p["in"] == place
         ]
@@ -162,34 +165,6 @@ class Spec:
     def is_object(self, name):
         schema = self.schemas[name]
         return "properties" in schema or "allOf" in schema
-
-    def _name_inline_objects(self):
-        """Gives every object inside of another one a name, the same name where they are the same."""
-        by_shape = {}
-        for name, schema in self.schemas.items():
-            by_shape.setdefault(self._shape(schema), name)
-
-        def visit(schema, name):
-            if "properties" in schema:
-                shape = self._shape(schema)
-                if shape not in by_shape:
-                    free = names.pascal(name) + "Input"
-                    while free in self.schemas:
-                        free += "2"
-                    by_shape[shape] = free
-                    self.schemas[free] = {**schema, "type": "object"}
-                reference = {"$ref": PREFIX + by_shape[shape], "description": self.about(schema)}
-                return {"oneOf": [reference, {"type": "null"}]} if self.is_nullable(schema) else reference
-            if "items" in schema:
-                return {**schema, "items": visit(schema["items"], names.singular(name))}
-            return schema
-
-        for operation in self.operations:
-            for parameter in operation.body or []:
-                parameter.schema = visit(parameter.schema, parameter.name)
-
-    def _shape(self, schema):
-        return json.dumps({key: schema.get(key) for key in ("properties", "required")}, sort_keys=True)
 
     def _sort_by_direction(self):
         def reach(schema, seen):

@@ -147,6 +147,8 @@ def method(spec, operation):
     if operation.example is not None and operation.id not in POSITIONAL:
         ids = "".join(f"{camel(p.name)}, " for p in operation.path_parameters)
         text += f"\n\n@example gancho.{operation.group}.{operation.name}({ids}{json.dumps(operation.example, ensure_ascii=False)})"
+    if operation.returns == "value" and (required := required_fields(spec, operation.model)):
+        built.append(f"required: {json.dumps(required)}")
     type_argument = f"<{'void' if operation.returns == 'nothing' else model}>"
     return (
         comment(text, "  ")
@@ -154,6 +156,11 @@ def method(spec, operation):
         + f"  {'async ' if result.startswith('Promise') else ''}{operation.name}({', '.join(listed)}): {result} {{\n"
         + f"    return this.{call}{type_argument}({{ {', '.join(built)} }});\n  }}\n"
     )
+
+
+def required_fields(spec, name):
+    own, base = spec.fields(name)
+    return (required_fields(spec, base) if base else []) + [field.name for field in own if field.required]
 
 
 def comment(text, pad):

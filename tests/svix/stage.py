@@ -45,9 +45,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Gateway:
-    """`database` is the URL of a PostgreSQL database, or None for the embedded store."""
+    """`database` is the URL of a PostgreSQL database, or None for the embedded store. `prepare` gets the data folder."""
 
-    def __init__(self, gancho, database=None):
+    def __init__(self, gancho, database=None, prepare=None):
         self.gancho, self.folder = gancho, tempfile.mkdtemp()
         self.environment = {
             "GANCHO_ADMIN_TOKEN": TOKEN, "GANCHO_DATA_DIR": self.folder, "GANCHO_API_LISTEN": "127.0.0.1:0",
@@ -56,9 +56,19 @@ class Gateway:
         }
         if database:
             self.environment["GANCHO_DATABASE_URL"] = database
-        log = open(self.folder + "/log", "w")
-        self.process = subprocess.Popen([gancho, "serve"], stdout=log, stderr=log, env=self.environment)
+        if prepare:
+            prepare(self.folder)
+        self._start()
+
+    def _start(self):
+        with open(self.folder + "/log", "w") as log:
+            self.process = subprocess.Popen([self.gancho, "serve"], stdout=log, stderr=log, env=self.environment)
         self.url = self._ready()
+
+    def restart(self):
+        """The API has another port afterwards."""
+        self.stop()
+        self._start()
 
     def _ready(self):
         end = time.monotonic() + 60

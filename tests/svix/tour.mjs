@@ -1,10 +1,14 @@
-// A tour of the official `svix` client for Node.js. usage: tour.mjs URL TOKEN TENANT_KEY
+// A tour of the official `svix` client for Node.js, of version 1 or 2. usage: tour.mjs URL TOKEN TENANT_KEY
 import assert from "node:assert/strict";
 import http from "node:http";
 import { ApiException, Svix, Webhook } from "svix";
 
 const [url, token, tenantKey] = process.argv.slice(2);
 const svix = new Svix(token, { serverUrl: url });
+
+// What version 2 has renamed.
+const isFirst = !("upsert" in svix.application);
+const eventTypes = isFirst ? "filterTypes" : "eventTypes";
 
 const arrived = [];
 let wake = () => {};
@@ -52,10 +56,11 @@ assert.equal((await svix.eventType.get("node.event")).description, "E");
 assert.ok((await svix.eventType.list()).data.some((one) => one.name === "node.event"));
 
 const secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
-const endpoint = await svix.endpoint.create("node-app", { url: hook, uid: "ep", secret, description: "D", eventTypes: ["node.event"], metadata: { m: "1" } });
+const endpoint = await svix.endpoint.create("node-app", { url: hook, uid: "ep", secret, description: "D", [eventTypes]: ["node.event"], metadata: { m: "1" } });
 assert.equal((await svix.endpoint.getSecret("node-app", "ep")).key, secret);
+assert.deepEqual(endpoint[eventTypes], ["node.event"]);
 assert.ok(endpoint.createdAt instanceof Date && endpoint.createdAt.getTime() > 0);
-await svix.endpoint.setHeaders("node-app", "ep", { headers: { "X-A": "1" } });
+await svix.endpoint[isFirst ? "updateHeaders" : "setHeaders"]("node-app", "ep", { headers: { "X-A": "1" } });
 assert.deepEqual((await svix.endpoint.getHeaders("node-app", "ep")).sensitive, ["X-A"]);
 assert.equal((await svix.endpoint.patch("node-app", "ep", { description: "E" })).description, "E");
 assert.equal((await svix.endpoint.list("node-app")).data.length, 1);
@@ -95,8 +100,8 @@ assert.ok((await svix.authentication.appPortalAccess("node-app", {})).url.includ
 
 await refused(401, () => new Svix("wrong", { serverUrl: url }).application.list());
 await refused(404, () => new Svix(tenantKey, { serverUrl: url }).endpoint.list("node-app"));
-await refused(501, () => svix.operationalWebhook.endpoint.list());
+await refused(501, () => (isFirst ? svix.operationalWebhookEndpoint : svix.operationalWebhook.endpoint).list());
 await svix.endpoint.delete("node-app", "ep");
 await refused(404, () => svix.endpoint.get("node-app", "ep"));
-console.log(`svix for Node.js passed the tour`);
+console.log(`svix ${isFirst ? 1 : 2} for Node.js passed the tour`);
 receiver.close();

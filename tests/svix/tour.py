@@ -1,4 +1,5 @@
-"""A tour of the official `svix` client for Python: every documented group of calls, against a running gateway.
+"""A tour of the official `svix` client for Python: every documented group of calls, against a running gateway. The client
+may be of version 1 or 2.
 
 usage: tour.py GANCHO [DATABASE_URL]
 """
@@ -20,6 +21,12 @@ from svix.exceptions import HttpError, HTTPValidationError
 from svix.models import *  # noqa: F403
 from svix.webhooks import Webhook, WebhookVerificationError
 
+# What version 2 has renamed.
+IS_FIRST = svix.__version__.startswith("1.")
+EVENT_TYPES = "filter_types" if IS_FIRST else "event_types"
+if IS_FIRST:
+    EndpointUpsertIn, EventTypeUpsertIn = EndpointUpdate, EventTypeUpdate  # noqa: F405
+
 from stage import TOKEN, Gateway, Receiver, drop_database, eventually, new_database
 
 
@@ -30,6 +37,10 @@ def refused(kind, status, run):
         assert error.status_code == status, f"{error.status_code} {error}"
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def upsert(group, *arguments):
+    return (group.update if IS_FIRST else group.upsert)(*arguments)
 
 
 def now():
@@ -46,9 +57,9 @@ def applications(client):
     odd = client.application.create(ApplicationIn(name="Odd", uid="Org_2Nx.Y"))
     assert odd.uid == "Org_2Nx.Y" and client.application.get("Org_2Nx.Y").id == odd.id
     assert client.application.create(ApplicationIn(name="Without")).uid is None
-    put = client.application.upsert("put-me", ApplicationIn(name="Put"))
+    put = upsert(client.application, "put-me", ApplicationIn(name="Put"))
     assert put.uid == "put-me"
-    again = client.application.upsert("put-me", ApplicationIn(name="Put again", metadata={"a": "b"}))
+    again = upsert(client.application, "put-me", ApplicationIn(name="Put again", metadata={"a": "b"}))
     assert again.id == put.id and again.name == "Put again" and again.metadata == {"a": "b"}
     patched = client.application.patch("put-me", ApplicationPatch(name="Patched"))
     assert patched.name == "Patched" and patched.metadata == {"a": "b"}
@@ -76,10 +87,10 @@ def event_types(client):
     assert got.schemas == schemas and got.description == "Paid" and got.created_at.year >= 2024
     refused(HttpError, 409, lambda: client.event_type.create(EventTypeIn(name="invoice.paid", description="x")))
     refused(HTTPValidationError, 422, lambda: client.event_type.create(EventTypeIn(name="no good", description="x")))
-    updated = client.event_type.upsert("invoice.paid", EventTypeUpsertIn(description="Was paid", schemas=schemas, deprecated=True))
+    updated = upsert(client.event_type, "invoice.paid", EventTypeUpsertIn(description="Was paid", schemas=schemas, deprecated=True))
     assert updated.deprecated and updated.created_at == got.created_at
     assert client.event_type.patch("invoice.paid", EventTypePatch(description="Now paid")).deprecated
-    client.event_type.upsert("invoice.late", EventTypeUpsertIn(description="Late"))
+    upsert(client.event_type, "invoice.late", EventTypeUpsertIn(description="Late"))
     assert [one.name for one in client.event_type.list(EventTypeListOptions(limit=1)).data] == ["invoice.late"]
     client.event_type.delete("invoice.late")
     assert "invoice.late" not in [one.name for one in client.event_type.list().data]
@@ -92,11 +103,11 @@ def event_types(client):
 def endpoints(client, receiver):
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     draft = EndpointIn(
-        url=receiver.url(), description="Main", uid="main", event_types=["invoice.paid", "invoice.late"], throttle_rate=100,
-        metadata={"team": "a"}, secret=secret, headers={"X-Custom": "one"},
+        url=receiver.url(), description="Main", uid="main", throttle_rate=100, metadata={"team": "a"}, secret=secret, headers={"X-Custom": "one"},
+        **{EVENT_TYPES: ["invoice.paid", "invoice.late"]},
     )
     made = client.endpoint.create("acme", draft)
-    assert (made.uid, made.description, made.event_types, made.throttle_rate) == ("main", "Main", ["invoice.paid", "invoice.late"], 100)
+    assert (made.uid, made.description, getattr(made, EVENT_TYPES), made.throttle_rate) == ("main", "Main", ["invoice.paid", "invoice.late"], 100)
     assert made.metadata == {"team": "a"} and made.disabled is False
     assert client.endpoint.get("acme", "main").id == made.id == client.endpoint.get("acme", made.id).id
     assert client.endpoint.get_secret("acme", "main").key == secret
@@ -106,12 +117,12 @@ def endpoints(client, receiver):
     refused(HTTPValidationError, 422, lambda: client.endpoint.create("acme", EndpointIn(url=receiver.url(), channels=["c"])))
     refused(HttpError, 404, lambda: client.endpoint.get("acme", "nobody"))
 
-    other = client.endpoint.upsert("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), disabled=True))
-    assert other.uid == "second" and other.disabled and other.event_types is None
-    changed = client.endpoint.upsert("acme", "second", EndpointUpsertIn(url=receiver.url("/second"), description="B", disabled=True, uid="second"))
+    other = upsert(client.endpoint, "acme", "second", EndpointUpsertIn(url=receiver.url("/second"), disabled=True))
+    assert other.uid == "second" and other.disabled and getattr(other, EVENT_TYPES) is None
+    changed = upsert(client.endpoint, "acme", "second", EndpointUpsertIn(url=receiver.url("/second"), description="B", disabled=True, uid="second"))
     assert changed.id == other.id and changed.description == "B"
-    patched = client.endpoint.patch("acme", "second", EndpointPatch(description="C", event_types=["invoice.paid"]))
-    assert patched.description == "C" and patched.event_types == ["invoice.paid"] and patched.uid == "second"
+    patched = client.endpoint.patch("acme", "second", EndpointPatch(description="C", **{EVENT_TYPES: ["invoice.paid"]}))
+    assert patched.description == "C" and getattr(patched, EVENT_TYPES) == ["invoice.paid"] and patched.uid == "second"
     page = client.endpoint.list("acme", EndpointListOptions(limit=1))
     assert len(page.data) == 1 and not page.done
     assert client.endpoint.list("acme", EndpointListOptions(limit=1, iterator=page.iterator)).done
@@ -119,7 +130,8 @@ def endpoints(client, receiver):
     refused(HTTPValidationError, 422, lambda: client.endpoint.list("acme", EndpointListOptions(iterator=broken)))
     refused(HTTPValidationError, 422, lambda: client.endpoint.list("acme", EndpointListOptions(limit=251)))
 
-    client.endpoint.set_headers("acme", "main", EndpointHeadersIn(headers={"X-A": "1", "X-B": "2"}))
+    set_headers = client.endpoint.update_headers if IS_FIRST else client.endpoint.set_headers
+    set_headers("acme", "main", EndpointHeadersIn(headers={"X-A": "1", "X-B": "2"}))
     client.endpoint.patch_headers("acme", "main", EndpointHeadersPatchIn(headers={"X-C": "3"}, delete_headers=["X-B"]))
     headers = client.endpoint.get_headers("acme", "main")
     assert headers.headers == {} and sorted(headers.sensitive) == ["X-A", "X-C"]
@@ -219,7 +231,7 @@ def recovery(gateway, client, receiver):
     task = client.endpoint.recover("acme", "main", RecoverIn(since=since))
     assert task.task == "endpoint.recover" and receiver.take()[0]["svix-id"] == lost.id
     finished(task)
-    late = client.endpoint.create("acme", EndpointIn(url=receiver.url("/late"), uid="late", event_types=["invoice.paid"]))
+    late = client.endpoint.create("acme", EndpointIn(url=receiver.url("/late"), uid="late", **{EVENT_TYPES: ["invoice.paid"]}))
     task = client.endpoint.replay_missing("acme", "late", ReplayIn(since=since))
     assert task.task == "endpoint.replay" and receiver.take("/late")[0]["svix-id"] == lost.id
     finished(task)
@@ -232,7 +244,7 @@ def recovery(gateway, client, receiver):
     refused(HttpError, 501, client.background_task.list)
     client.endpoint.delete("acme", late.id)
     figures = eventually("figures", lambda: (s := client.endpoint.get_stats("acme", "main")).success >= 3 and s)
-    assert figures.sending == 0 and client.endpoint.get_attempt_stats("acme", "main").fail >= 1
+    assert figures.sending == 0 and (figures.fail >= 1 if IS_FIRST else client.endpoint.get_attempt_stats("acme", "main").fail >= 1)
 
 
 def secrets(client, receiver, secret):
@@ -283,7 +295,8 @@ def documented_calls():
 
 
 def unsupported(gateway, client):
-    error = refused(HttpError, 501, lambda: client.endpoint.transformation.get("acme", "main"))
+    of_endpoint = client.endpoint.transformation_get if IS_FIRST else client.endpoint.transformation.get
+    error = refused(HttpError, 501, lambda: of_endpoint("acme", "main"))
     assert error.code == "not_supported" and "code" in error.detail, error
     for method, path in sorted(documented_calls()):
         path = re.sub(r"\{app_id\}", "acme", path)
@@ -322,11 +335,6 @@ def hostile(gateway):
 
 
 def deletion(gateway, client):
-    documented = gateway.call("/v1/openapi.json")
-    paths = documented[1]["paths"] if documented[0] == 200 else {}
-    if "delete" not in paths.get("/v1/tenants/{tenant}", {}):
-        print("  application.delete is left out: this gateway does not delete tenants")
-        return
     tenant = Svix(gateway.key_of("acme"), SvixOptions(server_url=gateway.url))
     refused(HttpError, 403, lambda: tenant.application.delete("acme"))
     client.application.delete("put-me")

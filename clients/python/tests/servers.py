@@ -56,7 +56,7 @@ class Proxy(_Server):
 
     `cut`: the gateway gets the request, and the connection is closed before its answer is passed on. `hold`: the same,
     and the connection stays open without an answer. `drip`: the answer comes a byte at a time. A number: this status,
-    and the gateway gets nothing. `html`: the page of something else.
+    and the gateway gets nothing. `html`: the page of something else. A tuple: this status, content type and body.
     """
 
     def __init__(self, target, tls=None):
@@ -79,6 +79,9 @@ class Proxy(_Server):
                 act = proxy.script.pop(0) if proxy.script else "pass"
                 if act == "html":
                     return self.answer(200, [("content-type", "text/html")], b"<!doctype html><p>Hello")
+                if isinstance(act, tuple):
+                    status, kind, text = act
+                    return self.answer(status, [("content-type", kind)], text.encode())
                 if act == "redirect":
                     return self.answer(308, [("location", "https://example.com/")], b"")
                 if isinstance(act, int):

@@ -12,7 +12,7 @@ def test_no_url_and_no_key_are_named(make):
         make(api_key="k")
     with pytest.raises(g.ConfigurationError, match="GANCHO_API_KEY"):
         make(url="http://127.0.0.1:1")
-    for url in ("127.0.0.1:3000", "ftp://x", "http://", "http://x/?a=1"):
+    for url in ("127.0.0.1:3000", "ftp://x", "http://", "http://x/?a=1", "http://u:p@x", "http://x:99999", "http://x:y", "http://x\ny", "http://a b"):
         with pytest.raises(g.ConfigurationError):
             make(api_key="k", url=url)
     with pytest.raises(g.ConfigurationError):
@@ -25,6 +25,16 @@ def test_variables_are_defaults(make, server, tenant, monkeypatch):
     monkeypatch.setenv("GANCHO_URL", server.url + "/v1/")
     monkeypatch.setenv("GANCHO_API_KEY", tenant.key + "\n")
     assert make().events.publish("a.b", 1).id
+
+
+def test_the_environments_proxy_is_used(make, proxy, monkeypatch):
+    monkeypatch.setenv("http_proxy", proxy.url)
+    monkeypatch.setenv("no_proxy", "other.invalid")
+    proxy.script = [(200, "application/json", '{"data": [], "next_cursor": null}')]
+    assert list(make(api_key="k", url="http://gateway.invalid").webhooks.list()) == []
+    assert proxy.requests[0][1].startswith("http://gateway.invalid/v1/webhooks")
+    with pytest.raises(g.APIConnectionError):
+        list(make(api_key="k", url="http://other.invalid", max_retries=0).webhooks.list())
 
 
 def test_a_refused_connection(make):
@@ -42,6 +52,35 @@ def test_something_else_answers(make, proxy):
         with pytest.raises(g.UnexpectedResponseError) as caught:
             client.webhooks.create("https://example.com", ["*"])
         assert proxy.url in caught.value.detail and caught.value.code == "unexpected_response"
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"x"', "1", "{}", '{"data": null}', '{"data": [1]}', '{"ok": true}', "[" * 100_000])
+def test_json_of_something_else(make, proxy, text):
+    """It must not pass for an event that was published, nor for a page."""
+    client = make(api_key="k", url=proxy.url)
+    for call in (lambda: client.events.publish("a.b", 1), lambda: client.webhooks.list().page()):
+        proxy.script = [(200, "application/json", text)]
+        with pytest.raises(g.UnexpectedResponseError) as caught:
+            call()
+        assert caught.value.code == "unexpected_response"
+
+
+@pytest.mark.parametrize("cursor", ["NaN", "5", "{}", '"a"'])
+def test_a_list_that_never_ends(make, proxy, cursor):
+    page = (200, "application/json", f'{{"data": [], "next_cursor": {cursor}}}')
+    proxy.script = [page] * 5
+    with pytest.raises(g.UnexpectedResponseError):
+        list(make(api_key="k", url=proxy.url).webhooks.list())
+
+
+def test_a_problem_of_something_else(make, proxy):
+    text = '{"code": 5, "detail": null, "title": [], "errors": ["a", 1, {"pointer": null}], "request_id": 7}'
+    proxy.script = [(400, "Application/Problem+JSON; charset=utf-8", text)]
+    with pytest.raises(g.BadRequestError) as caught:
+        make(api_key="k", url=proxy.url).events.publish("a.b", 1)
+    assert (caught.value.code, caught.value.request_id, caught.value.errors) == ("5", "7", [g.FieldError("", "")])
+    proxy.script = [(200, "Application/JSON", '{"data": [], "next_cursor": null}')]
+    assert list(make(api_key="k", url=proxy.url).webhooks.list()) == []
 
 
 def test_a_wrong_key(make, server):

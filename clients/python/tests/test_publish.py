@@ -41,7 +41,7 @@ def test_a_batch_says_what_became_of_each_event(gancho):
     )
     assert (outcome.accepted, outcome.refused) == (2, 1)
     assert [result.status for result in outcome.results] == [202, 422, 202]
-    assert outcome.results[1].error["errors"][0]["pointer"] == "/events/1/type"
+    assert outcome.results[1].error.errors[0].pointer == "/events/1/type"
 
 
 @pytest.mark.parametrize("losses", [["cut"], ["cut", "cut", "cut"], ["hold"], [503, "cut", 502]])

@@ -58,7 +58,9 @@ export class APIError extends GanchoError {
 
   constructor(status: number, problem: Problem, headers: Answer["headers"]) {
     const code = problem.code ?? "unexpected_response";
-    const errors = problem.errors ?? [];
+    // A proxy may answer with problems of its own.
+    const given: unknown[] = Array.isArray(problem.errors) ? problem.errors : [];
+    const errors = given.filter(isObject).map((one) => ({ pointer: text(one.pointer), detail: text(one.detail) }));
     const requestId = problem.request_id ?? headers.get("x-request-id");
     const lines = errors.filter((error) => error.pointer).map((error) => `\n  ${error.pointer}: ${error.detail}`);
     super(`${status} ${code}: ${problem.detail ?? ""}${lines.join("")}${requestId ? `\n  request id: ${requestId}` : ""}`);
@@ -105,7 +107,7 @@ const byStatus: Record<number, typeof APIError> = {
 export function errorOf({ status, headers, body }: Answer, url: string): APIError {
   const kind = headers.get("content-type") ?? "";
   let problem: Problem | undefined;
-  if (kind.startsWith("application/problem+json")) {
+  if (kind.toLowerCase().startsWith("application/problem+json")) {
     try {
       problem = JSON.parse(body) as Problem;
     } catch {
@@ -121,10 +123,24 @@ export function errorOf({ status, headers, body }: Answer, url: string): APIErro
     return new ServerError(status, { detail }, headers);
   }
   const detail =
-    status >= 300 && status < 400
+    status >= 300 && status < 400 && headers.get("location")
       ? `${url} redirects to ${headers.get("location")}: set the URL of the gateway itself`
       : `${url} answered ${status} with ${kind || "no content"}: is this the URL of a Gancho API?`;
   return new UnexpectedResponseError(status, { detail }, headers);
+}
+
+/** For JSON that no gateway answers. */
+export function unexpectedAnswer(what: string): APIError {
+  const detail = `the answer is not what was asked for (${what}): is this the URL of a Gancho API, and of this version?`;
+  return new UnexpectedResponseError(200, { detail }, { get: () => null });
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string {
+  return value === undefined || value === null ? "" : String(value);
 }
 
 export function notJson(response: Answer, url: string): APIError {

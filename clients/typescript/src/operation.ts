@@ -9,6 +9,8 @@ export interface Operation {
   takesTenant?: boolean;
   query?: object;
   body?: object;
+  /** Fields of the answer. One that has none of them is not a gateway's. */
+  required?: string[];
   /** Where the idempotency key goes: `header`, or a field of the body. */
   idempotency?: { field: string; key: string | undefined };
 }

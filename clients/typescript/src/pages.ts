@@ -1,5 +1,6 @@
 // Lists of any length.
 
+import { isObject, unexpectedAnswer } from "./errors.js";
 import type { Operation } from "./operation.js";
 import type { Transport } from "./transport.js";
 
@@ -20,8 +21,13 @@ export class Pages<T> implements AsyncIterable<T> {
   /** One page: the first one, or the one at a cursor. */
   async page(cursor?: string | null): Promise<Page<T>> {
     const query = cursor ? { ...this.operation.query, cursor } : { ...this.operation.query };
-    const page = (await this.transport.send({ ...this.operation, query })) as Page<T>;
-    return { ...page, next_cursor: page.next_cursor ?? null };
+    const page = await this.transport.send({ ...this.operation, query });
+    if (!isObject(page) || !Array.isArray(page.data)) throw unexpectedAnswer("it is not a page of a list");
+    const next = page.next_cursor ?? null;
+    if (next !== null && typeof next !== "string") throw unexpectedAnswer("it is not a page of a list");
+    // A list that leads back to the same page would never end.
+    if (next !== null && next === cursor) throw unexpectedAnswer("the next page of a list is the same one");
+    return { data: page.data as T[], next_cursor: next };
   }
 
   async *pages(): AsyncGenerator<Page<T>> {

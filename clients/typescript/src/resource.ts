@@ -1,5 +1,6 @@
 // What the generated groups of methods are made of.
 
+import { isObject, unexpectedAnswer } from "./errors.js";
 import type { Operation } from "./operation.js";
 import { Pages } from "./pages.js";
 import type { Transport } from "./transport.js";
@@ -9,8 +10,14 @@ export { path } from "./operation.js";
 export abstract class Resource {
   constructor(private readonly transport: Transport) {}
 
-  protected _call<T>(operation: Operation): Promise<T> {
-    return this.transport.send(operation) as Promise<T>;
+  protected async _call<T>(operation: Operation): Promise<T> {
+    const value = await this.transport.send(operation);
+    const { required } = operation;
+    // Something else that answers JSON must not pass for an event that was published. An older gateway may lack a field.
+    if (required && !(isObject(value) && required.some((name) => name in value))) {
+      throw unexpectedAnswer(`it has no ${required.join(", ")}`);
+    }
+    return value as T;
   }
 
   protected _list<T>(operation: Operation): Pages<T> {

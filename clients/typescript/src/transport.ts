@@ -93,7 +93,7 @@ type Outcome = { value: unknown } | { error: APIError | APIConnectionError; mayR
 
 function valueOf(answer: Answer, url: string): unknown {
   if (answer.status === 204) return undefined;
-  if (!answer.headers.get("content-type")?.startsWith("application/json")) throw notJson(answer, url);
+  if (!answer.headers.get("content-type")?.toLowerCase().startsWith("application/json")) throw notJson(answer, url);
   try {
     return JSON.parse(answer.body);
   } catch {

@@ -88,6 +88,32 @@ test("something else answers", async (t) => {
   }
 });
 
+test("JSON of something else is neither an event that was published nor a page", async (t) => {
+  const between = await proxy(t);
+  const client = new g.Gancho({ apiKey: "k", url: between.url });
+  for (const text of ["[]", "null", '"x"', "1", "{}", '{"data": null}', '{"ok": true}']) {
+    for (const call of [() => client.events.publish("a.b", 1), () => client.webhooks.list().page()]) {
+      between.script = [[200, "application/json", text]];
+      assert.equal((await caught(g.UnexpectedResponseError, call)).code, "unexpected_response");
+    }
+  }
+  for (const cursor of ["5", "{}", '"a"']) {
+    between.script = Array(5).fill([200, "application/json", `{"data": [], "next_cursor": ${cursor}}`]);
+    await caught(g.UnexpectedResponseError, () => collect(client.webhooks.list()));
+  }
+});
+
+test("a problem of something else", async (t) => {
+  const between = await proxy(t);
+  const client = new g.Gancho({ apiKey: "k", url: between.url });
+  const problem = { code: "x", detail: null, errors: ["a", 1, { pointer: null }], request_id: null };
+  between.script = [[400, "Application/Problem+JSON; charset=utf-8", JSON.stringify(problem)]];
+  const error = await caught(g.BadRequestError, () => client.events.publish("a.b", 1));
+  assert.deepEqual(error.errors, [{ pointer: "", detail: "" }]);
+  between.script = [[200, "Application/JSON", '{"data": [], "next_cursor": null}']];
+  assert.deepEqual(await collect(client.webhooks.list()), []);
+});
+
 test("a wrong key", async () => {
   const client = new g.Gancho({ apiKey: "gk_wrong", url });
   const error = await caught(g.AuthenticationError, () => client.events.publish("a.b", 1));

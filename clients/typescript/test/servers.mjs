@@ -56,7 +56,7 @@ export async function receiver(t) {
  *
  * `cut`: the gateway gets the request, and the connection is closed before its answer is passed on. `hold`: the same,
  * and the connection stays open without an answer. `drip`: the answer comes a byte at a time. A number: this status,
- * and the gateway gets nothing. `html`: the page of something else.
+ * and the gateway gets nothing. `html`: the page of something else. An array: this status, content type and body.
  */
 export async function proxy(t, script = []) {
   const self = { script, requests: [], retryAfter: undefined };
@@ -66,6 +66,7 @@ export async function proxy(t, script = []) {
     const act = self.script.shift() ?? "pass";
     if (act === "html") return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>Hello");
     if (act === "redirect") return response.writeHead(308, { location: "https://example.com/" }).end();
+    if (Array.isArray(act)) return response.writeHead(act[0], { "content-type": act[1] }).end(act[2]);
     if (typeof act === "number") {
       const wait = self.retryAfter ? { "retry-after": self.retryAfter } : {};
       return response.writeHead(act, { "content-type": "text/html", ...wait }).end("<p>busy");

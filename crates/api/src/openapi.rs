@@ -194,6 +194,7 @@ fn request_body(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Op
     let name = request_name(route.operation_id);
     let schema = Schema::Object(field_schema::object(route.takes.fields()));
     schemas.push((name.clone(), schema.into()));
+    field_schema::parts(route.takes.fields(), schemas);
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).build();
     let builder = RequestBodyBuilder::new().required(Some(required));
     Some(builder.content("application/json", content).build())
@@ -244,11 +245,6 @@ fn refusal(status: StatusCode, codes: &[&Code]) -> Response {
 fn problem_schema() -> RefOr<Schema> {
     let text =
         |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
-    let error = ObjectBuilder::new()
-        .property("pointer", text("JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body."))
-        .property("detail", text("What is wrong there, and how to fix it."))
-        .required("pointer")
-        .required("detail");
     ObjectBuilder::new()
         .description(Some("An error, in the format of RFC 9457."))
         .property("type", text("Path of the page about the error code."))
@@ -256,7 +252,7 @@ fn problem_schema() -> RefOr<Schema> {
         .property("status", ObjectBuilder::new().schema_type(Type::Integer))
         .property("detail", text("What is wrong, and how to fix it."))
         .property("code", text("Stable, machine-readable error code."))
-        .property("errors", ArrayBuilder::new().items(error))
+        .property("errors", ArrayBuilder::new().items(Ref::from_schema_name("InvalidField")))
         .property(
             "request_id",
             ObjectBuilder::new()

@@ -9,7 +9,8 @@ use std::time::Duration;
 use gancho_domain::FieldError;
 use http::{HeaderName, HeaderValue, header};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use crate::{
     answer::{Answer, whole_seconds},
@@ -38,16 +39,19 @@ struct ProblemBody<'a> {
     status: u16,
     detail: &'a str,
     code: &'a str,
-    errors: Vec<FieldErrorBody<'a>>,
+    errors: Vec<InvalidField>,
     request_id: &'a str,
     #[serde(flatten)]
     more: &'a Map<String, Value>,
 }
 
-#[derive(Serialize)]
-struct FieldErrorBody<'a> {
-    pointer: &'a str,
-    detail: &'a str,
+/// What is wrong with one field of a request.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct InvalidField {
+    /// JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body.
+    pub pointer: String,
+    /// What is wrong there, and how to fix it.
+    pub detail: String,
 }
 
 impl Problem {
@@ -162,18 +166,17 @@ impl Problem {
         )
     }
 
-    /// The problem as one item of a list of results.
-    pub fn as_value(&self) -> Value {
-        let errors: Vec<_> = self.0.errors.iter().map(field_error_body).collect();
-        let mut value = json!({
-            "code": self.0.code.code,
-            "detail": self.0.detail,
-            "errors": errors,
-        });
-        if let Value::Object(members) = &mut value {
-            members.extend(self.0.more.clone());
-        }
-        value
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    pub fn errors(&self) -> Vec<InvalidField> {
+        self.0.errors.iter().map(invalid_field).collect()
+    }
+
+    /// Members beyond those that every problem has.
+    pub const fn more(&self) -> &Map<String, Value> {
+        &self.0.more
     }
 
     pub fn into_answer(self, request_id: &str) -> Answer {
@@ -184,7 +187,7 @@ impl Problem {
             status: code.status.as_u16(),
             detail: &detail,
             code: code.code,
-            errors: errors.iter().map(field_error_body).collect(),
+            errors: errors.iter().map(invalid_field).collect(),
             request_id,
             more: &more,
         };
@@ -213,8 +216,8 @@ fn code_of(word: &str) -> &'static Code {
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-fn field_error_body(error: &FieldError) -> FieldErrorBody<'_> {
-    FieldErrorBody { pointer: &error.pointer, detail: &error.message }
+fn invalid_field(error: &FieldError) -> InvalidField {
+    InvalidField { pointer: error.pointer.clone(), detail: error.message.clone() }
 }
 
 impl From<FieldErrors> for Problem {

@@ -128,7 +128,7 @@ fn in_body(fields: &[Field], above: &[&'static str], all: &mut Vec<(Place, Noun)
         let here = [above, &[field.name]].concat();
         match field.kind {
             Kind::Id(noun) => all.push((Place::Body(here), noun)),
-            Kind::Object(fields) => in_body(fields, &here, all),
+            Kind::Object { fields, .. } => in_body(fields, &here, all),
             _ => {}
         }
     }

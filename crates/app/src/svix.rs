@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use gancho_access::{AccessError, Principal};
 use gancho_api::{Api, InProcessApi};
-use gancho_domain::Tenant;
-use gancho_svix::{Backend, Setup};
+use gancho_domain::{Tenant, TenantScope, Time};
+use gancho_store::{Collection, Expect};
+use gancho_svix::{
+    Backend, Setup,
+    backend::{Record, RecordError, RecordKey},
+};
 use http::{Request, Response, request::Parts};
 
 use crate::api_backend::ApiBackend;
@@ -38,5 +43,37 @@ impl Backend for ApiBackend {
 
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
         self.0.call(principal, request).await
+    }
+
+    async fn record(&self, key: &RecordKey) -> Result<Option<Record>, RecordError> {
+        let found = self.0.api().store.document(collection(key), &key.key).await;
+        let found = found.map_err(|_| RecordError)?;
+        Ok(found.map(|document| Record { body: document.body, version: document.version }))
+    }
+
+    async fn put_record(
+        &self,
+        key: &RecordKey,
+        body: Bytes,
+        version: Option<u64>,
+        until: Time,
+    ) -> Result<Option<u64>, RecordError> {
+        let expect = version.map_or(Expect::Nothing, Expect::Version);
+        let store = &self.0.api().store;
+        let written = store.put_document_until(collection(key), &key.key, body, expect, until);
+        written.await.map_err(|_| RecordError)
+    }
+
+    async fn run_to_completion(&self, work: BoxFuture<'static, ()>) {
+        self.0.api().engine.run_to_completion(work).await;
+    }
+}
+
+/// Requests with an idempotency key.
+fn collection(key: &RecordKey) -> Collection {
+    const KIND: &str = "svix_request";
+    match key.owner {
+        Some(tenant) => Collection::of(TenantScope::internal(tenant), KIND),
+        None => Collection::operators(KIND),
     }
 }

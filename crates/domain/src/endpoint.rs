@@ -9,6 +9,8 @@ pub struct Endpoint {
     pub id: EndpointId,
     pub tenant: TenantId,
     pub name: String,
+    /// The tenant's own id for it. No two of a tenant's have the same.
+    pub external_id: Option<String>,
     pub url: String,
     pub events: Vec<Pattern>,
     /// The secret, encrypted by the caller that saves the endpoint. The store never sees it in the clear.

@@ -64,16 +64,28 @@ pub enum EndpointError {
     PlanLimit(PlanLimit),
     #[error("no endpoint with this id exists")]
     NotFound,
+    #[error("another endpoint of the tenant has this external id")]
+    ExternalIdTaken,
     #[error("the endpoint was changed concurrently: try again")]
     Busy,
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     #[error("cannot encrypt or decrypt a secret: {0}")]
     Vault(String),
 }
 
+impl From<StoreError> for EndpointError {
+    /// The gateway makes up the ids of endpoints, so only an external id can be in use.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Taken(_) => Self::ExternalIdTaken,
+            other => Self::Store(other),
+        }
+    }
+}
+
 /// How often a change is repeated because another one was faster.
-const TRIES: usize = 5;
+const TRIES: usize = 20;
 
 impl EndpointService {
     pub async fn create(
@@ -159,6 +171,7 @@ impl EndpointService {
             id: self.ids.make(),
             tenant: scope.tenant(),
             name: String::new(),
+            external_id: None,
             url: String::new(),
             events: Vec::new(),
             sealed_secret: Vec::new(),

@@ -16,17 +16,18 @@ use crate::{
 
 const COLUMNS: &str = "tenant_id, id, name, url, events, sealed_secret, profile, is_active, \
     in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
-    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version";
+    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version, external_id";
 
 /// Their values, as [`write`] gives them.
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-    $18, $19, $20, $21, $22, $23";
+    $18, $19, $20, $21, $22, $23, $24";
 
 /// Replaces all but the key of one that is there.
 const REPLACE: &str = "set (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
     timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
-    metadata, failing_since, warned_at, disabled, updated_at, version) = ($3, $4, $5, $6, $7, $8, \
-    $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, endpoints.version + 1)";
+    metadata, failing_since, warned_at, disabled, updated_at, version, external_id) = ($3, $4, $5, $6, \
+    $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, \
+    endpoints.version + 1, $24)";
 
 #[async_trait]
 impl Endpoints for PostgresStore {
@@ -63,6 +64,18 @@ impl Endpoints for PostgresStore {
         let session = self.lookups.next(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from endpoints where tenant_id = $1 and id = $2");
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
+        found.map_err(store_error)?.first().map(endpoint).transpose()
+    }
+
+    async fn endpoint_by_external_id(
+        &self,
+        scope: TenantScope,
+        external_id: &str,
+    ) -> Result<Option<Endpoint>> {
+        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let sql =
+            format!("select {COLUMNS} from endpoints where tenant_id = $1 and external_id = $2");
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &external_id]).await;
         found.map_err(store_error)?.first().map(endpoint).transpose()
     }
 
@@ -205,6 +218,7 @@ async fn write(
             &disabled,
             &endpoint.updated_at.micros(),
             &(endpoint.version as i64),
+            &endpoint.external_id,
         ],
     )
     .await
@@ -248,5 +262,6 @@ fn endpoint(row: &Row) -> Result<Endpoint> {
         },
         updated_at: rows::time(row, 21)?,
         version: rows::get::<i64>(row, 22)? as u64,
+        external_id: rows::get(row, 23)?,
     })
 }

@@ -65,6 +65,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "deleted_tenants",
         sql: include_str!("../migrations/0017_deleted_tenants.sql"),
     },
+    Migration {
+        number: 18,
+        name: "external_ids",
+        sql: include_str!("../migrations/0018_external_ids.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

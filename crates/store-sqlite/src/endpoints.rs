@@ -13,17 +13,17 @@ use crate::{
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \
     in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
-    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version";
+    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version, external_id";
 
 /// Their values, as [`write`] binds them.
 const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-    ?18, ?19, ?20, ?21, ?22, ?23";
+    ?18, ?19, ?20, ?21, ?22, ?23, ?24";
 
 /// Replaces all but the key of one that is there.
 const REPLACE: &str = "SET (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
     timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
-    metadata, failing_since, warned_at, disabled, updated_at) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
-    ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22), version = version + 1";
+    metadata, failing_since, warned_at, disabled, updated_at, external_id) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
+    ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?24), version = version + 1";
 
 #[async_trait]
 impl Endpoints for SqliteStore {
@@ -34,6 +34,7 @@ impl Endpoints for SqliteStore {
         max_endpoints: Option<u32>,
     ) -> Result<bool> {
         self.write_more(move |tx| {
+            check_external_id(tx, scope, &endpoint)?;
             if let Some(max) = max_endpoints
                 && count(tx, scope)? >= max
             {
@@ -52,6 +53,7 @@ impl Endpoints for SqliteStore {
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
         self.write_more(move |tx| {
+            check_external_id(tx, scope, &endpoint)?;
             let sql = format!(
                 "UPDATE endpoints {REPLACE} WHERE id = ?1 AND tenant_id = ?2 AND version = ?23"
             );
@@ -62,8 +64,10 @@ impl Endpoints for SqliteStore {
 
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
         self.write_more(move |tx| {
+            check_external_id(tx, scope, &endpoint)?;
             let sql = format!(
-                "INSERT INTO endpoints ({COLUMNS}) VALUES ({VALUES}) ON CONFLICT DO UPDATE {REPLACE}"
+                "INSERT INTO endpoints ({COLUMNS}) VALUES ({VALUES})
+                 ON CONFLICT (tenant_id, id) DO UPDATE {REPLACE}"
             );
             write(tx, &sql, scope, &endpoint).map(drop)
         })
@@ -76,6 +80,22 @@ impl Endpoints for SqliteStore {
                 "SELECT {COLUMNS} FROM endpoints WHERE tenant_id = ?1 AND id = ?2"
             ))?;
             let mut found = find.query(params![scope.tenant().bytes(), id.bytes()])?;
+            found.next()?.map(endpoint).transpose()
+        })
+        .await
+    }
+
+    async fn endpoint_by_external_id(
+        &self,
+        scope: TenantScope,
+        external_id: &str,
+    ) -> Result<Option<Endpoint>> {
+        let external_id = external_id.to_owned();
+        self.read_for(Some(scope.tenant()), move |db| {
+            let mut find = db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM endpoints WHERE tenant_id = ?1 AND external_id = ?2"
+            ))?;
+            let mut found = find.query(params![scope.tenant().bytes(), external_id])?;
             found.next()?.map(endpoint).transpose()
         })
         .await
@@ -151,6 +171,18 @@ impl Endpoints for SqliteStore {
     }
 }
 
+/// Refuses an external id that another endpoint of the tenant has, before anything is written: there is one writer.
+fn check_external_id(tx: &Tx<'_>, scope: TenantScope, endpoint: &Endpoint) -> Result<(), TxError> {
+    let Some(external_id) = &endpoint.external_id else { return Ok(()) };
+    let mut find = tx.db.prepare_cached(
+        "SELECT 1 FROM endpoints WHERE tenant_id = ?1 AND external_id = ?2 AND id <> ?3",
+    )?;
+    if find.exists(params![scope.tenant().bytes(), external_id, endpoint.id.bytes()])? {
+        return Err(StoreError::Taken(format!("the external id `{external_id}`")).into());
+    }
+    Ok(())
+}
+
 fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
     Ok(tx
         .db
@@ -212,6 +244,7 @@ fn write(
         }),
         endpoint.updated_at.micros(),
         endpoint.version as i64,
+        endpoint.external_id,
     ])?)
 }
 
@@ -255,5 +288,6 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, TxError> {
         },
         updated_at: rows::time(row, 21)?,
         version: row.get::<_, i64>(22)? as u64,
+        external_id: row.get(23)?,
     })
 }

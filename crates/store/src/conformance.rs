@@ -103,6 +103,8 @@ macro_rules! conformance_suite {
                 adding_stops_at_the_limit
                 twenty_at_once_do_not_pass_the_limit
                 an_id_is_added_once
+                an_external_id_is_of_one
+                of_twenty_with_one_external_id_one_is_added
                 a_change_needs_the_version_that_is_there
                 of_many_changers_one_wins
                 the_newest_come_first_page_by_page

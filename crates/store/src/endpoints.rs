@@ -8,7 +8,8 @@ use crate::Result;
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
     /// Creates an endpoint, unless the tenant has `max_endpoints` already: then it writes nothing and returns
-    /// false.
+    /// false. This and every change fail with [`crate::StoreError::Taken`] where another one of the tenant's has its
+    /// external id.
     async fn add_endpoint(
         &self,
         scope: TenantScope,
@@ -24,6 +25,13 @@ pub trait Endpoints: Send + Sync + 'static {
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()>;
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>>;
+
+    /// The one with this external id.
+    async fn endpoint_by_external_id(
+        &self,
+        scope: TenantScope,
+        external_id: &str,
+    ) -> Result<Option<Endpoint>>;
 
     /// All of one tenant's, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;

@@ -1,11 +1,13 @@
-//! What this crate needs from the gateway: who is asking, and the gateway's own API.
+//! What this crate needs from the gateway: who is asking, the gateway's own API, and a place for records of requests
+//! that all nodes share.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use gancho_access::{AccessError, Principal};
-use gancho_domain::Tenant;
+use gancho_domain::{Tenant, TenantId, Time};
 use http::{Request, Response, request::Parts};
 
 #[async_trait]
@@ -19,4 +21,37 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Runs an operation of the API for an authenticated principal, whose rights it checks.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
+
+    /// The record of a request with an idempotency key.
+    async fn record(&self, key: &RecordKey) -> Result<Option<Record>, RecordError>;
+
+    /// Writes the record if the one that is there has this version; `None` if there must be none. Returns the new
+    /// version, or `None` if nothing was written. It may be removed after `until`.
+    async fn put_record(
+        &self,
+        key: &RecordKey,
+        body: Bytes,
+        version: Option<u64>,
+        until: Time,
+    ) -> Result<Option<u64>, RecordError>;
+
+    /// Runs work to its end, even if the caller disconnects.
+    async fn run_to_completion(&self, work: BoxFuture<'static, ()>);
 }
+
+/// Whose request it is (nobody's for the operator), and a hash of the key with what it is a key of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordKey {
+    pub owner: Option<TenantId>,
+    pub key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub body: Bytes,
+    pub version: u64,
+}
+
+/// The store cannot be reached.
+#[derive(Debug)]
+pub struct RecordError;

@@ -32,8 +32,13 @@ pub enum Support {
     Unsupported(&'static str),
 }
 
-/// Calls whose idempotency keys the gateway's own API handles.
-const KEEPS_KEYS: [&str; 1] = ["v1.message.create"];
+/// Calls whose idempotency keys the gateway's own API handles, and those whose response has a token, which is not
+/// stored: repeating one makes another link.
+const KEEPS_KEYS: [&str; 3] = [
+    "v1.message.create",
+    "v1.authentication.app-portal-access",
+    "v1.authentication.dashboard-access",
+];
 
 impl SvixCall {
     /// The parameters of the path, if the path is of this call.

@@ -1,40 +1,62 @@
 //! Answers a repeated request with the response of the first one. Messages are not among them: the gateway's own
-//! idempotency keys cover those, durably and on every node. This covers the other calls, on one node, for a while.
+//! idempotency keys cover those. The records are in the store, so that a retry is recognized by every node and after a
+//! restart.
+//!
+//! Invariant: a request runs only after its record was written as [`State::Running`], which one of two at the same time
+//! can do. It then runs to its end, whether its caller waits or not, so the record is never left as it is, except by a
+//! node that dies: then another request may take over after [`MAX_RUN`].
 
-use std::{
-    collections::{HashMap, VecDeque},
-    time::Duration,
-};
+use std::{fmt::Write, time::Duration};
 
+use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
+use gancho_access::Principal;
 use gancho_domain::Time;
 use http::StatusCode;
-use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
+use crate::{
+    backend::{Backend, RecordError, RecordKey},
+    calls::Run,
+    svix_error::SvixError,
+    visit::{IDEMPOTENCY_KEY, Reply, Visit, unavailable},
+};
+
+/// How long a response is kept.
 const TTL: Duration = Duration::from_hours(12);
-const MAX_ENTRIES: usize = 4_096;
+/// How long a request runs at most. The calls of the gateway's own API are much faster.
+const MAX_RUN: Duration = Duration::from_mins(2);
 /// Larger responses are not kept.
 const MAX_BYTES: usize = 16 * 1024;
+const MAX_KEY: usize = 256;
 
-/// Whose request it is, what it asks for, and its key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct RequestKey {
-    pub owner: String,
-    pub call: String,
-    pub key: String,
+/// A record as it is stored.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    /// A hash of the body.
+    request: String,
+    /// In milliseconds: when the request began, or was done.
+    at: i64,
+    state: State,
 }
 
-#[derive(Debug, Clone)]
-enum Entry {
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
     Running,
-    Done { request: Bytes, status: StatusCode, body: Bytes },
+    /// It may be repeated.
+    Failed,
+    Done {
+        status: u16,
+        body: String,
+    },
 }
 
 /// What is known of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// It is the first: run it, and then call [`Idempotency::finish`].
-    New,
+enum Seen {
+    /// It is the first one, and its record has this version.
+    New(u64),
     /// The first one is still running.
     Running,
     /// The first one had another body.
@@ -42,92 +64,213 @@ pub enum Seen {
     Done(StatusCode, Bytes),
 }
 
-#[derive(Default)]
-pub struct Idempotency(Mutex<Entries>);
-
-#[derive(Default)]
-struct Entries {
-    by_key: HashMap<RequestKey, Entry>,
-    /// In order of time.
-    ages: VecDeque<(Time, RequestKey)>,
+/// Runs a call unless it has run before with the same key. `target` is its path with the query.
+pub async fn run_once(visit: Visit, target: &str, run: Run) -> Result<Reply, SvixError> {
+    let Some(key) = record_key(&visit, target)? else { return run(visit).await };
+    let (svix, request) = (visit.svix.clone(), hash(&[&visit.body]));
+    let seen = begin(&*svix.backend, &key, &request, svix.clock.now()).await;
+    let version = match seen.map_err(|RecordError| unavailable())? {
+        Seen::New(version) => version,
+        Seen::Running => {
+            let text = "a request with this idempotency key is being processed";
+            return Err(SvixError::conflict(text));
+        }
+        Seen::Mismatch => {
+            let text = "the idempotency key was used for a request with another body";
+            return Err(SvixError::conflict(text));
+        }
+        Seen::Done(status, body) => return Ok(Reply { status, body }),
+    };
+    let (done, outcome) = oneshot::channel();
+    let backend = svix.backend.clone();
+    let work = async move {
+        let outcome = run(visit).await;
+        let now = svix.clock.now();
+        let reply = outcome.as_ref().ok();
+        // A record that cannot be written stays as it is, and a retry waits until it has expired.
+        let _ = finish(&*svix.backend, &key, (request, version), reply, now).await;
+        let _ = done.send(outcome);
+    };
+    backend.run_to_completion(Box::pin(work)).await;
+    outcome.await.unwrap_or_else(|_| Err(unavailable()))
 }
 
-impl Idempotency {
-    pub fn begin(&self, key: &RequestKey, request: &Bytes, now: Time) -> Seen {
-        let mut entries = self.0.lock();
-        entries.expire(now);
-        match entries.by_key.get(key) {
-            None => {}
-            Some(Entry::Running) => return Seen::Running,
-            Some(Entry::Done { request: first, .. }) if first != request => return Seen::Mismatch,
-            Some(Entry::Done { status, body, .. }) => return Seen::Done(*status, body.clone()),
-        }
-        entries.by_key.insert(key.clone(), Entry::Running);
-        entries.ages.push_back((now, key.clone()));
-        Seen::New
-    }
-
-    /// `None` for a request that failed: it may be repeated.
-    pub fn finish(&self, key: &RequestKey, request: Bytes, response: Option<(StatusCode, Bytes)>) {
-        let mut entries = self.0.lock();
-        let kept = response.filter(|(_, body)| body.len() + request.len() <= MAX_BYTES);
-        match (entries.by_key.get_mut(key), kept) {
-            (Some(entry), Some((status, body))) => *entry = Entry::Done { request, status, body },
-            (Some(_), None) => drop(entries.by_key.remove(key)),
-            (None, _) => {}
+async fn begin(
+    backend: &dyn Backend,
+    key: &RecordKey,
+    request: &str,
+    now: Time,
+) -> Result<Seen, RecordError> {
+    let found = backend.record(key).await?;
+    if let Some(record) = &found
+        && let Ok(entry) = serde_json::from_slice::<Entry>(&record.body)
+    {
+        let age = Duration::from_millis(now.millis().saturating_sub(entry.at).max(0) as u64);
+        match entry.state {
+            State::Running if age < MAX_RUN => return Ok(Seen::Running),
+            State::Done { .. } if age < TTL && entry.request != request => {
+                return Ok(Seen::Mismatch);
+            }
+            State::Done { status, body } if age < TTL => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+                return Ok(Seen::Done(status, body.into()));
+            }
+            _ => {}
         }
     }
+    let version = found.map(|record| record.version);
+    let entry = Entry { request: request.to_owned(), at: now.millis(), state: State::Running };
+    let written = backend.put_record(key, encoded(&entry), version, now + TTL).await?;
+    Ok(written.map_or(Seen::Running, Seen::New))
 }
 
-impl Entries {
-    fn expire(&mut self, now: Time) {
-        while let Some((at, _)) = self.ages.front() {
-            if self.ages.len() < MAX_ENTRIES && *at + TTL > now {
-                break;
-            }
-            if let Some((_, key)) = self.ages.pop_front() {
-                self.by_key.remove(&key);
-            }
-        }
+async fn finish(
+    backend: &dyn Backend,
+    key: &RecordKey,
+    (request, version): (String, u64),
+    reply: Option<&Reply>,
+    now: Time,
+) -> Result<(), RecordError> {
+    let kept = reply.filter(|reply| reply.body.len() <= MAX_BYTES);
+    let state = kept.map_or(State::Failed, |reply| State::Done {
+        status: reply.status.as_u16(),
+        body: String::from_utf8_lossy(&reply.body).into_owned(),
+    });
+    let entry = Entry { request, at: now.millis(), state };
+    backend.put_record(key, encoded(&entry), Some(version), now + TTL).await.map(drop)
+}
+
+fn encoded(entry: &Entry) -> Bytes {
+    serde_json::to_vec(entry).unwrap_or_default().into()
+}
+
+/// `None` if the request has no key.
+fn record_key(visit: &Visit, target: &str) -> Result<Option<RecordKey>, SvixError> {
+    let Some(given) = visit.headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = given.as_bytes();
+    if !(1..=MAX_KEY).contains(&key.len()) {
+        let text = format!("must have 1 to {MAX_KEY} characters");
+        return Err(SvixError::field(&["header", "idempotency-key"], &text));
     }
+    let owner = match &visit.caller {
+        Principal::Operator(_) => None,
+        Principal::Tenant(principal) => Some(principal.tenant().id),
+    };
+    let actor = visit.caller.actor();
+    let key = hash(&[actor.name.as_bytes(), target.as_bytes(), key]);
+    Ok(Some(RecordKey { owner, key }))
+}
+
+/// SHA-256 of all parts, each with its length before it, as hexadecimal digits.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    context.finish().as_ref().iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::HashMap, sync::Arc};
+
+    use async_trait::async_trait;
+    use futures_util::future::BoxFuture;
+    use gancho_access::AccessError;
+    use gancho_domain::Tenant;
+    use http::{Request, Response, request::Parts};
+    use parking_lot::Mutex;
+
     use super::*;
+    use crate::backend::Record;
 
-    fn key(text: &str) -> RequestKey {
-        RequestKey { owner: "o".into(), call: "c".into(), key: text.into() }
-    }
+    /// Records in memory, shared as the nodes share a store.
+    #[derive(Default)]
+    struct Records(Mutex<HashMap<String, Record>>);
 
-    #[test]
-    fn the_second_gets_the_response_of_the_first() {
-        let (kept, now) = (Idempotency::default(), Time::from_millis(1_000));
-        let (a, b) = (Bytes::from_static(b"a"), Bytes::from_static(b"b"));
-        assert_eq!(kept.begin(&key("1"), &a, now), Seen::New);
-        assert_eq!(kept.begin(&key("1"), &a, now), Seen::Running);
-        kept.finish(&key("1"), a.clone(), Some((StatusCode::CREATED, b.clone())));
-        assert_eq!(kept.begin(&key("1"), &a, now), Seen::Done(StatusCode::CREATED, b.clone()));
-        assert_eq!(kept.begin(&key("1"), &b, now), Seen::Mismatch);
-        assert_eq!(kept.begin(&key("1"), &b, now + TTL), Seen::New, "it has expired");
-    }
-
-    #[test]
-    fn what_failed_may_be_repeated() {
-        let (kept, now) = (Idempotency::default(), Time::from_millis(1_000));
-        let body = Bytes::from_static(b"a");
-        assert_eq!(kept.begin(&key("1"), &body, now), Seen::New);
-        kept.finish(&key("1"), body.clone(), None);
-        assert_eq!(kept.begin(&key("1"), &body, now), Seen::New);
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let (kept, now) = (Idempotency::default(), Time::from_millis(1_000));
-        for number in 0..2 * MAX_ENTRIES {
-            kept.begin(&key(&number.to_string()), &Bytes::new(), now);
+    #[async_trait]
+    impl Backend for Records {
+        async fn identify(&self, _: &Parts) -> Result<Principal, Response<Bytes>> {
+            unreachable!()
         }
-        let entries = kept.0.lock();
-        assert!(entries.by_key.len() <= MAX_ENTRIES && entries.ages.len() <= MAX_ENTRIES);
+
+        async fn tenant(&self, _: &str) -> Result<Option<Arc<Tenant>>, AccessError> {
+            unreachable!()
+        }
+
+        async fn call(&self, _: Principal, _: Request<Bytes>) -> Response<Bytes> {
+            unreachable!()
+        }
+
+        async fn record(&self, key: &RecordKey) -> Result<Option<Record>, RecordError> {
+            Ok(self.0.lock().get(&key.key).cloned())
+        }
+
+        async fn put_record(
+            &self,
+            key: &RecordKey,
+            body: Bytes,
+            version: Option<u64>,
+            _: Time,
+        ) -> Result<Option<u64>, RecordError> {
+            let mut records = self.0.lock();
+            if records.get(&key.key).map(|record| record.version) != version {
+                return Ok(None);
+            }
+            let version = version.unwrap_or(0) + 1;
+            records.insert(key.key.clone(), Record { body, version });
+            Ok(Some(version))
+        }
+
+        async fn run_to_completion(&self, work: BoxFuture<'static, ()>) {
+            work.await;
+        }
+    }
+
+    fn key(text: &str) -> RecordKey {
+        RecordKey { owner: None, key: text.into() }
+    }
+
+    async fn seen(records: &Records, request: &str, now: Time) -> Seen {
+        begin(records, &key("1"), request, now).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_second_gets_the_response_of_the_first() {
+        let (records, now) = (Records::default(), Time::from_millis(1_000));
+        assert_eq!(seen(&records, "a", now).await, Seen::New(1));
+        assert_eq!(seen(&records, "a", now).await, Seen::Running);
+        let reply = Reply { status: StatusCode::CREATED, body: Bytes::from_static(b"{}") };
+        finish(&records, &key("1"), ("a".into(), 1), Some(&reply), now).await.unwrap();
+        let done = Seen::Done(StatusCode::CREATED, Bytes::from_static(b"{}"));
+        assert_eq!(seen(&records, "a", now).await, done);
+        assert_eq!(seen(&records, "b", now).await, Seen::Mismatch);
+        assert_eq!(seen(&records, "b", now + TTL).await, Seen::New(3), "it has expired");
+    }
+
+    #[tokio::test]
+    async fn what_failed_may_be_repeated() {
+        let (records, now) = (Records::default(), Time::from_millis(1_000));
+        assert_eq!(seen(&records, "a", now).await, Seen::New(1));
+        finish(&records, &key("1"), ("a".into(), 1), None, now).await.unwrap();
+        assert_eq!(seen(&records, "a", now).await, Seen::New(3));
+        let large = Reply { status: StatusCode::OK, body: vec![b'1'; MAX_BYTES + 1].into() };
+        finish(&records, &key("1"), ("a".into(), 3), Some(&large), now).await.unwrap();
+        assert_eq!(seen(&records, "a", now).await, Seen::New(5), "it was too large to be kept");
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_node_began_is_taken_over_and_not_overwritten_by_it() {
+        let (records, now) = (Records::default(), Time::from_millis(1_000));
+        assert_eq!(seen(&records, "a", now).await, Seen::New(1));
+        let later = now + MAX_RUN;
+        assert_eq!(seen(&records, "a", later).await, Seen::New(2));
+        let reply = Reply { status: StatusCode::OK, body: Bytes::from_static(b"{}") };
+        finish(&records, &key("1"), ("a".into(), 1), Some(&reply), later).await.unwrap();
+        assert_eq!(seen(&records, "a", later).await, Seen::Running, "the first one was not dead");
     }
 }

@@ -6,19 +6,17 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, routing::any};
 use bytes::Bytes;
-use gancho_access::Principal;
 use gancho_domain::{AddressBlock, Clock, IdMaker};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
-use tokio::sync::Mutex;
 
 use crate::{
     backend::Backend,
     calls::{self, Support, SvixCall},
-    idempotency::{Idempotency, RequestKey, Seen},
+    idempotency,
     svix_error::SvixError,
-    visit::{IDEMPOTENCY_KEY, Reply, Visit},
+    visit::{Reply, Visit},
 };
 
 pub struct Setup {
@@ -37,12 +35,7 @@ pub struct SvixApi {
     pub ids: Arc<IdMaker>,
     body_bytes: usize,
     body_deadline: Duration,
-    idempotency: Idempotency,
-    /// One for a share of the tenants: who checks that a uid is free holds it until the uid is taken.
-    uid_locks: Vec<Mutex<()>>,
 }
-
-const UID_LOCKS: usize = 64;
 
 /// Everything below `/api/v1` and `/ingest/api/v1`.
 pub fn router(setup: Setup) -> Router {
@@ -52,8 +45,6 @@ pub fn router(setup: Setup) -> Router {
         ids: setup.ids,
         body_bytes: setup.body_bytes,
         body_deadline: setup.body_deadline,
-        idempotency: Idempotency::default(),
-        uid_locks: (0..UID_LOCKS).map(|_| Mutex::new(())).collect(),
     });
     let answer = move |request: Request| {
         let svix = svix.clone();
@@ -62,14 +53,6 @@ pub fn router(setup: Setup) -> Router {
     Router::new()
         .route("/api/v1/{*path}", any(answer.clone()))
         .route("/ingest/api/v1/{*path}", any(answer))
-}
-
-impl SvixApi {
-    /// The lock for the uids of a tenant's endpoints.
-    pub fn uid_lock(&self, tenant: gancho_domain::TenantId) -> &Mutex<()> {
-        let [.., last] = tenant.bytes();
-        &self.uid_locks[usize::from(last) % UID_LOCKS]
-    }
 }
 
 async fn respond(svix: Arc<SvixApi>, request: Request) -> Response<Body> {
@@ -115,68 +98,10 @@ async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, SvixError
         body,
         address,
     };
-    let key =
-        (parts.method == Method::POST && !call.keeps_keys()).then(|| key_of(&visit, &parts.uri));
-    match key.flatten() {
-        Some(key) => once(&svix, &key, visit, run).await,
-        None => run(visit).await,
+    if parts.method != Method::POST || call.keeps_keys() {
+        return run(visit).await;
     }
-}
-
-/// Runs a call unless it has run before with the same key.
-async fn once(
-    svix: &SvixApi,
-    key: &RequestKey,
-    visit: Visit,
-    run: calls::Run,
-) -> Result<Reply, SvixError> {
-    let request = visit.body.clone();
-    match svix.idempotency.begin(key, &request, svix.clock.now()) {
-        Seen::New => {}
-        Seen::Running => {
-            return Err(SvixError::conflict(
-                "a request with this idempotency key is being processed",
-            ));
-        }
-        Seen::Mismatch => {
-            let text = "the idempotency key was used for a request with another body";
-            return Err(SvixError::conflict(text));
-        }
-        Seen::Done(status, body) => return Ok(Reply { status, body }),
-    }
-    // A caller that disconnects drops this future, and the key is free again.
-    let mut guard = Guard { svix, key, request, response: None };
-    let outcome = run(visit).await;
-    guard.response = outcome.as_ref().ok().map(|reply| (reply.status, reply.body.clone()));
-    outcome
-}
-
-struct Guard<'a> {
-    svix: &'a SvixApi,
-    key: &'a RequestKey,
-    request: Bytes,
-    response: Option<(StatusCode, Bytes)>,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        let request = std::mem::take(&mut self.request);
-        self.svix.idempotency.finish(self.key, request, self.response.take());
-    }
-}
-
-fn key_of(visit: &Visit, uri: &http::Uri) -> Option<RequestKey> {
-    let key = visit.headers.get(&IDEMPOTENCY_KEY)?.to_str().ok()?;
-    // Longer ones are refused where they matter, at messages.
-    let key = (1..=256).contains(&key.len()).then(|| key.to_owned())?;
-    let owner = match &visit.caller {
-        Principal::Operator(_) => String::new(),
-        Principal::Tenant(principal) => {
-            let actor = visit.caller.actor();
-            format!("{} {}", principal.tenant().id, actor.name)
-        }
-    };
-    Some(RequestKey { owner, call: uri.to_string(), key })
+    idempotency::run_once(visit, &parts.uri.to_string(), run).await
 }
 
 async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {

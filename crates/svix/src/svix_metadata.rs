@@ -1,5 +1,5 @@
-//! What Svix has and the gateway has no field for, in the metadata of a webhook or an event type: below the key
-//! `svix`, beside the caller's own keys.
+//! What Svix has and the gateway has no field for, in the metadata of an event type: below the key `svix`, beside the
+//! caller's own keys.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
 const KEY: &str = "svix";
-
-/// Of an endpoint.
-#[derive(Debug, Default, Clone, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(default)]
-pub struct EndpointExtras {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uid: Option<String>,
-}
 
 /// Of an event type.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]

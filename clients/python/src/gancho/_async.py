@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
 from collections.abc import AsyncIterator
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
@@ -30,7 +28,7 @@ class Connections:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.proxy = _proxy(settings.url)
+        self.proxy = settings.proxy()
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -120,15 +118,6 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
         yield rest.decode()
 
 
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for a URL, as httpx reads it."""
-    parts = urlsplit(url)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    proxies = urllib.request.getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
-
-
 def connection_error(error: BaseException, url: str, timeout: float) -> Exception:
     if isinstance(error, asyncio.TimeoutError):
         failure: Exception = APITimeoutError(f"{url} did not answer within {timeout:g} s")
@@ -147,7 +136,8 @@ class AsyncPages(Generic[T]):
 
     async def page(self, cursor: str | None = None) -> Page[T]:
         """One page: the first one, or the one at a cursor."""
-        return Page.from_json(self._operation, await self._transport.send(self._operation.page(cursor)))
+        operation = self._operation.page(cursor)
+        return Page.from_json(operation, await self._transport.send(operation))
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         cursor = None

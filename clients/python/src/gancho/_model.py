@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any, ClassVar, Final, TypeVar, cast
 
@@ -37,20 +38,21 @@ class Model:
 
     _decoders: ClassVar[tuple[tuple[str, Callable[[Any], Any]], ...]] = ()
     _renames: ClassVar[Mapping[str, str]] = {}
+    _required: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def from_json(cls: type[M], data: Mapping[str, Any]) -> M:
         # Absent fields are read from the class, where a dataclass keeps its defaults.
         model = cls.__new__(cls)
-        fields = model.__dict__
-        fields.update(data)
+        values = model.__dict__
+        values.update(data)
         for name, new_name in cls._renames.items():
-            if name in fields:
-                fields[new_name] = fields.pop(name)
+            if name in values:
+                values[new_name] = values.pop(name)
         for name, decode in cls._decoders:
-            value = fields.get(name)
+            value = values.get(name)
             if value is not None:
-                fields[name] = decode(value)
+                values[name] = decode(value)
         return model
 
     def __repr__(self) -> str:
@@ -75,4 +77,18 @@ def timestamp(text: str) -> datetime:
 
 
 def decode(model: Any, value: Any) -> Any:
-    return cast("type[Model]", model).from_json(value)
+    """A model of what was answered; raises `ValueError` if that is something else."""
+    kind = cast("type[Model]", model)
+    if not isinstance(value, dict):
+        raise ValueError(f"{type(value).__name__} instead of {kind.__name__}")
+    if "_required" not in kind.__dict__:
+        # Fields without a default; one that is nullable is there as well.
+        kind._required = frozenset(f.name for f in fields(cast(Any, kind)) if f.default is MISSING)
+    try:
+        decoded = kind.from_json(value)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{kind.__name__}: {error}") from error
+    # Something else that answers JSON must not pass for an event that was published. An older gateway may lack a field.
+    if kind._required and kind._required.isdisjoint(decoded.__dict__):
+        raise ValueError(f"nothing of {kind.__name__} is in it")
+    return decoded

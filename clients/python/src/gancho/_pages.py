@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from ._model import Model, decode
 from ._operation import Operation
+from .errors import unexpected_answer
 
 T = TypeVar("T")
 
@@ -21,14 +22,25 @@ class Page(Generic[T]):
 
     @staticmethod
     def from_json(operation: Operation[T], value: Any) -> Page[T]:
-        model = operation.model
-        return Page([decode(model, item) for item in value["data"]], value.get("next_cursor"))
+        data, cursor = (value.get("data"), value.get("next_cursor")) if isinstance(value, dict) else (None, None)
+        if not isinstance(data, list) or not isinstance(cursor, (str, type(None))):
+            raise unexpected_answer("it is not a page of a list")
+        # A list that leads back to the same page would never end.
+        if cursor is not None and cursor == (operation.query or {}).get("cursor"):
+            raise unexpected_answer("the next page of a list is the same one")
+        try:
+            return Page([decode(operation.model, item) for item in data], cursor)
+        except ValueError as error:
+            raise unexpected_answer(str(error)) from error
 
 
 def decoded_answer(operation: Operation[T], value: Any) -> T:
     answer: T = value
     if operation.model is not None and issubclass(operation.model, Model):
-        answer = decode(operation.model, value)
+        try:
+            answer = decode(operation.model, value)
+        except ValueError as error:
+            raise unexpected_answer(str(error)) from error
     return answer
 
 

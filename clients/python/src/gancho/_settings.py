@@ -6,10 +6,11 @@ import os
 import random
 import ssl
 import time
+import urllib.request
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from . import __version__
 from ._operation import Request
@@ -47,11 +48,11 @@ class Settings:
         key = (api_key or token or os.environ.get("GANCHO_API_KEY") or "").strip()
         if not url:
             raise ConfigurationError("no URL: pass url=… or set GANCHO_URL, e.g. to http://127.0.0.1:3000")
-        parts = urlsplit(url)
+        parts = _parts(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError(f"{url!r} is not a URL: it must start with http:// or https://")
-        if parts.query or parts.fragment:
-            raise ConfigurationError(f"{url!r} must be the gateway's address alone, without ? and #")
+        if parts.query or parts.fragment or "@" in parts.netloc:
+            raise ConfigurationError("the URL must be the gateway's address alone, without ?, # and a password")
         if not key:
             raise ConfigurationError("no API key: pass api_key=… (or token=… as the operator), or set GANCHO_API_KEY")
         if not key.isascii() or not key.isprintable() or " " in key:
@@ -73,12 +74,31 @@ class Settings:
             "Accept": "application/json",
         }
 
+    def proxy(self) -> str | None:
+        """The proxy that the environment names for the URL."""
+        parts = urlsplit(self.url)
+        if urllib.request.proxy_bypass(parts.hostname or ""):
+            return None
+        proxies = urllib.request.getproxies()
+        return proxies.get(parts.scheme) or proxies.get("all")
+
     def tls(self) -> ssl.SSLContext:
         if self.ssl_context is None:
             self.ssl_context = ssl.create_default_context()
             if extra := os.environ.get("GANCHO_CA_FILE"):
                 self.ssl_context.load_verify_locations(extra)
         return self.ssl_context
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # It is checked when it is read.
+    except ValueError as error:
+        raise ConfigurationError(f"{url!r} is not a URL: {error}") from None
+    if not url.isprintable() or any(character.isspace() for character in url):
+        raise ConfigurationError(f"{url!r} is not a URL: it has spaces or control characters")
+    return parts
 
 
 class Attempts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,10 +62,14 @@ class APIError(GanchoError):
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         self.status = status
         self.code = str(problem.get("code", "unexpected_response"))
-        self.title = str(problem.get("title", ""))
-        self.detail = str(problem.get("detail", ""))
-        self.errors = [FieldError(e.get("pointer", ""), e.get("detail", "")) for e in problem.get("errors") or []]
-        self.request_id = problem.get("request_id") or headers.get("x-request-id")
+        self.title = str(problem.get("title") or "")
+        self.detail = str(problem.get("detail") or "")
+        errors = problem.get("errors")
+        # A proxy may answer with problems of its own.
+        errors = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+        self.errors = [FieldError(str(e.get("pointer") or ""), str(e.get("detail") or "")) for e in errors]
+        request_id = problem.get("request_id") or headers.get("x-request-id")
+        self.request_id = None if request_id is None else str(request_id)
         self.retry_after = retry_after(headers)
         super().__init__(self._text())
 
@@ -124,10 +129,10 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
     """The error that an answer other than 2xx stands for."""
     kind = headers.get("content-type", "")
     problem: Any = None
-    if kind.startswith("application/problem+json"):
+    if kind.lower().startswith("application/problem+json"):
         try:
             problem = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     if isinstance(problem, dict) and "code" in problem:
         if status >= 500:
@@ -136,7 +141,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
     if status >= 500:
         text = f"{url} answered {status} without saying why; a proxy before the gateway may have made this answer"
         return ServerError(status, {"code": "unexpected_response", "detail": text}, headers)
-    if 300 <= status < 400:
+    if "location" in headers and 300 <= status < 400:
         text = f"{url} redirects to {headers.get('location')}: set the URL of the gateway itself"
     else:
         text = f"{url} answered {status} with {kind or 'no content'}: is this the URL of a Gancho API?"
@@ -149,8 +154,15 @@ def not_json(status: int, headers: Mapping[str, str], url: str) -> APIError:
     return UnexpectedResponseError(status, {"detail": text}, headers)
 
 
+def unexpected_answer(what: str) -> APIError:
+    """For JSON that no gateway answers."""
+    text = f"the answer is not what was asked for ({what}): is this the URL of a Gancho API, and of this version?"
+    return UnexpectedResponseError(200, {"detail": text}, {})
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
-        return max(0.0, float(headers["retry-after"]))
+        seconds = float(headers["retry-after"])
     except (KeyError, ValueError):
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

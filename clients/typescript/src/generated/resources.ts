@@ -48,7 +48,7 @@ export class Alerts extends Resource {
    * @example gancho.alerts.createSilence({"duration": "30s"})
    */
   async createSilence(options: types.CreateAlertSilenceOptions): Promise<types.AlertSilence> {
-    return this._call<types.AlertSilence>({ method: "POST", url: "/v1/alerts/silences", body: options });
+    return this._call<types.AlertSilence>({ method: "POST", url: "/v1/alerts/silences", body: options, required: ["comment", "created_by", "id", "until"] });
   }
 
   /**
@@ -68,7 +68,7 @@ export class Alerts extends Resource {
    * Operator only.
    */
   async test(): Promise<types.AlertTest> {
-    return this._call<types.AlertTest>({ method: "POST", url: "/v1/alerts/test" });
+    return this._call<types.AlertTest>({ method: "POST", url: "/v1/alerts/test", required: ["channels"] });
   }
 }
 
@@ -90,10 +90,10 @@ export class ApiKeys extends Resource {
    *
    * Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
    *
-   * @example gancho.apiKeys.create({"expires_at": "2099-01-15T09:30:00.000Z"})
+   * @example gancho.apiKeys.create({"name": "billing", "scopes": ["publish"]})
    */
   async create(options: types.CreateApiKeyOptions = {}): Promise<types.NewApiKey> {
-    return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options });
+    return this._call<types.NewApiKey>({ method: "POST", url: "/v1/api-keys", takesTenant: true, body: options, required: ["created_at", "id", "name", "scopes", "tenant_id", "key"] });
   }
 
   /**
@@ -134,7 +134,7 @@ export class DeadLetters extends Resource {
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async purge(options: types.PurgeDeadLettersOptions = {}): Promise<types.Purged> {
-    return this._call<types.Purged>({ method: "DELETE", url: "/v1/dlq", takesTenant: true, query: options });
+    return this._call<types.Purged>({ method: "DELETE", url: "/v1/dlq", takesTenant: true, query: options, required: ["has_more", "purged"] });
   }
 
   /**
@@ -166,10 +166,10 @@ export class DeadLetters extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.deadLetters.replayAll({"code": "text"})
+   * @example gancho.deadLetters.replayAll({"code": "HTTP_503", "since": "2026-01-15T09:30:00.000Z"})
    */
   async replayAll(options: types.ReplayDeadLettersOptions = {}): Promise<types.ReplayJob> {
-    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/dlq/replay", takesTenant: true, body: options });
+    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/dlq/replay", takesTenant: true, body: options, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
   }
 
   /**
@@ -178,7 +178,7 @@ export class DeadLetters extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async stats(options: types.GetDeadLetterStatsOptions = {}): Promise<types.DeadLetterStats> {
-    return this._call<types.DeadLetterStats>({ method: "GET", url: "/v1/dlq/stats", takesTenant: true, query: options });
+    return this._call<types.DeadLetterStats>({ method: "GET", url: "/v1/dlq/stats", takesTenant: true, query: options, required: ["by_code", "by_lane", "by_partner", "by_tenant", "total"] });
   }
 
   /**
@@ -196,7 +196,7 @@ export class DeadLetters extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(letterId: string): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true });
+    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 
   /**
@@ -207,7 +207,7 @@ export class DeadLetters extends Resource {
    * @example gancho.deadLetters.replay(letterId, {"to": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
   async replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options });
+    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 }
 
@@ -245,7 +245,7 @@ export class Deliveries extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(deliveryId: string): Promise<types.DeliveryDetail> {
-    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/deliveries/${path(deliveryId)}`, takesTenant: true });
+    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/deliveries/${path(deliveryId)}`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status", "attempt_log", "payload"] });
   }
 
   /**
@@ -255,10 +255,10 @@ export class Deliveries extends Resource {
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "text"})
+   * @example gancho.deliveries.checkSignature(deliveryId, {"headers": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="})
    */
   async checkSignature(deliveryId: string, options: types.CheckDeliverySignatureOptions): Promise<types.SignatureReport> {
-    return this._call<types.SignatureReport>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/check-signature`, takesTenant: true, body: options });
+    return this._call<types.SignatureReport>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/check-signature`, takesTenant: true, body: options, required: ["differs", "is_valid", "parts"] });
   }
 
   /**
@@ -269,7 +269,7 @@ export class Deliveries extends Resource {
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async retry(deliveryId: string): Promise<types.Delivery> {
-    return this._call<types.Delivery>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
+    return this._call<types.Delivery>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/retry`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status"] });
   }
 
   /**
@@ -289,7 +289,7 @@ export class Deliveries extends Resource {
    * Required scope: `read`.
    */
   async getForWebhook(id: string, deliveryId: string): Promise<types.DeliveryDetail> {
-    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}`, takesTenant: true });
+    return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status", "attempt_log", "payload"] });
   }
 
   /**
@@ -300,7 +300,7 @@ export class Deliveries extends Resource {
    * Required scope: `manage`.
    */
   async retryForWebhook(id: string, deliveryId: string): Promise<types.Delivery> {
-    return this._call<types.Delivery>({ method: "POST", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}/retry`, takesTenant: true });
+    return this._call<types.Delivery>({ method: "POST", url: `/v1/webhooks/${path(id)}/deliveries/${path(deliveryId)}/retry`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status"] });
   }
 }
 
@@ -323,7 +323,7 @@ export class Emails extends Resource {
    * Operator only.
    */
   async getCaptured(outboxId: string): Promise<types.CapturedEmail> {
-    return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/letters/${path(outboxId)}` });
+    return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/letters/${path(outboxId)}`, required: ["caughtAt", "from", "messageId", "outboxId", "size", "subject", "tenantId", "to", "raw"] });
   }
 
   /**
@@ -336,7 +336,7 @@ export class Emails extends Resource {
    * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "text": "Your invoice is paid.", "to": "ana@example.com"})
    */
   async send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
-    return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key } });
+    return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key }, required: ["outboxId"] });
   }
 
   /**
@@ -356,7 +356,7 @@ export class Emails extends Resource {
    * Required scope: `read`.
    */
   async get(outboxId: string): Promise<types.Email> {
-    return this._call<types.Email>({ method: "GET", url: `/v1/emails/${path(outboxId)}`, takesTenant: true });
+    return this._call<types.Email>({ method: "GET", url: `/v1/emails/${path(outboxId)}`, takesTenant: true, required: ["attempts", "companyId", "createdAt", "outboxId", "recipient", "status", "subject", "attemptLog", "deliveryId", "from"] });
   }
 }
 
@@ -368,7 +368,7 @@ export class EncryptionKeys extends Resource {
    * Operator only.
    */
   async list(): Promise<types.SealingKeys> {
-    return this._call<types.SealingKeys>({ method: "GET", url: "/v1/keys" });
+    return this._call<types.SealingKeys>({ method: "GET", url: "/v1/keys", required: ["keys"] });
   }
 
   /**
@@ -381,7 +381,7 @@ export class EncryptionKeys extends Resource {
    * @example gancho.encryptionKeys.rotate({"new_key": true})
    */
   async rotate(options: types.RotateEncryptionKeysOptions = {}): Promise<types.KeyRotation> {
-    return this._call<types.KeyRotation>({ method: "POST", url: "/v1/keys/rotate", body: options });
+    return this._call<types.KeyRotation>({ method: "POST", url: "/v1/keys/rotate", body: options, required: ["keys", "newest", "resealed"] });
   }
 }
 
@@ -408,7 +408,7 @@ export class EventTypes extends Resource {
    * @example gancho.eventTypes.create({"name": "invoice.paid"})
    */
   async create(options: types.CreateEventTypeOptions): Promise<types.EventType> {
-    return this._call<types.EventType>({ method: "POST", url: "/v1/webhooks/events", takesTenant: true, body: options });
+    return this._call<types.EventType>({ method: "POST", url: "/v1/webhooks/events", takesTenant: true, body: options, required: ["catalog", "description", "example", "is_archived", "metadata", "name", "schema"] });
   }
 
   /**
@@ -426,7 +426,7 @@ export class EventTypes extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(eventType: string): Promise<types.EventType> {
-    return this._call<types.EventType>({ method: "GET", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true });
+    return this._call<types.EventType>({ method: "GET", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, required: ["catalog", "description", "example", "is_archived", "metadata", "name", "schema"] });
   }
 
   /**
@@ -434,10 +434,10 @@ export class EventTypes extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.eventTypes.replace(eventType, {"description": "text"})
+   * @example gancho.eventTypes.replace(eventType, {"description": "An invoice was paid"})
    */
   async replace(eventType: string, options: types.ReplaceEventTypeOptions = {}): Promise<types.EventType> {
-    return this._call<types.EventType>({ method: "PUT", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, body: options });
+    return this._call<types.EventType>({ method: "PUT", url: `/v1/webhooks/events/${path(eventType)}`, takesTenant: true, body: options, required: ["catalog", "description", "example", "is_archived", "metadata", "name", "schema"] });
   }
 }
 
@@ -462,7 +462,7 @@ export class Events extends Resource {
    * Required scope: `publish`.
    */
   async publish(type: string, data: unknown, options: types.PublishEventOptions = {}): Promise<types.PublishedEvent> {
-    return this._call<types.PublishedEvent>({ method: "POST", url: "/v1/events", takesTenant: true, body: { type, data, ...options }, idempotency: { field: "idempotency_key", key: options.idempotency_key } });
+    return this._call<types.PublishedEvent>({ method: "POST", url: "/v1/events", takesTenant: true, body: { type, data, ...options }, idempotency: { field: "idempotency_key", key: options.idempotency_key }, required: ["created_at", "deliveries", "id", "type"] });
   }
 
   /**
@@ -472,8 +472,8 @@ export class Events extends Resource {
    *
    * Required scope: `publish`.
    */
-  async publishBatch(events: types.PublishEventRequest[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
-    return this._call<types.BatchOutcome>({ method: "POST", url: "/v1/events/batch", takesTenant: true, body: { events }, idempotency: { field: "header", key: options.idempotency_key } });
+  async publishBatch(events: types.EventInput[], options: types.PublishEventsOptions = {}): Promise<types.BatchOutcome> {
+    return this._call<types.BatchOutcome>({ method: "POST", url: "/v1/events/batch", takesTenant: true, body: { events }, idempotency: { field: "header", key: options.idempotency_key }, required: ["accepted", "refused", "results"] });
   }
 
   /**
@@ -484,7 +484,7 @@ export class Events extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(eventId: string): Promise<types.Event> {
-    return this._call<types.Event>({ method: "GET", url: `/v1/events/${path(eventId)}`, takesTenant: true });
+    return this._call<types.Event>({ method: "GET", url: `/v1/events/${path(eventId)}`, takesTenant: true, required: ["created_at", "data", "deliveries", "id", "is_test", "type"] });
   }
 
   /**
@@ -495,7 +495,7 @@ export class Events extends Resource {
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async cancel(eventId: string): Promise<types.CanceledEvent> {
-    return this._call<types.CanceledEvent>({ method: "POST", url: `/v1/events/${path(eventId)}/cancel`, takesTenant: true });
+    return this._call<types.CanceledEvent>({ method: "POST", url: `/v1/events/${path(eventId)}/cancel`, takesTenant: true, required: ["canceled", "id", "in_flight"] });
   }
 }
 
@@ -509,7 +509,7 @@ export class Ledger extends Resource {
    * Operator only.
    */
   async get(): Promise<types.Ledger> {
-    return this._call<types.Ledger>({ method: "GET", url: "/v1/ledger" });
+    return this._call<types.Ledger>({ method: "GET", url: "/v1/ledger", required: ["size"] });
   }
 
   /**
@@ -520,7 +520,7 @@ export class Ledger extends Resource {
    * Operator only.
    */
   async createCheckpoint(): Promise<types.MadeCheckpoint> {
-    return this._call<types.MadeCheckpoint>({ method: "POST", url: "/v1/ledger/checkpoint" });
+    return this._call<types.MadeCheckpoint>({ method: "POST", url: "/v1/ledger/checkpoint", required: ["size", "is_new"] });
   }
 }
 
@@ -550,7 +550,7 @@ export class PortalLinks extends Resource {
    * @example gancho.portalLinks.create({"tenant": "acme"})
    */
   async create(options: types.CreatePortalLinkOptions): Promise<types.PortalLink> {
-    return this._call<types.PortalLink>({ method: "POST", url: "/v1/portal-links", body: options });
+    return this._call<types.PortalLink>({ method: "POST", url: "/v1/portal-links", body: options, required: ["expires_at", "scopes", "tenant_id", "token", "url"] });
   }
 
   /**
@@ -573,7 +573,7 @@ export class Queues extends Resource {
    * Operator only.
    */
   async list(): Promise<types.Queues> {
-    return this._call<types.Queues>({ method: "GET", url: "/v1/queues" });
+    return this._call<types.Queues>({ method: "GET", url: "/v1/queues", required: ["data", "paused_tenants", "paused_webhooks"] });
   }
 
   /**
@@ -618,7 +618,7 @@ export class Replays extends Resource {
    * @example gancho.replays.create({"all": true})
    */
   async create(options: types.CreateReplayOptions = {}): Promise<types.ReplayJob> {
-    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/replays", takesTenant: true, body: options });
+    return this._call<types.ReplayJob>({ method: "POST", url: "/v1/replays", takesTenant: true, body: options, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
   }
 
   /**
@@ -627,7 +627,7 @@ export class Replays extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(replayId: string): Promise<types.ReplayJob> {
-    return this._call<types.ReplayJob>({ method: "GET", url: `/v1/replays/${path(replayId)}`, takesTenant: true });
+    return this._call<types.ReplayJob>({ method: "GET", url: `/v1/replays/${path(replayId)}`, takesTenant: true, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
   }
 
   /**
@@ -636,7 +636,7 @@ export class Replays extends Resource {
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async cancel(replayId: string): Promise<types.ReplayJob> {
-    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/replays/${path(replayId)}/cancel`, takesTenant: true });
+    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/replays/${path(replayId)}/cancel`, takesTenant: true, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
   }
 }
 
@@ -650,7 +650,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async reload(): Promise<types.Reloaded> {
-    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload" });
+    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload", required: ["policy_hash"] });
   }
 
   /**
@@ -671,10 +671,10 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.importKeys({"entries": {"amount": 4200, "invoice": "inv_1"}})
+   * @example gancho.sources.importKeys({"entries": {"webhook:partner:stripe:key:k1": {"scheme": "hmac", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}})
    */
   async importKeys(options: types.ImportSourceKeysOptions): Promise<types.ImportedKeys> {
-    return this._call<types.ImportedKeys>({ method: "POST", url: "/v1/source-keys/import", body: options });
+    return this._call<types.ImportedKeys>({ method: "POST", url: "/v1/source-keys/import", body: options, required: ["keys", "sources"] });
   }
 
   /**
@@ -691,10 +691,10 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.create({"partner": "stripe"})
+   * @example gancho.sources.create({"partner": "stripe", "preset": {"amount": 4200, "invoice": "inv_1"}})
    */
   async create(options: types.CreateSourceOptions): Promise<types.NewSource> {
-    return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options });
+    return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options, required: ["created_at", "has_verify_token", "id", "is_active", "partner", "preset", "schema", "targets", "updated_at", "dispatch_secret"] });
   }
 
   /**
@@ -714,7 +714,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async get(partner: string): Promise<types.SourceCounts> {
-    return this._call<types.SourceCounts>({ method: "GET", url: `/v1/sources/${path(partner)}` });
+    return this._call<types.SourceCounts>({ method: "GET", url: `/v1/sources/${path(partner)}`, required: ["created_at", "has_verify_token", "id", "is_active", "partner", "preset", "schema", "targets", "updated_at", "counts"] });
   }
 
   /**
@@ -724,10 +724,10 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.update(partner, {"dispatch_secret": "text"})
+   * @example gancho.sources.update(partner, {"rate_limit": {"count": 1, "per": "1s"}})
    */
   async update(partner: string, options: types.UpdateSourceOptions = {}): Promise<types.Source> {
-    return this._call<types.Source>({ method: "PATCH", url: `/v1/sources/${path(partner)}`, body: options });
+    return this._call<types.Source>({ method: "PATCH", url: `/v1/sources/${path(partner)}`, body: options, required: ["created_at", "has_verify_token", "id", "is_active", "partner", "preset", "schema", "targets", "updated_at"] });
   }
 
   /**
@@ -755,10 +755,10 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac"})
+   * @example gancho.sources.putKey(partner, partnerKey, {"scheme": "hmac", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
    */
   async putKey(partner: string, partnerKey: string, options: types.PutSourceKeyOptions): Promise<types.SourceKey> {
-    return this._call<types.SourceKey>({ method: "PUT", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}`, body: options });
+    return this._call<types.SourceKey>({ method: "PUT", url: `/v1/sources/${path(partner)}/keys/${path(partnerKey)}`, body: options, required: ["created_at", "encoding", "is_valid", "key_id", "scheme"] });
   }
 
   /**
@@ -782,7 +782,7 @@ export class Sources extends Resource {
    * @example gancho.sources.retryReceipts(partner, {"all": true})
    */
   async retryReceipts(partner: string, options: types.RetryReceiptsOptions = {}): Promise<types.ReplayJob> {
-    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/retry`, body: options });
+    return this._call<types.ReplayJob>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/retry`, body: options, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
   }
 
   /**
@@ -791,7 +791,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async getReceipt(partner: string, receiptId: string): Promise<types.ReceiptDetail> {
-    return this._call<types.ReceiptDetail>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}` });
+    return this._call<types.ReceiptDetail>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}`, required: ["attempts", "id", "is_test", "key_id", "partner", "size", "status", "ts_received", "context", "deliveries", "payload"] });
   }
 
   /**
@@ -802,7 +802,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async getReceiptProof(partner: string, receiptId: string): Promise<types.ReceiptProof> {
-    return this._call<types.ReceiptProof>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/proof` });
+    return this._call<types.ReceiptProof>({ method: "GET", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/proof`, required: ["checkpoint", "form", "inclusion", "key", "line"] });
   }
 
   /**
@@ -813,7 +813,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async retryReceipt(partner: string, receiptId: string): Promise<types.Receipt> {
-    return this._call<types.Receipt>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/retry` });
+    return this._call<types.Receipt>({ method: "POST", url: `/v1/sources/${path(partner)}/receipts/${path(receiptId)}/retry`, required: ["attempts", "id", "is_test", "key_id", "partner", "size", "status", "ts_received", "deliveries"] });
   }
 
   /**
@@ -838,7 +838,7 @@ export class Stats extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(options: types.GetStatsOptions = {}): Promise<types.Stats> {
-    return this._call<types.Stats>({ method: "GET", url: "/v1/stats", takesTenant: true, query: options });
+    return this._call<types.Stats>({ method: "GET", url: "/v1/stats", takesTenant: true, query: options, required: ["bins", "range", "since", "step", "totals", "until"] });
   }
 
   /**
@@ -860,7 +860,7 @@ export class Stats extends Resource {
    * Required scope: `read`.
    */
   async getForWebhook(id: string, options: types.GetWebhookStatsOptions = {}): Promise<types.Stats> {
-    return this._call<types.Stats>({ method: "GET", url: `/v1/webhooks/${path(id)}/stats`, takesTenant: true, query: options });
+    return this._call<types.Stats>({ method: "GET", url: `/v1/webhooks/${path(id)}/stats`, takesTenant: true, query: options, required: ["bins", "range", "since", "step", "totals", "until"] });
   }
 }
 
@@ -887,7 +887,7 @@ export class Suppressions extends Resource {
    * @example gancho.suppressions.add({"address": "ana@example.com"})
    */
   async add(options: types.AddSuppressionOptions): Promise<types.Suppression> {
-    return this._call<types.Suppression>({ method: "POST", url: "/v1/suppressions", takesTenant: true, body: options });
+    return this._call<types.Suppression>({ method: "POST", url: "/v1/suppressions", takesTenant: true, body: options, required: ["address", "reason", "since"] });
   }
 
   /**
@@ -897,10 +897,10 @@ export class Suppressions extends Resource {
    *
    * Required scope: `manage`.
    *
-   * @example gancho.suppressions.importAddresses({"addresses": ["text"]})
+   * @example gancho.suppressions.importAddresses({"addresses": ["ana@example.com"]})
    */
   async importAddresses(options: types.ImportSuppressionsOptions): Promise<types.ImportedAddresses> {
-    return this._call<types.ImportedAddresses>({ method: "POST", url: "/v1/suppressions/import", takesTenant: true, body: options });
+    return this._call<types.ImportedAddresses>({ method: "POST", url: "/v1/suppressions/import", takesTenant: true, body: options, required: ["added", "given"] });
   }
 
   /**
@@ -932,7 +932,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.create({"slug": "acme"})
    */
   async create(options: types.CreateTenantOptions): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options });
+    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
   }
 
   /**
@@ -943,7 +943,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async delete(tenant: string): Promise<types.DeletedTenant> {
-    return this._call<types.DeletedTenant>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}` });
+    return this._call<types.DeletedTenant>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}`, required: ["deleted_at", "id", "slug"] });
   }
 
   /**
@@ -952,7 +952,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async get(tenant: string): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}` });
+    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}`, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
   }
 
   /**
@@ -962,10 +962,10 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.update(tenant, {"default_profile": "text"})
+   * @example gancho.tenants.update(tenant, {"publish_rate": {"count": 1, "per": "1s"}})
    */
   async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options });
+    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
   }
 
   /**
@@ -984,10 +984,10 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.createApiKey(tenant, {"expires_at": "2099-01-15T09:30:00.000Z"})
+   * @example gancho.tenants.createApiKey(tenant, {"name": "billing", "scopes": ["publish"]})
    */
   async createApiKey(tenant: string, options: types.CreateTenantApiKeyOptions = {}): Promise<types.NewApiKey> {
-    return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options });
+    return this._call<types.NewApiKey>({ method: "POST", url: `/v1/tenants/${path(tenant)}/api-keys`, body: options, required: ["created_at", "id", "name", "scopes", "tenant_id", "key"] });
   }
 
   /**
@@ -1007,7 +1007,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async getMetadata(tenant: string): Promise<types.TenantMetadata> {
-    return this._call<types.TenantMetadata>({ method: "GET", url: `/v1/tenants/${path(tenant)}/metadata` });
+    return this._call<types.TenantMetadata>({ method: "GET", url: `/v1/tenants/${path(tenant)}/metadata`, required: ["metadata"] });
   }
 
   /**
@@ -1020,7 +1020,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.replaceMetadata(tenant, {"metadata": {}})
    */
   async replaceMetadata(tenant: string, options: types.ReplaceTenantMetadataOptions): Promise<types.TenantMetadata> {
-    return this._call<types.TenantMetadata>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/metadata`, body: options });
+    return this._call<types.TenantMetadata>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/metadata`, body: options, required: ["metadata"] });
   }
 
   /**
@@ -1029,7 +1029,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async listNoticeEmails(tenant: string): Promise<types.NoticeEmails> {
-    return this._call<types.NoticeEmails>({ method: "GET", url: `/v1/tenants/${path(tenant)}/notice-emails` });
+    return this._call<types.NoticeEmails>({ method: "GET", url: `/v1/tenants/${path(tenant)}/notice-emails`, required: ["addresses"] });
   }
 
   /**
@@ -1039,10 +1039,10 @@ export class Tenants extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["text"]})
+   * @example gancho.tenants.replaceNoticeEmails(tenant, {"addresses": ["ana@example.com"]})
    */
   async replaceNoticeEmails(tenant: string, options: types.ReplaceNoticeEmailsOptions): Promise<types.NoticeEmails> {
-    return this._call<types.NoticeEmails>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/notice-emails`, body: options });
+    return this._call<types.NoticeEmails>({ method: "PUT", url: `/v1/tenants/${path(tenant)}/notice-emails`, body: options, required: ["addresses"] });
   }
 
   /**
@@ -1076,7 +1076,7 @@ export class Usage extends Resource {
    * Required scope: `read`.
    */
   async get(): Promise<types.PlanUsage> {
-    return this._call<types.PlanUsage>({ method: "GET", url: "/v1/usage", takesTenant: true });
+    return this._call<types.PlanUsage>({ method: "GET", url: "/v1/usage", takesTenant: true, required: ["endpoints", "events", "plan"] });
   }
 }
 
@@ -1089,7 +1089,7 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.changeOwnPassword({"current_password": "text", "password": "correct horse battery staple"})
+   * @example gancho.users.changeOwnPassword({"current_password": "correct horse battery staple", "password": "correct horse battery staple"})
    */
   async changeOwnPassword(options: types.ChangeOwnPasswordOptions): Promise<void> {
     return this._call<void>({ method: "POST", url: "/v1/me/password", body: options });
@@ -1111,10 +1111,10 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.create({"name": "acme", "password": "correct horse battery staple", "role": "read_only"})
+   * @example gancho.users.create({"name": "ana", "password": "correct horse battery staple", "role": "read_only"})
    */
   async create(options: types.CreateUserOptions): Promise<types.User> {
-    return this._call<types.User>({ method: "POST", url: "/v1/users", body: options });
+    return this._call<types.User>({ method: "POST", url: "/v1/users", body: options, required: ["created_at", "name", "password_changed_at", "role"] });
   }
 
   /**
@@ -1134,7 +1134,7 @@ export class Users extends Resource {
    * Operator only.
    */
   async get(user: string): Promise<types.User> {
-    return this._call<types.User>({ method: "GET", url: `/v1/users/${path(user)}` });
+    return this._call<types.User>({ method: "GET", url: `/v1/users/${path(user)}`, required: ["created_at", "name", "password_changed_at", "role"] });
   }
 
   /**
@@ -1144,10 +1144,10 @@ export class Users extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.users.update(user, {"password": "correct horse battery staple"})
+   * @example gancho.users.update(user, {"role": "read_only"})
    */
   async update(user: string, options: types.UpdateUserOptions = {}): Promise<types.User> {
-    return this._call<types.User>({ method: "PATCH", url: `/v1/users/${path(user)}`, body: options });
+    return this._call<types.User>({ method: "PATCH", url: `/v1/users/${path(user)}`, body: options, required: ["created_at", "name", "password_changed_at", "role"] });
   }
 }
 
@@ -1161,13 +1161,13 @@ export class Webhooks extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async egressAddresses(): Promise<types.EgressAddresses> {
-    return this._call<types.EgressAddresses>({ method: "GET", url: "/v1/egress-addresses", takesTenant: true });
+    return this._call<types.EgressAddresses>({ method: "GET", url: "/v1/egress-addresses", takesTenant: true, required: ["addresses"] });
   }
 
   /**
    * List webhooks.
    *
-   * The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`.
+   * The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`, and cannot filter by `external_id`.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
@@ -1185,7 +1185,7 @@ export class Webhooks extends Resource {
    * @example gancho.webhooks.create({"events": ["invoice.paid"], "url": "https://example.com/hooks"})
    */
   async create(options: types.CreateWebhookOptions): Promise<types.NewWebhook> {
-    return this._call<types.NewWebhook>({ method: "POST", url: "/v1/webhooks", takesTenant: true, body: options });
+    return this._call<types.NewWebhook>({ method: "POST", url: "/v1/webhooks", takesTenant: true, body: options, required: ["created_at", "events", "headers", "health", "id", "is_active", "is_paused", "metadata", "name", "ordering", "profile", "tenant_id", "updated_at", "url", "secret", "secret_format"] });
   }
 
   /**
@@ -1198,7 +1198,7 @@ export class Webhooks extends Resource {
    * @example gancho.webhooks.testByBody({"webhook_id": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
   async testByBody(options: types.TestWebhookByBodyOptions): Promise<types.TestOutcome> {
-    return this._call<types.TestOutcome>({ method: "POST", url: "/v1/webhooks/test", takesTenant: true, body: options });
+    return this._call<types.TestOutcome>({ method: "POST", url: "/v1/webhooks/test", takesTenant: true, body: options, required: ["delivery_id", "event_id", "event_type", "status", "success"] });
   }
 
   /**
@@ -1220,7 +1220,7 @@ export class Webhooks extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(id: string): Promise<types.Webhook> {
-    return this._call<types.Webhook>({ method: "GET", url: `/v1/webhooks/${path(id)}`, takesTenant: true });
+    return this._call<types.Webhook>({ method: "GET", url: `/v1/webhooks/${path(id)}`, takesTenant: true, required: ["created_at", "events", "headers", "health", "id", "is_active", "is_paused", "metadata", "name", "ordering", "profile", "tenant_id", "updated_at", "url"] });
   }
 
   /**
@@ -1233,20 +1233,20 @@ export class Webhooks extends Resource {
    * @example gancho.webhooks.update(id, {"events": ["invoice.paid"]})
    */
   async update(id: string, options: types.UpdateWebhookOptions = {}): Promise<types.Webhook> {
-    return this._call<types.Webhook>({ method: "PATCH", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
+    return this._call<types.Webhook>({ method: "PATCH", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options, required: ["created_at", "events", "headers", "health", "id", "is_active", "is_paused", "metadata", "name", "ordering", "profile", "tenant_id", "updated_at", "url"] });
   }
 
   /**
    * Replace a webhook.
    *
-   * Fields that are left out are reset to their defaults, except the secret, which changes only if given.
+   * Fields that are left out are reset to their defaults, except the secret and `external_id`, which change only if given.
    *
    * Required scope: `manage`.
    *
    * @example gancho.webhooks.replace(id, {"events": ["invoice.paid"], "url": "https://example.com/hooks"})
    */
   async replace(id: string, options: types.ReplaceWebhookOptions): Promise<types.Webhook> {
-    return this._call<types.Webhook>({ method: "PUT", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options });
+    return this._call<types.Webhook>({ method: "PUT", url: `/v1/webhooks/${path(id)}`, takesTenant: true, body: options, required: ["created_at", "events", "headers", "health", "id", "is_active", "is_paused", "metadata", "name", "ordering", "profile", "tenant_id", "updated_at", "url"] });
   }
 
   /**
@@ -1277,7 +1277,7 @@ export class Webhooks extends Resource {
    * @example gancho.webhooks.rotateSecret(id, {"overlap": "30s"})
    */
   async rotateSecret(id: string, options: types.RotateWebhookSecretOptions = {}): Promise<types.RotatedSecret> {
-    return this._call<types.RotatedSecret>({ method: "POST", url: `/v1/webhooks/${path(id)}/rotate-secret`, takesTenant: true, body: options });
+    return this._call<types.RotatedSecret>({ method: "POST", url: `/v1/webhooks/${path(id)}/rotate-secret`, takesTenant: true, body: options, required: ["secret", "secret_format"] });
   }
 
   /**
@@ -1286,7 +1286,7 @@ export class Webhooks extends Resource {
    * Required scope: `manage`.
    */
   async getSecret(id: string): Promise<types.WebhookSecret> {
-    return this._call<types.WebhookSecret>({ method: "GET", url: `/v1/webhooks/${path(id)}/secret`, takesTenant: true });
+    return this._call<types.WebhookSecret>({ method: "GET", url: `/v1/webhooks/${path(id)}/secret`, takesTenant: true, required: ["old_secrets_until", "secret", "secret_format"] });
   }
 
   /**
@@ -1299,7 +1299,7 @@ export class Webhooks extends Resource {
    * @example gancho.webhooks.test(id, {"event_type": "invoice.paid"})
    */
   async test(id: string, options: types.TestWebhookOptions = {}): Promise<types.TestOutcome> {
-    return this._call<types.TestOutcome>({ method: "POST", url: `/v1/webhooks/${path(id)}/test`, takesTenant: true, body: options });
+    return this._call<types.TestOutcome>({ method: "POST", url: `/v1/webhooks/${path(id)}/test`, takesTenant: true, body: options, required: ["delivery_id", "event_id", "event_type", "status", "success"] });
   }
 }
 

@@ -146,6 +146,16 @@ export interface AuditEntry {
 
 export type AuditOutcome = "done" | "refused";
 
+/** Why an event was refused: what the error response would have said if it had been published alone. */
+export interface BatchError {
+  /** Stable, machine-readable error code. */
+  code: string;
+  /** What is wrong, and how to fix it. */
+  detail: string;
+  /** One entry for each invalid field. */
+  errors: InvalidField[];
+}
+
 export interface BatchOutcome {
   /** Number of accepted events, those with a repeated idempotency key included. */
   accepted: number;
@@ -157,8 +167,8 @@ export interface BatchOutcome {
 export interface BatchResult {
   created_at?: string | null;
   deliveries?: number | null;
-  /** `code`, `detail` and `errors` of the error, if the event was refused. */
-  error?: unknown;
+  /** Why the event was refused. */
+  error?: BatchError | null;
   id?: string | null;
   /** Index of the event in the request, from 0. */
   index: number;
@@ -407,6 +417,21 @@ export interface Event {
   type: string;
 }
 
+export interface EventInput {
+  /** Payload of the event: any JSON value. Delivered byte for byte. */
+  data: unknown;
+  /** Earliest time of delivery, at most one year ahead. */
+  deliver_at?: string | Date | null;
+  /** Your own id for the event. Events and deliveries can be searched by it. */
+  external_id?: string | null;
+  /** Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the `Idempotency-Key` header. */
+  idempotency_key?: string | null;
+  /** What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to webhooks with `ordering: per_subject`. */
+  subject?: string | null;
+  /** Event type, e.g. `invoice.paid`. */
+  type: string;
+}
+
 /** An event without its data. */
 export interface EventSummary {
   created_at: string;
@@ -446,22 +471,6 @@ export interface EventUsage {
   used?: number | null;
 }
 
-/** What to replay: at least one condition, unless `all` is true. */
-export interface FilterInput {
-  /** Only these events. */
-  event_ids?: string[];
-  /** Only events of this type. */
-  event_type?: string;
-  /** Only deliveries or events created at or after this time. */
-  since?: string | Date;
-  /** Only deliveries with this status. */
-  status?: DeliveryStatus;
-  /** Only deliveries or events created before this time. Default and maximum: now. */
-  until?: string | Date;
-  /** Only deliveries to this webhook. */
-  webhook_id?: string;
-}
-
 /** Health of the webhook, as seen by the node that answers. */
 export interface Health {
   /**
@@ -498,6 +507,14 @@ export interface ImportedKeys {
   keys: number;
   /** Number of sources created. */
   sources: number;
+}
+
+/** What is wrong with one field of a request. */
+export interface InvalidField {
+  /** What is wrong there, and how to fix it. */
+  detail: string;
+  /** JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body. */
+  pointer: string;
 }
 
 export interface KeyRotation {
@@ -593,21 +610,6 @@ export interface PortalLink {
   url: string;
 }
 
-export interface PublishEventRequest {
-  /** Payload of the event: any JSON value. Delivered byte for byte. */
-  data: unknown;
-  /** Earliest time of delivery, at most one year ahead. */
-  deliver_at?: string | Date | null;
-  /** Your own id for the event. Events and deliveries can be searched by it. */
-  external_id?: string | null;
-  /** Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the `Idempotency-Key` header. */
-  idempotency_key?: string | null;
-  /** What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to webhooks with `ordering: per_subject`. */
-  subject?: string | null;
-  /** Event type, e.g. `invoice.paid`. */
-  type: string;
-}
-
 export interface PublishedEvent {
   created_at: string;
   /** Number of webhooks that the event is delivered to. */
@@ -653,7 +655,6 @@ export interface RateLimit {
   per: string;
 }
 
-/** Rate limit per key for incoming webhooks. */
 export interface RateLimitInput {
   /** Maximum number per window. */
   count: number;
@@ -745,6 +746,21 @@ export interface Reloaded {
   policy_hash: string;
 }
 
+export interface ReplayFilterInput {
+  /** Only these events. */
+  event_ids?: string[];
+  /** Only events of this type. */
+  event_type?: string;
+  /** Only deliveries or events created at or after this time. */
+  since?: string | Date;
+  /** Only deliveries with this status. */
+  status?: DeliveryStatus;
+  /** Only deliveries or events created before this time. Default and maximum: now. */
+  until?: string | Date;
+  /** Only deliveries to this webhook. */
+  webhook_id?: string;
+}
+
 export interface ReplayJob {
   created_at: string;
   /** Number of deliveries sent again. */
@@ -787,7 +803,6 @@ export interface Retry {
   schedule?: string[] | null;
 }
 
-/** Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s. */
 export interface RetryInput {
   /** Maximum number of attempts. */
   attempts?: number;
@@ -996,6 +1011,8 @@ export interface Webhook {
   /** Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not. */
   disabled_reason?: string | null;
   events: string[];
+  /** Your own id for the webhook; null if it has none. */
+  external_id?: string | null;
   /** Since when all attempts have failed; null while deliveries succeed. */
   failing_since?: string | null;
   /** Names of the custom headers; the values are masked. */
@@ -1353,7 +1370,7 @@ export interface CreateReplayOptions {
   /** Count what would be sent, without sending it. */
   dry_run?: boolean;
   /** What to replay: at least one condition, unless `all` is true. */
-  filter?: FilterInput;
+  filter?: ReplayFilterInput;
   /** With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that were not yet sent to it. */
   missing?: boolean;
   /** What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the webhook in `to`, even if it was created later. */
@@ -1614,6 +1631,8 @@ export interface UpdateUserOptions {
 export interface ListWebhooksOptions {
   /** Maximum number of items per page. Default: 50. */
   limit?: number;
+  /** Only the webhook with this external id. */
+  external_id?: string;
 }
 
 /** What `webhooks.create` takes. */
@@ -1622,6 +1641,8 @@ export interface CreateWebhookOptions {
   url: string;
   /** Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all. */
   events: string[];
+  /** Your own id for the webhook, unique among the tenant's: a second webhook with it is refused. */
+  external_id?: string | null;
   /** Custom headers for every delivery. The values are stored encrypted and never shown again. */
   headers?: Record<string, string>;
   /** Whether events are delivered to the webhook. Default: `true`. */
@@ -1696,6 +1717,8 @@ export interface TestWebhookByBodyOptions {
 export interface UpdateWebhookOptions {
   /** Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all. */
   events?: string[];
+  /** Your own id for the webhook, unique among the tenant's: a second webhook with it is refused. */
+  external_id?: string | null;
   /** Custom headers for every delivery. The values are stored encrypted and never shown again. */
   headers?: Record<string, string>;
   /** Whether events are delivered to the webhook. Default: `true`. */
@@ -1728,6 +1751,8 @@ export interface ReplaceWebhookOptions {
   url: string;
   /** Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all. */
   events: string[];
+  /** Your own id for the webhook, unique among the tenant's: a second webhook with it is refused. */
+  external_id?: string | null;
   /** Custom headers for every delivery. The values are stored encrypted and never shown again. */
   headers?: Record<string, string>;
   /** Whether events are delivered to the webhook. Default: `true`. */

@@ -113,9 +113,9 @@ fn operation(schemas: &Value, path: &str, method: &str, about: &Value) -> Operat
         done.first().map_or(("", &Value::Null), |(status, done)| (status, *done));
     let sample = &response["content"]["application/json"]["example"];
     let security = about["security"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let sample_path = sample_path(path);
+    let id = text(&about["operationId"]);
+    let sample_path = sample_path(path, about);
     Operation {
-        id: text(&about["operationId"]),
         summary: text(&about["summary"]),
         about: paragraphs(&about["description"]),
         parameters: parameters(schemas, about),
@@ -125,32 +125,26 @@ fn operation(schemas: &Value, path: &str, method: &str, about: &Value) -> Operat
         sample: (!sample.is_null()).then(|| to_json(sample, 0)),
         errors: refused.iter().map(|(status, refusal)| error_line(status, refusal)).collect(),
         snippets: Snippets::of(&SampleCall {
+            id: &id,
             method: &method,
             path: &sample_path,
             is_for_operator: !security.iter().any(|scheme| scheme.get("api_key").is_some()),
             body: (!body.is_null()).then(|| body["example"].clone()),
         }),
+        id,
         method,
         path: path.to_owned(),
     }
 }
 
-/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/wh_…/test`.
-fn sample_path(path: &str) -> String {
-    let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-        Some("tenant") => "acme".to_owned(),
-        Some("partner") => "stripe".to_owned(),
-        Some("event_type") => "invoice.paid".to_owned(),
-        Some("lane") => "webhook".to_owned(),
-        Some("address") => "ana@example.com".to_owned(),
-        Some("user") => "ana".to_owned(),
-        Some("delivery_id") => "dlv_…".to_owned(),
-        Some("event_id") => "evt_…".to_owned(),
-        Some("id") => "wh_…".to_owned(),
-        Some(_) => "…".to_owned(),
-        None => part.to_owned(),
-    };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
+/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/wh_01KA…/test`.
+fn sample_path(path: &str, about: &Value) -> String {
+    let parameters = about["parameters"].as_array().into_iter().flatten();
+    let in_path = parameters.filter(|parameter| parameter["in"] == "path");
+    in_path.fold(path.to_owned(), |path, parameter| {
+        let name = format!("{{{}}}", text(&parameter["name"]));
+        path.replace(&name, &text(&parameter["example"]))
+    })
 }
 
 fn parameters(schemas: &Value, about: &Value) -> Vec<Parameter> {
@@ -180,6 +174,10 @@ fn fields(schemas: &Value, body: &Value) -> Vec<Parameter> {
 
 fn kind(schemas: &Value, schema: &Value) -> String {
     let schema = resolve(schemas, schema);
+    let mut alternatives = schema["oneOf"].as_array().into_iter().flatten();
+    if let Some(one) = alternatives.find(|one| one["type"] != "null") {
+        return kind(schemas, one);
+    }
     if let Some(values) = schema["enum"].as_array() {
         let values: Vec<_> = values.iter().map(text).collect();
         return values.join(" | ");

@@ -1,8 +1,11 @@
 //! The call of an operation in curl, Python and TypeScript.
 
+use std::{collections::HashMap, sync::LazyLock};
+
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::literal::{to_json, to_python};
+use super::literal::to_json;
 
 pub struct Snippets {
     pub curl: String,
@@ -11,6 +14,8 @@ pub struct Snippets {
 }
 
 pub struct SampleCall<'a> {
+    /// The id of the operation.
+    pub id: &'a str,
     pub method: &'a str,
     /// With sample values for its parameters.
     pub path: &'a str,
@@ -18,9 +23,23 @@ pub struct SampleCall<'a> {
     pub body: Option<Value>,
 }
 
+/// A call by the clients. `clients/generate` writes them, as it knows what a method is called.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct ClientSample {
+    python: String,
+    typescript: String,
+}
+
+/// By the id of the operation.
+static SAMPLES: LazyLock<HashMap<String, ClientSample>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../assets/samples.json")).unwrap_or_default()
+});
+
 impl Snippets {
     pub fn of(call: &SampleCall) -> Self {
-        Self { curl: curl(call), python: python(call), typescript: typescript(call) }
+        // A test checks that there is one for each operation.
+        let ClientSample { python, typescript } = SAMPLES.get(call.id).cloned().unwrap_or_default();
+        Self { curl: curl(call), python, typescript }
     }
 }
 
@@ -44,36 +63,21 @@ fn curl(call: &SampleCall) -> String {
     lines.join(" \\\n  ")
 }
 
-fn python(call: &SampleCall) -> String {
-    let SampleCall { method, path, .. } = call;
-    let (method, variable) = (method.to_ascii_lowercase(), variable(call));
-    let body = call
-        .body
-        .as_ref()
-        .map_or_else(String::new, |body| format!("    json={},\n", to_python(body, 4)));
-    format!(
-        "import os, requests\n\n\
-         response = requests.{method}(\n    \
-             os.environ[\"GANCHO_URL\"] + \"{path}\",\n    \
-             headers={{\"Authorization\": \"Bearer \" + os.environ[\"{variable}\"]}},\n\
-         {body})\n\
-         response.raise_for_status()"
-    )
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-fn typescript(call: &SampleCall) -> String {
-    let SampleCall { method, path, .. } = call;
-    let variable = variable(call);
-    let mut headers = format!("Authorization: `Bearer ${{process.env.{variable}}}`");
-    let body = call.body.as_ref().map_or_else(String::new, |body| {
-        headers.push_str(", \"Content-Type\": \"application/json\"");
-        format!("  body: JSON.stringify({}),\n", to_json(body, 2))
-    });
-    format!(
-        "const response = await fetch(`${{process.env.GANCHO_URL}}{path}`, {{\n  \
-           method: \"{method}\",\n  \
-           headers: {{ {headers} }},\n\
-         {body}}});\n\
-         if (!response.ok) throw new Error((await response.json()).detail);"
-    )
+    use super::*;
+    use crate::router::ROUTES;
+
+    #[test]
+    fn every_operation_has_a_sample_for_each_client() {
+        let ids: BTreeSet<_> = ROUTES.iter().map(|route| route.operation_id).collect();
+        let sampled: BTreeSet<_> = SAMPLES.keys().map(String::as_str).collect();
+        assert_eq!(ids, sampled, "run clients/generate");
+        for (id, sample) in &*SAMPLES {
+            assert!(sample.python.contains("from gancho import Gancho\n"), "{id}");
+            assert!(sample.typescript.contains("from \"@gancho/client\";\n"), "{id}");
+        }
+    }
 }

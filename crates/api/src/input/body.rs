@@ -104,7 +104,7 @@ fn value<'a>(
         return Ok(Some(Value::Null));
     }
     let read = match field.kind {
-        Kind::Object(fields) if text.starts_with('{') => {
+        Kind::Object { fields, .. } if text.starts_with('{') => {
             return Ok(Some(Value::Object(object(fields, text, &pointer(), errors)?)));
         }
         Kind::Json => Some(Value::Json(text)),
@@ -125,7 +125,7 @@ fn value<'a>(
         },
         Kind::Texts { max, max_length } => texts(text, max, max_length).map(Value::Texts),
         Kind::TextMap { max, max_length } => text_map(text, max, max_length)?.map(Value::TextMap),
-        Kind::Object(_) => None,
+        Kind::Object { .. } => None,
         _ if !text.starts_with('"') => None,
         kind => decode_string(text).and_then(|text| from_text(kind, text)),
     };

@@ -73,9 +73,14 @@ pub enum Kind {
         max: usize,
         max_length: usize,
     },
-    Object(&'static [Field]),
+    Object {
+        /// The name of the request type.
+        name: &'static str,
+        fields: &'static [Field],
+    },
     /// An array of objects, which are parsed one by one.
     Objects {
+        name: &'static str,
         fields: &'static [Field],
         min: usize,
         max: usize,
@@ -191,7 +196,7 @@ impl Kind {
             Self::TextMap { max, .. } => {
                 format!("an object with at most {max} string values")
             }
-            Self::Object(fields) => {
+            Self::Object { fields, .. } => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
                 format!("an object with the fields {}", names.join(", "))
             }

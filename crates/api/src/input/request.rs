@@ -38,6 +38,8 @@ pub type Slots<'a> = vec::IntoIter<Option<Value<'a>>>;
 
 /// A type declared with [`request!`]. `'a` is the lifetime of the text that it was parsed from.
 pub trait Request<'a>: Sized {
+    /// The name of the type.
+    const NAME: &'static str;
     const FIELDS: &'static [Field];
 
     /// Takes its values from the slots. `None` only if they were not parsed by [`Self::FIELDS`].
@@ -84,6 +86,7 @@ macro_rules! request {
                 $crate::input::field::concat(PARTS);
 
             impl<$life> $crate::input::Request<$life> for $name $($params)* {
+                const NAME: &'static str = stringify!($name);
                 const FIELDS: &'static [$crate::input::Field] = &FIELDS;
 
                 fn from_slots(

@@ -115,13 +115,13 @@ pub const fn json_object(max: usize) -> Spec<Json> {
 
 /// An object with the fields of a request type.
 pub const fn object<R: Request<'static>>() -> Spec<Object<R>> {
-    Spec::new(Kind::Object(R::FIELDS))
+    Spec::new(Kind::Object { name: R::NAME, fields: R::FIELDS })
 }
 
 /// An array of objects with the fields of a request type. They are parsed one by one, with
 /// [`parse_item`](super::body::parse_item).
 pub const fn objects<R: Request<'static>>(min: usize, max: usize) -> Spec<Objects> {
-    Spec::new(Kind::Objects { fields: R::FIELDS, min, max })
+    Spec::new(Kind::Objects { name: R::NAME, fields: R::FIELDS, min, max })
 }
 
 /// A Rust type for fields with the marker `M`.

@@ -2,9 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::input::field::Noun;
+
 /// Deeper objects are left out.
 const MAX_DEPTH: usize = 6;
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ULID: &str = "01KA4ZQ3N8V5T7W2X6Y9B1C4DE";
+
+/// Optional fields that a caller of the operation usually sends.
+const SHOWN: &[(&str, &[&str])] = &[
+    ("CreateApiKeyRequest", &["name", "scopes"]),
+    ("CreateTenantApiKeyRequest", &["name", "scopes"]),
+    ("CreateSourceRequest", &["preset"]),
+    ("PutSourceKeyRequest", &["secret"]),
+    ("ReplayDeadLettersRequest", &["code", "since"]),
+    ("SendEmailRequest", &["text"]),
+    ("UpdateSourceRequest", &["rate_limit"]),
+    ("UpdateTenantRequest", &["publish_rate"]),
+    ("UpdateUserRequest", &["role"]),
+];
 
 /// Adds an example to each body and successful response of an OpenAPI document.
 pub fn add(document: &mut Value) {
@@ -24,6 +40,24 @@ pub fn add(document: &mut Value) {
             }
         }
     }
+}
+
+/// An id or a name in a path.
+pub fn of_noun(noun: Noun) -> String {
+    if let Some(prefix) = noun.prefix() {
+        return format!("{prefix}_{ULID}");
+    }
+    let name = match noun {
+        Noun::Source => "stripe",
+        Noun::EventType => "invoice.paid",
+        Noun::Lane => "webhook",
+        Noun::Suppression => "ana@example.com",
+        Noun::User => "ana",
+        Noun::SourceKey => "k1",
+        Noun::Code => "HTTP_503",
+        _ => "acme",
+    };
+    name.to_owned()
 }
 
 /// The schema that a reference leads to.
@@ -121,6 +155,10 @@ impl Samples<'_> {
             "number" => json!(0.5),
             "boolean" => json!(true),
             "string" => text(schema, place).into(),
+            _ if place.field == "entries" => {
+                json!({ "webhook:partner:stripe:key:k1": { "scheme": "hmac", "secret": SECRET } })
+            }
+            _ if place.field == "preset" => json!("stripe"),
             // Any JSON value.
             _ => json!({ "invoice": "inv_1", "amount": 4200 }),
         }
@@ -135,8 +173,7 @@ impl Samples<'_> {
         let is_shown = |name: &str| {
             place.is_whole
                 || required.iter().any(|required| required.as_str() == Some(name))
-                // One of the two is required.
-                || (name == "text" && fields.contains_key("html"))
+                || SHOWN.iter().any(|(of, shown)| *of == place.component && shown.contains(&name))
         };
         let shown = fields.iter().filter(|(name, _)| is_shown(name));
         let shown = shown.map(|(name, field)| (name.clone(), self.value(field, place.below(name))));
@@ -172,17 +209,27 @@ fn text(schema: &Value, place: Place) -> String {
         (_, "outbox_id") => return id("out"),
         (_, "replay_id") => return id("rpl"),
         (_, "type" | "event_type" | "events") => "invoice.paid",
+        (_, "name") if place.component.contains("ApiKey") => "billing",
+        (_, "name") if place.component.contains("User") => "ana",
         (_, "name") if place.component.contains("EventType") => "invoice.paid",
         (_, "tenant" | "slug" | "name") => "acme",
         (_, "text") => "Your invoice is paid.",
         (_, "partner") => "stripe",
         (_, "from") => "shop@example.com",
-        (_, "to" | "email" | "address" | "emails" | "recipient") => "ana@example.com",
+        (_, "to" | "email" | "address" | "addresses" | "emails" | "recipient") => "ana@example.com",
+        (_, "subject") if place.component == "SendEmailRequest" => "Your invoice",
         (_, "subject" | "external_id") => "order_1",
         (_, "next_cursor") => "eyJhIjoxfQ",
-        (_, "profile") => "standard",
-        (_, "secret") => "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        (_, "password") => "correct horse battery staple",
+        (_, "profile" | "default_profile") => "standard",
+        (_, "scopes") => "publish",
+        (_, "per") => "1s",
+        (_, "code") if place.component == "ReplayDeadLettersRequest" => "HTTP_503",
+        (_, "description") => "An invoice was paid",
+        (_, "headers") if place.component == "CheckDeliverySignatureRequest" => {
+            "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
+        }
+        (_, "secret") => SECRET,
+        (_, "password" | "current_password") => "correct horse battery staple",
         _ => "text",
     };
     fixed.to_owned()

@@ -1,9 +1,12 @@
 //! OpenAPI schemas of request fields.
 
 use utoipa::openapi::{
-    KnownFormat, RefOr, Required, Schema, SchemaFormat,
+    KnownFormat, Ref, RefOr, Required, Schema, SchemaFormat,
     path::{Parameter, ParameterBuilder, ParameterIn},
-    schema::{AdditionalProperties, Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type},
+    schema::{
+        AdditionalProperties, Array, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, SchemaType,
+        Type,
+    },
 };
 
 use crate::input::{
@@ -23,6 +26,21 @@ pub fn object(fields: &[Field]) -> Object {
         }
     }
     builder.build()
+}
+
+/// The objects inside of a body, by their names, and those inside of them.
+pub fn parts(fields: &[Field], all: &mut Vec<(String, RefOr<Schema>)>) {
+    for field in fields {
+        if let Kind::Object { name, fields } | Kind::Objects { name, fields, .. } = field.kind {
+            all.push((part_name(name), Schema::Object(object(fields)).into()));
+            parts(fields, all);
+        }
+    }
+}
+
+/// The schema of a `RetryBody` is a `RetryInput`: what is shown of it, `Retry`, may have other fields.
+fn part_name(name: &str) -> String {
+    format!("{}Input", name.strip_suffix("Body").unwrap_or(name))
 }
 
 pub fn in_query(field: &Field) -> Parameter {
@@ -50,6 +68,7 @@ pub fn in_path(name: &str, noun: Noun) -> Parameter {
         .required(Required::True)
         .description(Some(about))
         .schema(Some(text(1, MAX_ID_LENGTH)))
+        .example(Some(super::examples::of_noun(noun).into()))
         .build()
 }
 
@@ -85,7 +104,16 @@ fn of_field(field: &Field) -> RefOr<Schema> {
             }
             Schema::Array(array)
         }
-        other => return other,
+        RefOr::Ref(mut part) if !field.is_nullable => {
+            field.about.clone_into(&mut part.description);
+            return RefOr::Ref(part);
+        }
+        part => OneOfBuilder::new()
+            .description(Some(field.about))
+            .item(part)
+            .item(Object::with_type(Type::Null))
+            .build()
+            .into(),
     };
     RefOr::T(schema)
 }
@@ -139,9 +167,9 @@ fn of_kind(kind: Kind) -> RefOr<Schema> {
             .max_properties(Some(max))
             .additional_properties(Some(text(0, max_length)))
             .into(),
-        Kind::Object(fields) => RefOr::T(Schema::Object(object(fields))),
-        Kind::Objects { fields, min, max } => {
-            list(RefOr::T(Schema::Object(object(fields))), Some(min), max).into()
+        Kind::Object { name, .. } => Ref::from_schema_name(part_name(name)).into(),
+        Kind::Objects { name, min, max, .. } => {
+            list(Ref::from_schema_name(part_name(name)).into(), Some(min), max).into()
         }
         Kind::Json => ObjectBuilder::new().schema_type(SchemaType::AnyValue).into(),
         Kind::JsonObject { .. } => ObjectBuilder::new()

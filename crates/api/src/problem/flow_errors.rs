@@ -62,6 +62,10 @@ impl From<EndpointError> for Problem {
             EndpointError::Faulty(errors) => Self::invalid_fields(errors),
             EndpointError::PlanLimit(limit) => limit.into(),
             EndpointError::NotFound => Self::not_found(Noun::Webhook),
+            EndpointError::ExternalIdTaken => Self::new(
+                &codes::TAKEN,
+                "another webhook of this tenant has this `external_id`; choose another one, or change that webhook",
+            ),
             EndpointError::Busy => Self::new(
                 &codes::CONFLICT,
                 "the webhook is being changed by others; read it again and retry",

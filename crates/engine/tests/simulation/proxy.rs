@@ -372,6 +372,14 @@ impl Endpoints for Proxy {
         self.inner.endpoint(scope, id).await
     }
 
+    async fn endpoint_by_external_id(
+        &self,
+        scope: TenantScope,
+        external_id: &str,
+    ) -> Result<Option<Endpoint>> {
+        self.inner.endpoint_by_external_id(scope, external_id).await
+    }
+
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
         self.inner.endpoints(scope).await
     }

@@ -14,6 +14,7 @@ use super::{
 };
 
 const MAX_NAME_LENGTH: usize = 128;
+const MAX_EXTERNAL_ID_LENGTH: usize = 256;
 const MAX_EVENTS: usize = 100;
 const MAX_METADATA_LENGTH: usize = 16 * 1024;
 
@@ -94,6 +95,16 @@ impl EndpointService {
             }
             endpoint.name.clone_from(name);
         }
+        if let Some(external_id) = &draft.external_id {
+            let given = external_id.as_deref().unwrap_or("-");
+            if !(1..=MAX_EXTERNAL_ID_LENGTH).contains(&given.chars().count()) {
+                let message = format!("must have 1 to {MAX_EXTERNAL_ID_LENGTH} characters");
+                faults.add("too_long", "/external_id", message);
+            } else if given.chars().any(char::is_control) {
+                faults.add("malformed", "/external_id", "must not contain control characters");
+            }
+            endpoint.external_id.clone_from(external_id);
+        }
     }
 
     fn profile(
@@ -165,7 +176,8 @@ impl EndpointService {
     }
 }
 
-/// A draft in which every field is given, with defaults for those that were not.
+/// A draft in which every field is given, with defaults for those that were not. What others know the endpoint by, its
+/// secret and its external id, stays.
 fn filled(draft: EndpointDraft) -> EndpointDraft {
     EndpointDraft {
         name: draft.name.or_else(|| Some(String::new())),

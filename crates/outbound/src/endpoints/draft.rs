@@ -12,6 +12,7 @@ pub struct EndpointDraft {
     pub url: Option<String>,
     pub events: Option<Vec<String>>,
     pub name: Option<String>,
+    pub external_id: Option<Option<String>>,
     pub secret: Option<String>,
     pub headers: Option<BTreeMap<String, String>>,
     pub is_active: Option<bool>,

@@ -18,6 +18,7 @@ pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> 
         id: world.id(),
         tenant,
         name: String::new(),
+        external_id: None,
         url: "https://shop.example/hooks".to_owned(),
         events: vec![],
         sealed_secret: vec![],
@@ -43,6 +44,7 @@ fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
     let patterns = ["*", "invoice.*", "user.created"];
     Endpoint {
         name: "The shop's \"hook\" — 100 % 🪝".to_owned(),
+        external_id: Some("Shop_1.São-João".to_owned()),
         url: "https://shop.example/hooks?a=b&c=%20'--".to_owned(),
         events: patterns.map(|text| text.parse().unwrap()).to_vec(),
         sealed_secret: (0..=255).collect(),
@@ -82,8 +84,13 @@ pub async fn every_field_reads_back<F: Fixture>() {
     let saved = [
         plain_endpoint(&world, acme),
         full.clone(),
-        Endpoint { id: world.id(), plan: Some(exponential), ..full.clone() },
-        Endpoint { id: world.id(), plan: Some(RetryPlan::Schedule(vec![])), ..full },
+        Endpoint { id: world.id(), external_id: None, plan: Some(exponential), ..full.clone() },
+        Endpoint {
+            id: world.id(),
+            external_id: Some("x".repeat(256)),
+            plan: Some(RetryPlan::Schedule(vec![])),
+            ..full
+        },
     ];
     for endpoint in &saved {
         let store = &world.store;
@@ -216,6 +223,70 @@ pub async fn an_id_is_added_once<F: Fixture>() {
     let refused = store.add_endpoint(scope(acme), second, None).await;
     assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
     assert_eq!(store.endpoint(scope(acme), first.id).await, Ok(Some(first)));
+}
+
+pub async fn an_external_id_is_of_one<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let store = &world.store;
+    let named = |tenant, name: &str| Endpoint {
+        external_id: Some(name.to_owned()),
+        ..plain_endpoint(&world, tenant)
+    };
+    let is_taken = |refused: &Result<_, StoreError>| matches!(refused, Err(StoreError::Taken(_)));
+    let main = named(acme, "main");
+    assert_eq!(store.add_endpoint(scope(acme), main.clone(), None).await, Ok(true));
+    let second = store.add_endpoint(scope(acme), named(acme, "main"), None).await;
+    assert!(is_taken(&second), "{second:?}");
+    let other = named(globex, "main");
+    assert_eq!(store.add_endpoint(scope(globex), other.clone(), None).await, Ok(true));
+    assert_eq!(store.add_endpoint(scope(acme), named(acme, "Main"), None).await, Ok(true));
+
+    let plain = plain_endpoint(&world, acme);
+    store.add_endpoint(scope(acme), plain.clone(), None).await.unwrap();
+    let named_later = Endpoint { external_id: main.external_id.clone(), ..plain.clone() };
+    let change = store.change_endpoint(scope(acme), named_later.clone()).await;
+    assert!(is_taken(&change), "{change:?}");
+    let saved = store.save_endpoint(scope(acme), named_later.clone()).await;
+    assert!(matches!(saved, Err(StoreError::Taken(_))), "{saved:?}");
+    assert_eq!(store.endpoint(scope(acme), plain.id).await, Ok(Some(plain.clone())));
+
+    let find = async |tenant, name| {
+        store.endpoint_by_external_id(scope(tenant), name).await.unwrap().map(|found| found.id)
+    };
+    assert_eq!(find(acme, "main").await, Some(main.id));
+    assert_eq!(find(globex, "main").await, Some(other.id));
+    assert_eq!(find(acme, "nobody").await, None);
+    // Its own stays its own, and is free once it is given up or deleted.
+    assert_eq!(store.change_endpoint(scope(acme), main.clone()).await, Ok(true));
+    let given_up = Endpoint { external_id: None, version: 2, ..main.clone() };
+    assert_eq!(store.change_endpoint(scope(acme), given_up).await, Ok(true));
+    assert_eq!(find(acme, "main").await, None);
+    assert_eq!(store.change_endpoint(scope(acme), named_later).await, Ok(true));
+    assert_eq!(find(acme, "main").await, Some(plain.id));
+    assert!(store.delete_endpoint(scope(acme), plain.id).await.unwrap());
+    assert_eq!(store.add_endpoint(scope(acme), named(acme, "main"), None).await, Ok(true));
+}
+
+pub async fn of_twenty_with_one_external_id_one_is_added<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    for round in 0..5 {
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..20 {
+            let store = Arc::clone(&world.store);
+            let new = Endpoint {
+                external_id: Some(format!("round-{round}")),
+                ..plain_endpoint(&world, acme)
+            };
+            calls.spawn(async move { store.add_endpoint(scope(acme), new, None).await });
+        }
+        let added = calls.join_all().await;
+        let count = added.iter().filter(|added| **added == Ok(true)).count();
+        let refused = added.iter().filter(|added| matches!(added, Err(StoreError::Taken(_))));
+        assert_eq!((count, refused.count()), (1, 19), "{added:?}");
+    }
+    assert_eq!(world.store.endpoints(scope(acme)).await.unwrap().len(), 5);
 }
 
 pub async fn a_change_needs_the_version_that_is_there<F: Fixture>() {

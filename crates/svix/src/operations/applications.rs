@@ -55,7 +55,7 @@ pub struct ApplicationOut {
 }
 
 /// What is wanted of an application.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct ApplicationIn {
     name: Option<String>,
     uid: Given<String>,
@@ -149,14 +149,21 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     let mut fields = visit.fields()?;
     let wanted = ApplicationIn::read(&mut fields, true);
     fields.finish()?;
-    if get_if_exists
-        && let Some(Some(uid)) = &wanted.uid
+    let uid = wanted.uid.clone().flatten().filter(|_| get_if_exists);
+    if let Some(uid) = &uid
         && let Some(app) = visit.find_app(uid).await?
     {
         return Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?);
     }
-    let created = create_tenant(&visit, wanted).await?;
-    Reply::of(StatusCode::CREATED, &created)
+    match (create_tenant(&visit, wanted).await, uid) {
+        (Ok(created), _) => Reply::of(StatusCode::CREATED, &created),
+        // Another request has just created it.
+        (Err(error), Some(uid)) if error.status() == StatusCode::CONFLICT => {
+            let app = visit.find_app(&uid).await?.ok_or(error)?;
+            Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?)
+        }
+        (Err(error), _) => Err(error),
+    }
 }
 
 async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<ApplicationOut, SvixError> {
@@ -243,8 +250,17 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     if uid::slug_of(&name).is_none() {
         return Err(SvixError::not_found("application"));
     }
-    wanted.uid = Some(Some(name));
-    Reply::of(StatusCode::CREATED, &create_tenant(&visit, wanted).await?)
+    wanted.uid = Some(Some(name.clone()));
+    match create_tenant(&visit, wanted.clone()).await {
+        Ok(created) => Reply::of(StatusCode::CREATED, &created),
+        // Another request has just created it.
+        Err(error) if error.status() == StatusCode::CONFLICT => {
+            let app = visit.find_app(&name).await?.ok_or(error)?;
+            wanted.metadata.get_or_insert_default();
+            Reply::ok(&change(&visit, &app, wanted).await?)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {

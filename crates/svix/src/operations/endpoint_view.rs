@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     page::List,
     svix_error::{Names, SvixError},
-    svix_metadata::{self, EndpointExtras},
+    svix_metadata,
     visit::{App, Visit, segment},
 };
 
@@ -19,12 +19,14 @@ pub const NAMES: Names = &[
     ("events", "eventTypes"),
     ("is_active", "disabled"),
     ("rate_limit", "throttleRate"),
+    ("external_id", "uid"),
 ];
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Webhook {
     pub id: String,
     pub name: String,
+    pub external_id: Option<String>,
     pub url: String,
     pub events: Vec<String>,
     pub headers: BTreeMap<String, String>,
@@ -62,23 +64,13 @@ pub struct EndpointOut {
     pub updated_at: String,
 }
 
-impl Webhook {
-    pub fn extras(&self) -> EndpointExtras {
-        svix_metadata::extras(&self.metadata)
-    }
-
-    pub fn uid(&self) -> Option<String> {
-        self.extras().uid
-    }
-}
-
 impl From<Webhook> for EndpointOut {
     fn from(webhook: Webhook) -> Self {
         let rate = webhook.rate_limit.as_ref().map(RateLimit::per_second);
         let is_all = webhook.events.iter().any(|event| event == "*");
         let types = (!is_all).then(|| webhook.events.clone());
         Self {
-            uid: webhook.uid(),
+            uid: webhook.external_id,
             metadata: svix_metadata::own(&webhook.metadata),
             id: webhook.id,
             url: webhook.url,
@@ -104,7 +96,7 @@ impl RateLimit {
     }
 }
 
-/// Maximum number of endpoints of an application in which one is looked for by its uid.
+/// Maximum number of endpoints of an application in which one is looked for.
 const MAX_SEARCHED: usize = 10_000;
 
 /// Looks at the endpoints of an application, newest first, until one is wanted.
@@ -144,7 +136,9 @@ pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook
     if !crate::uid::is_uid(name) {
         return Ok(None);
     }
-    search(visit, app, |webhook| webhook.uid().as_deref() == Some(name)).await
+    let asked = visit.ask(app, Method::GET, "/v1/webhooks").query(&[("external_id", name)]);
+    let found: List<Webhook> = asked.run().await?;
+    Ok(found.data.into_iter().next())
 }
 
 impl Visit {

@@ -7,19 +7,19 @@ use serde_json::{Map, Value, json};
 
 use super::{
     endpoint_secrets::normalized,
-    endpoint_view::{EndpointOut, NAMES, Webhook, find, search},
+    endpoint_view::{EndpointOut, NAMES, Webhook, find},
 };
 use crate::{
     fields::{Fields, Given},
     page::{List, Listing, Paging},
     svix_error::SvixError,
-    svix_metadata::{self, EndpointExtras},
+    svix_metadata,
     uid::is_uid,
     visit::{App, Reply, Visit, segment},
 };
 
 /// What is wanted of an endpoint. The outer option is whether the field was given.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct EndpointIn {
     url: Option<String>,
     description: Option<String>,
@@ -75,21 +75,13 @@ impl EndpointIn {
     }
 
     /// The body for the API.
-    fn body(self, before: Option<&Webhook>) -> Map<String, Value> {
+    fn body(self) -> Map<String, Value> {
         let mut body = Map::new();
         let mut set = |name: &str, value: Option<Value>| {
             body.extend(value.map(|value| (name.to_owned(), value)));
         };
-        let mut extras = before.map_or_else(EndpointExtras::default, Webhook::extras);
-        let is_other_uid = self.uid.is_some();
-        if let Some(uid) = self.uid {
-            extras.uid = uid;
-        }
-        if self.metadata.is_some() || is_other_uid {
-            let stored = || before.map(|webhook| svix_metadata::own(&webhook.metadata));
-            let own = self.metadata.or_else(stored).unwrap_or_default();
-            set("metadata", Some(svix_metadata::joined(own, &extras)));
-        }
+        set("external_id", self.uid.map(Value::from));
+        set("metadata", self.metadata.map(|metadata| json!(metadata)));
         set("url", self.url.map(Value::from));
         set("name", self.description.map(Value::from));
         set("is_active", self.disabled.map(|disabled| Value::from(!disabled)));
@@ -140,34 +132,9 @@ async fn create_webhook(
     app: &App,
     wanted: EndpointIn,
 ) -> Result<Webhook, SvixError> {
-    let uid = wanted.uid.clone().flatten();
-    let _turn = match &uid {
-        Some(uid) => {
-            let turn = visit.svix.uid_lock(app.tenant.id).lock().await;
-            check_free(visit, app, uid, None).await?;
-            Some(turn)
-        }
-        None => None,
-    };
-    let mut body = wanted.body(None);
+    let mut body = wanted.body();
     body.insert("profile".to_owned(), Value::from("svix"));
     visit.ask(app, Method::POST, "/v1/webhooks").names(NAMES).json(&body)?.run().await
-}
-
-/// Refuses a uid that another endpoint of the application has.
-async fn check_free(
-    visit: &Visit,
-    app: &App,
-    uid: &str,
-    own: Option<&str>,
-) -> Result<(), SvixError> {
-    let is_taken = |webhook: &Webhook| {
-        webhook.uid().as_deref() == Some(uid) && own != Some(webhook.id.as_str())
-    };
-    match search(visit, app, is_taken).await? {
-        Some(_) => Err(SvixError::conflict("another endpoint of this application has this uid")),
-        None => Ok(()),
-    }
 }
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
@@ -192,9 +159,16 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     if wanted.uid.iter().flatten().any(|uid| *uid != name) {
         return Err(SvixError::field(&["body", "uid"], "must be the uid in the path"));
     }
-    wanted.uid = Some(Some(name));
-    let created = create_webhook(&visit, &app, wanted).await?;
-    Reply::of(StatusCode::CREATED, &EndpointOut::from(created))
+    wanted.uid = Some(Some(name.clone()));
+    match create_webhook(&visit, &app, wanted.clone()).await {
+        Ok(created) => Reply::of(StatusCode::CREATED, &EndpointOut::from(created)),
+        // Another request has just created it.
+        Err(error) if error.status() == StatusCode::CONFLICT => {
+            let before = find(&visit, &app, &name).await?.ok_or(error)?;
+            Reply::ok(&EndpointOut::from(change(&visit, &app, &before, wanted).await?))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
@@ -213,16 +187,8 @@ async fn change(
     before: &Webhook,
     wanted: EndpointIn,
 ) -> Result<Webhook, SvixError> {
-    let _turn = match wanted.uid.iter().flatten().next() {
-        Some(uid) if before.uid().as_ref() != Some(uid) => {
-            let turn = visit.svix.uid_lock(app.tenant.id).lock().await;
-            check_free(visit, app, uid, Some(&before.id)).await?;
-            Some(turn)
-        }
-        _ => None,
-    };
     let path = format!("/v1/webhooks/{}", segment(&before.id));
-    let body = wanted.body(Some(before));
+    let body = wanted.body();
     visit.ask(app, Method::PATCH, path).names(NAMES).json(&body)?.run().await
 }
 

@@ -20,6 +20,7 @@ __all__ = [
     "AttemptEntry",
     "AuditActor",
     "AuditEntry",
+    "BatchError",
     "BatchOutcome",
     "BatchResult",
     "CanceledEvent",
@@ -45,6 +46,7 @@ __all__ = [
     "Health",
     "ImportedAddresses",
     "ImportedKeys",
+    "InvalidField",
     "KeyRotation",
     "Ledger",
     "MadeCheckpoint",
@@ -239,6 +241,17 @@ class AuditEntry(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class BatchError(Model):
+    """Why an event was refused: what the error response would have said if it had been published alone."""
+    code: str
+    """Stable, machine-readable error code."""
+    detail: str
+    """What is wrong, and how to fix it."""
+    errors: list[InvalidField]
+    """One entry for each invalid field."""
+
+
+@dataclass(kw_only=True, repr=False)
 class BatchOutcome(Model):
     """Batch outcome."""
     accepted: int
@@ -253,8 +266,8 @@ class BatchResult(Model):
     """Batch result."""
     created_at: datetime | None = None
     deliveries: int | None = None
-    error: Any = None
-    """`code`, `detail` and `errors` of the error, if the event was refused."""
+    error: BatchError | None = None
+    """Why the event was refused."""
     id: str | None = None
     index: int
     """Index of the event in the request, from 0."""
@@ -608,6 +621,15 @@ class ImportedKeys(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class InvalidField(Model):
+    """What is wrong with one field of a request."""
+    detail: str
+    """What is wrong there, and how to fix it."""
+    pointer: str
+    """JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body."""
+
+
+@dataclass(kw_only=True, repr=False)
 class KeyRotation(Model):
     """Key rotation."""
     keys: list[int]
@@ -672,6 +694,8 @@ class Webhook(Model):
     disabled_reason: str | None = None
     """Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not."""
     events: list[str]
+    external_id: str | None = None
+    """Your own id for the webhook; null if it has none."""
     failing_since: datetime | None = None
     """Since when all attempts have failed; null while deliveries succeed."""
     headers: dict[str, str]
@@ -1231,6 +1255,11 @@ decoded(
     at=timestamp,
 )
 decoded(
+    BatchError,
+    {},
+    errors=list_of(InvalidField),
+)
+decoded(
     BatchOutcome,
     {},
     results=list_of(BatchResult),
@@ -1239,6 +1268,7 @@ decoded(
     BatchResult,
     {},
     created_at=timestamp,
+    error=BatchError.from_json,
 )
 decoded(
     CapturedEmailSummary,

@@ -172,7 +172,7 @@ class ApiKeys(Resource):
 
         Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
 
-        Example: `gancho.api_keys.create(expires_at='2099-01-15T09:30:00.000Z')`
+        Example: `gancho.api_keys.create(name='billing', scopes=['publish'])`
 
         :param expires_at: When the key expires. Default: never.
         :param name: Display name.
@@ -420,7 +420,7 @@ class DeadLetters(Resource):
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        Example: `gancho.dead_letters.replay_all(code='text')`
+        Example: `gancho.dead_letters.replay_all(code='HTTP_503', since='2026-01-15T09:30:00.000Z')`
 
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param dry_run: Count what would be sent, without sending it.
@@ -702,7 +702,8 @@ class Deliveries(Resource):
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        Example: `gancho.deliveries.check_signature(delivery_id, headers='text')`
+        Example: `gancho.deliveries.check_signature(delivery_id,
+        headers='v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=')`
 
         :param delivery_id: Id of the delivery.
         :param headers: The headers of the request as the receiver got them, one `name: value` per line; or the value of
@@ -1154,7 +1155,7 @@ class EventTypes(Resource):
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        Example: `gancho.event_types.replace(event_type, description='text')`
+        Example: `gancho.event_types.replace(event_type, description='An invoice was paid')`
 
         :param event_type: Name of the event type.
         :param description: Human-readable description.
@@ -1265,7 +1266,7 @@ class Events(Resource):
 
     def publish_batch(
         self,
-        events: Sequence[types.PublishEventRequest],
+        events: Sequence[types.EventInput],
         *,
         idempotency_key: str | None = None,
     ) -> models.BatchOutcome:
@@ -1533,7 +1534,7 @@ class Replays(Resource):
         *,
         all: bool | None = None,
         dry_run: bool | None = None,
-        filter: types.FilterInput | None = None,
+        filter: types.ReplayFilterInput | None = None,
         missing: bool | None = None,
         of: Literal["deliveries", "events"] | None = None,
         rate: int | None = None,
@@ -1664,7 +1665,8 @@ class Sources(Resource):
 
         Operator only.
 
-        Example: `gancho.sources.import_keys(entries={'amount': 4200, 'invoice': 'inv_1'})`
+        Example: `gancho.sources.import_keys(entries={'webhook:partner:stripe:key:k1': {'scheme': 'hmac', 'secret':
+        'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'}})`
 
         :param entries: `{"webhook:partner:<name>:key:<id>": {"scheme": "hmac", "secret": "…"}, …}`, or an exported
             array of `{"key": …, "value": …}`.
@@ -1717,7 +1719,7 @@ class Sources(Resource):
 
         Operator only.
 
-        Example: `gancho.sources.create(partner='stripe')`
+        Example: `gancho.sources.create(partner='stripe', preset={'amount': 4200, 'invoice': 'inv_1'})`
 
         :param partner: Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
@@ -1814,7 +1816,7 @@ class Sources(Resource):
 
         Operator only.
 
-        Example: `gancho.sources.update(partner, dispatch_secret='text')`
+        Example: `gancho.sources.update(partner, rate_limit={'count': 1, 'per': '1s'})`
 
         :param partner: Name of the partner.
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
@@ -1911,7 +1913,8 @@ class Sources(Resource):
 
         Operator only.
 
-        Example: `gancho.sources.put_key(partner, partner_key, scheme='hmac')`
+        Example: `gancho.sources.put_key(partner, partner_key, scheme='hmac',
+        secret='whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')`
 
         :param partner: Name of the partner.
         :param partner_key: Id of the key.
@@ -2267,7 +2270,7 @@ class Suppressions(Resource):
 
         Required scope: `manage`.
 
-        Example: `gancho.suppressions.import_addresses(addresses=['text'])`
+        Example: `gancho.suppressions.import_addresses(addresses=['ana@example.com'])`
 
         :param addresses: E-mail addresses, at most 10,000.
         :param reason: Why the address is suppressed. Default: `manual`.
@@ -2419,7 +2422,7 @@ class Tenants(Resource):
 
         Operator only.
 
-        Example: `gancho.tenants.update(tenant, default_profile='text')`
+        Example: `gancho.tenants.update(tenant, publish_rate={'count': 1, 'per': '1s'})`
 
         :param tenant: Slug or id of the tenant.
         :param default_profile: Profile of webhooks that do not name one. Default: `standard`.
@@ -2479,7 +2482,7 @@ class Tenants(Resource):
 
         Operator only.
 
-        Example: `gancho.tenants.create_api_key(tenant, expires_at='2099-01-15T09:30:00.000Z')`
+        Example: `gancho.tenants.create_api_key(tenant, name='billing', scopes=['publish'])`
 
         :param tenant: Slug or id of the tenant.
         :param expires_at: When the key expires. Default: never.
@@ -2589,7 +2592,7 @@ class Tenants(Resource):
 
         Operator only.
 
-        Example: `gancho.tenants.replace_notice_emails(tenant, addresses=['text'])`
+        Example: `gancho.tenants.replace_notice_emails(tenant, addresses=['ana@example.com'])`
 
         :param tenant: Slug or id of the tenant.
         :param addresses: E-mail addresses, at most 10. An empty list stops the e-mails.
@@ -2676,7 +2679,8 @@ class Users(Resource):
 
         Operator only.
 
-        Example: `gancho.users.change_own_password(current_password='text', password='correct horse battery staple')`
+        Example: `gancho.users.change_own_password(current_password='correct horse battery staple', password='correct
+        horse battery staple')`
 
         :param password: At least 12 characters.
         """
@@ -2720,7 +2724,7 @@ class Users(Resource):
 
         Operator only.
 
-        Example: `gancho.users.create(name='acme', password='correct horse battery staple', role='read_only')`
+        Example: `gancho.users.create(name='ana', password='correct horse battery staple', role='read_only')`
 
         :param name: Name or e-mail address: lower-case letters, digits and `. _ - + @`. Unique; cannot be changed.
         :param role: What the user may do: `read_only` reads everything but secrets; `support` also retries, replays,
@@ -2788,7 +2792,7 @@ class Users(Resource):
 
         Operator only.
 
-        Example: `gancho.users.update(user, password='correct horse battery staple')`
+        Example: `gancho.users.update(user, role='read_only')`
 
         :param user: Id of the user.
         :param password: A new password: at least 12 characters. Never returned.
@@ -2830,14 +2834,17 @@ class Webhooks(Resource):
         self,
         *,
         limit: int | None = None,
+        external_id: str | None = None,
     ) -> Pages[models.Webhook]:
         """List webhooks.
 
-        The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`.
+        The operator without `X-Tenant` sees the webhooks of all tenants, each with its `tenant`, and cannot filter by
+        `external_id`.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         :param limit: Maximum number of items per page. Default: 50.
+        :param external_id: Only the webhook with this external id.
         """
         return self._list(
             Operation(
@@ -2845,7 +2852,7 @@ class Webhooks(Resource):
                 "/v1/webhooks",
                 model=models.Webhook,
                 takes_tenant=True,
-                query=given({"limit": limit}),
+                query=given({"limit": limit, "external_id": external_id}),
             )
         )
 
@@ -2854,6 +2861,7 @@ class Webhooks(Resource):
         url: str,
         events: Sequence[str],
         *,
+        external_id: str | None = None,
         headers: Mapping[str, str] | None = None,
         is_active: bool | None = None,
         max_in_flight: int | None = None,
@@ -2876,6 +2884,7 @@ class Webhooks(Resource):
 
         :param url: URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
         :param events: Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
+        :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
         :param max_in_flight: Maximum number of concurrent deliveries.
@@ -2898,6 +2907,7 @@ class Webhooks(Resource):
                 model=models.NewWebhook,
                 takes_tenant=True,
                 body={"url": url, "events": events} | given({
+                    "external_id": external_id,
                     "headers": headers,
                     "is_active": is_active,
                     "max_in_flight": max_in_flight,
@@ -2987,6 +2997,7 @@ class Webhooks(Resource):
         id: str,
         *,
         events: Sequence[str] | Unset = UNSET,
+        external_id: str | None | Unset = UNSET,
         headers: Mapping[str, str] | Unset = UNSET,
         is_active: bool | Unset = UNSET,
         max_in_flight: int | None | Unset = UNSET,
@@ -3010,6 +3021,7 @@ class Webhooks(Resource):
 
         :param id: Id of the webhook.
         :param events: Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
+        :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
         :param max_in_flight: Maximum number of concurrent deliveries.
@@ -3034,6 +3046,7 @@ class Webhooks(Resource):
                 takes_tenant=True,
                 body=given({
                     "events": events,
+                    "external_id": external_id,
                     "headers": headers,
                     "is_active": is_active,
                     "max_in_flight": max_in_flight,
@@ -3056,6 +3069,7 @@ class Webhooks(Resource):
         url: str,
         events: Sequence[str],
         *,
+        external_id: str | None = None,
         headers: Mapping[str, str] | None = None,
         is_active: bool | None = None,
         max_in_flight: int | None = None,
@@ -3070,7 +3084,8 @@ class Webhooks(Resource):
     ) -> models.Webhook:
         """Replace a webhook.
 
-        Fields that are left out are reset to their defaults, except the secret, which changes only if given.
+        Fields that are left out are reset to their defaults, except the secret and `external_id`, which change only if
+        given.
 
         Required scope: `manage`.
 
@@ -3079,6 +3094,7 @@ class Webhooks(Resource):
         :param id: Id of the webhook.
         :param url: URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
         :param events: Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
+        :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
         :param max_in_flight: Maximum number of concurrent deliveries.
@@ -3101,6 +3117,7 @@ class Webhooks(Resource):
                 model=models.Webhook,
                 takes_tenant=True,
                 body={"url": url, "events": events} | given({
+                    "external_id": external_id,
                     "headers": headers,
                     "is_active": is_active,
                     "max_in_flight": max_in_flight,

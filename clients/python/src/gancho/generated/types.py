@@ -46,23 +46,7 @@ class AttachmentInput(TypedDict):
     """File name."""
 
 
-class FilterInput(TypedDict):
-    """What to replay: at least one condition, unless `all` is true."""
-    event_ids: NotRequired[Sequence[str]]
-    """Only these events."""
-    event_type: NotRequired[str]
-    """Only events of this type."""
-    since: NotRequired[datetime | str]
-    """Only deliveries or events created at or after this time."""
-    status: NotRequired[DeliveryStatus]
-    """Only deliveries with this status."""
-    until: NotRequired[datetime | str]
-    """Only deliveries or events created before this time. Default and maximum: now."""
-    webhook_id: NotRequired[str]
-    """Only deliveries to this webhook."""
-
-
-class PublishEventRequest(TypedDict):
+class EventInput(TypedDict):
     """What is sent of it; absent fields get their defaults."""
     data: Any
     """Payload of the event: any JSON value. Delivered byte for byte."""
@@ -81,15 +65,31 @@ class PublishEventRequest(TypedDict):
 
 
 class RateLimitInput(TypedDict):
-    """Rate limit per key for incoming webhooks."""
+    """What is sent of it; absent fields get their defaults."""
     count: int
     """Maximum number per window."""
     per: str
     """Length of the window, e.g. `1s`."""
 
 
+class ReplayFilterInput(TypedDict):
+    """What is sent of it; absent fields get their defaults."""
+    event_ids: NotRequired[Sequence[str]]
+    """Only these events."""
+    event_type: NotRequired[str]
+    """Only events of this type."""
+    since: NotRequired[datetime | str]
+    """Only deliveries or events created at or after this time."""
+    status: NotRequired[DeliveryStatus]
+    """Only deliveries with this status."""
+    until: NotRequired[datetime | str]
+    """Only deliveries or events created before this time. Default and maximum: now."""
+    webhook_id: NotRequired[str]
+    """Only deliveries to this webhook."""
+
+
 class RetryInput(TypedDict):
-    """Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s."""
+    """What is sent of it; absent fields get their defaults."""
     attempts: NotRequired[int]
     """Maximum number of attempts."""
     base: NotRequired[str]

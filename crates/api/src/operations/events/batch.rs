@@ -7,6 +7,7 @@ use gancho_outbound::{NewEvent, PublishError, Published, RateStanding};
 use gancho_store::StoreError;
 use http::{HeaderValue, Method, header};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{
@@ -18,8 +19,8 @@ use crate::{
     answer::{Answer, whole_seconds},
     codes,
     input::{Request, body, request},
-    problem::Problem,
-    render::{Json, Timestamp},
+    problem::{InvalidField, Problem},
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
@@ -51,10 +52,23 @@ pub struct BatchResult {
     /// Whether the event was published before with the same idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
-    /// `code`, `detail` and `errors` of the error, if the event was refused.
+    /// Why the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Json, required = false)]
-    pub error: Option<Json>,
+    pub error: Option<BatchError>,
+}
+
+/// Why an event was refused: what the error response would have said if it had been published alone.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchError {
+    /// Stable, machine-readable error code.
+    pub code: &'static str,
+    /// What is wrong, and how to fix it.
+    pub detail: String,
+    /// One entry for each invalid field.
+    pub errors: Vec<InvalidField>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub more: Map<String, Value>,
 }
 
 request! {
@@ -215,7 +229,12 @@ fn accepted(index: usize, one: &Published, name: String) -> BatchResult {
 }
 
 fn refused(index: usize, problem: &Problem) -> BatchResult {
-    let error = serde_json::value::to_raw_value(&problem.as_value()).ok().map(Json);
+    let error = BatchError {
+        code: problem.code().code,
+        detail: problem.detail().to_owned(),
+        errors: problem.errors(),
+        more: problem.more().clone(),
+    };
     BatchResult {
         index,
         status: problem.code().status.as_u16(),
@@ -224,6 +243,6 @@ fn refused(index: usize, problem: &Problem) -> BatchResult {
         created_at: None,
         deliveries: None,
         replayed: None,
-        error,
+        error: Some(error),
     }
 }

@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(WebhookPatch::FIELDS),
     gives: Gives::ok::<Webhook>("The updated webhook."),
-    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    refuses: &[&codes::CONFLICT, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Update a webhook",
     about: "Fields that are left out keep their value; `null` resets a setting to the profile's default.",

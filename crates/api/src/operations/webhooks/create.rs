@@ -25,7 +25,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::created::<NewWebhook>(
         "The webhook with its signing secret. Other operations do not show the secret, except `GET /v1/webhooks/{id}/secret`.",
     ),
-    refuses: &[&codes::PLAN_LIMIT, &codes::STORAGE_FULL],
+    refuses: &[&codes::PLAN_LIMIT, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a webhook",
     about: "Only `url` and `events` are required.",

@@ -34,6 +34,8 @@ request! {
     pub struct WebhookSettings {
         /// Display name.
         optional name: String as text(0, 128),
+        /// Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
+        clearable external_id: String as text(1, 256),
         /// Signing secret, at least 16 characters. Default: a generated one.
         optional secret: String as secret(256),
         /// Custom headers for every delivery. The values are stored encrypted and never shown again.
@@ -106,6 +108,7 @@ impl WebhookSettings {
             url,
             events,
             name: self.name,
+            external_id: self.external_id,
             secret: self.secret,
             headers: self.headers,
             is_active: self.is_active,

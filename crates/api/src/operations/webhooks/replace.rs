@@ -1,4 +1,4 @@
-//! `PUT /v1/webhooks/{id}`: fields that are left out are reset, except the secret.
+//! `PUT /v1/webhooks/{id}`: fields that are left out are reset, except the secret and the external id.
 
 use gancho_access::Right;
 use http::Method;
@@ -17,10 +17,10 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::ok::<Webhook>("The updated webhook."),
-    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    refuses: &[&codes::CONFLICT, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replace a webhook",
-    about: "Fields that are left out are reset to their defaults, except the secret, which changes only if given.",
+    about: "Fields that are left out are reset to their defaults, except the secret and `external_id`, which change only if given.",
     run: |call| {
         Box::pin(async move {
             let draft = call.parse_body::<WebhookBody>()?.draft()?;

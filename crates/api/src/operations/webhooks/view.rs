@@ -23,6 +23,8 @@ pub struct Webhook {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     pub name: String,
+    /// Your own id for the webhook; null if it has none.
+    pub external_id: Option<String>,
     pub url: String,
     pub events: Vec<String>,
     /// Names of the custom headers; the values are masked.
@@ -113,6 +115,7 @@ impl Webhook {
             tenant_id: endpoint.tenant.to_string(),
             tenant: None,
             name: endpoint.name.clone(),
+            external_id: endpoint.external_id.clone(),
             url: endpoint.url.clone(),
             events: endpoint.events.iter().map(ToString::to_string).collect(),
             headers: api.endpoints.headers(endpoint)?,

@@ -1,7 +1,7 @@
 //! Creates at the gateway what it does not have yet.
 
 use hyper::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::record::{Application, Endpoint, EventType, Record};
 use crate::{
@@ -135,10 +135,6 @@ impl<'a> Writer<'a> {
     }
 
     fn webhook(&self, one: &Endpoint) -> Value {
-        let mut metadata: Map<String, Value> =
-            one.metadata.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
-        // Where the Svix-compatible API keeps it.
-        metadata.insert("svix".to_owned(), json!({"uid": one.uid}));
         let mut body = json!({
             "url": one.url,
             "name": one.description,
@@ -146,7 +142,8 @@ impl<'a> Writer<'a> {
             "is_active": !one.disabled,
             "headers": one.headers,
             "profile": self.profile,
-            "metadata": metadata,
+            "metadata": one.metadata,
+            "external_id": one.uid,
         });
         if let Some(secret) = &one.secret {
             body["secret"] = json!(secret);

@@ -1,0 +1,102 @@
+"""Checks the samples of the API reference with the installed clients, and runs those in Python against a gateway.
+
+usage: samples.py PYTHON NODE TSC TYPES MYPY
+
+PYTHON has the wheel, the folder NODE has the npm package; TSC checks with the types of the folder TYPES, and MYPY with the
+packages of PYTHON.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+python, node, tsc, types, *mypy = sys.argv[1:]
+root = pathlib.Path(__file__).parents[2]
+url, token = os.environ["GANCHO_TEST_URL"], os.environ["GANCHO_TEST_TOKEN"]
+# These never end.
+ENDLESS = {"tailDeliveries"}
+
+RUN = """
+import json, sys
+import gancho
+
+failed = {}
+for id, code in json.load(open(sys.argv[1])).items():
+    try:
+        exec(compile(code, id, "exec"), {"print": lambda *_: None})
+    except (gancho.NotFoundError, gancho.ConflictError) as error:
+        pass  # The ids are made up.
+    except Exception as error:
+        failed[id] = repr(error)
+sys.exit(json.dumps(failed, indent=1) if failed else 0)
+"""
+
+
+def operate(path, body):
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    return json.load(urllib.request.urlopen(urllib.request.Request(url + path, json.dumps(body).encode(), headers)))
+
+
+def operations():
+    document = json.load(urllib.request.urlopen(url + "/openapi.json"))
+    return {operation["operationId"]: operation for path in document["paths"].values() for operation in path.values()}
+
+
+def served(samples):
+    """Every sample is on a page of the gateway."""
+    slugs = {operation["tags"][0].lower().replace(" ", "-") for operation in operations().values()}
+    pages = "".join(urllib.request.urlopen(f"{url}/docs/{slug}").read().decode() for slug in sorted(slugs))
+    for id, sample in samples.items():
+        for language, code in sample.items():
+            escaped = code.replace("&", "&#38;").replace("<", "&#60;").replace(">", "&#62;")
+            escaped = escaped.replace('"', "&#34;").replace("'", "&#39;")
+            assert f'<pre class="{language}" tabindex="0"><code>{escaped}</code></pre>' in pages, f"{id}: {language}"
+
+
+def check_typescript(samples):
+    folder = pathlib.Path(node) / "samples"
+    folder.mkdir(exist_ok=True)
+    for id, sample in samples.items():
+        (folder / f"{id}.mts").write_text(sample["typescript"] + "\n")
+    options = ["--noEmit", "--module", "nodenext", "--target", "es2022", "--strict", "--types", "node", "--typeRoots", types]
+    files = sorted(str(file) for file in folder.glob("*.mts"))
+    assert len(files) == len(samples)
+    subprocess.run([tsc, *options, *files], check=True, cwd=node)
+
+
+def check_python(samples, folder):
+    for id, sample in samples.items():
+        (folder / f"{id}.py").write_text(sample["python"] + "\n")
+    options = ["--strict", "--python-executable", python, "--cache-dir", str(folder / "cache"), "--no-error-summary"]
+    subprocess.run([*mypy, *options, "--scripts-are-modules", *sorted(map(str, folder.glob("*.py")))], check=True)
+
+
+def run_python(samples, folder):
+    operate("/v1/tenants", {"slug": "acme"})
+    key = operate("/v1/tenants/acme/api-keys", {"scopes": ["publish", "read", "manage"]})["key"]
+    # The operator acts for a tenant where an operation is of one and for people, such as API keys of its own.
+    environment = {**os.environ, "GANCHO_URL": url, "GANCHO_API_KEY": key, "GANCHO_ADMIN_TOKEN": token, "GANCHO_TENANT": "acme"}
+    # The tenant goes last, and before it what others may need.
+    order = sorted(samples, key=lambda id: (id == "deleteTenant", id.startswith(("delete", "pause", "purge", "revoke")), id))
+    code = folder / "samples.json"
+    code.write_text(json.dumps({id: samples[id]["python"] for id in order if id not in ENDLESS}))
+    done = subprocess.run([python, "-I", "-c", RUN, str(code)], env=environment, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def main():
+    samples = json.loads((root / "crates/api/assets/samples.json").read_text())
+    assert samples.keys() == operations().keys()
+    served(samples)
+    check_typescript(samples)
+    with tempfile.TemporaryDirectory() as folder:
+        check_python(samples, pathlib.Path(folder))
+        run_python(samples, pathlib.Path(folder))
+    print(f"samples of /docs: {len(samples)} type-checked in two languages, those in Python run")
+
+
+main()
