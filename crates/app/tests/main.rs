@@ -31,6 +31,7 @@ mod dashboard {
     mod forms;
     mod live;
     mod login;
+    mod once;
     mod overview;
     mod pages;
     mod portal;

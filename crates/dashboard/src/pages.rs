@@ -67,6 +67,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/sources", page(sources::show))
         .route("/ui/sources/new", setup_page(source_form::new).merge(form(source_form::create)))
         .route("/ui/sources/{partner}", page(source::show))
+        .route("/ui/sources/{partner}/created", setup_page(source_form::created))
         .route(
             "/ui/sources/{partner}/edit",
             setup_page(source_form::edit).merge(form(source_form::save)),
@@ -160,6 +161,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
             &at("/endpoints/{endpoint}/reveal"),
             setup_page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
         )
+        .route(&at("/endpoints/{endpoint}/secret"), setup_page(endpoint_secret::show))
         .route(
             &at("/endpoints/{endpoint}/delete"),
             setup_page(endpoint_delete::form).merge(form(endpoint_delete::submit)),

@@ -148,7 +148,8 @@ pub async fn list(visit: Visit) -> PageResult {
 
 pub async fn new(visit: Visit) -> PageResult {
     let action = visit.link(format!("{PATH}/new"));
-    Ok(show_form(&visit, true, action, Fields::default(), FormErrors::default()).await)
+    let fields = visit.take_draft().map(Fields::read).unwrap_or_default();
+    Ok(show_form(&visit, true, action, fields, FormErrors::default()).await)
 }
 
 pub async fn create(submission: Submission) -> PageResult {
