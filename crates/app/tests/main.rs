@@ -28,6 +28,7 @@ mod config {
     mod warnings;
 }
 mod dashboard {
+    mod filters;
     mod forms;
     mod live;
     mod login;

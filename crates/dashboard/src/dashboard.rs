@@ -17,6 +17,7 @@ use crate::{
     backend::Backend,
     drafts,
     endpoint_names::EndpointNames,
+    features::KnownFeatures,
     login_links::LoginLinks,
     page::HEADERS,
     pages::{self, error},
@@ -44,6 +45,7 @@ pub struct Dashboard {
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
     pub endpoint_names: EndpointNames,
+    pub features: KnownFeatures,
     /// Seals forms that wait for a login. `None` if there were no random numbers: such forms are not kept.
     pub draft_key: Option<SealKey>,
     pub public_url: String,
@@ -70,6 +72,7 @@ pub fn router(setup: Setup) -> Router {
         portal,
         login_links,
         endpoint_names,
+        features: KnownFeatures::default(),
         draft_key: sessions::random().ok().and_then(|secret| SealKey::derive("drafts", &secret)),
         public_url,
     });

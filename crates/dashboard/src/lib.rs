@@ -11,7 +11,7 @@
 //! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
 //! [`once`] shows a new secret once, and [`drafts`] keeps a form while someone signs in again, both [`sealed`].
 //! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
-//! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `params`, `cookies`, `theme`, `flashes`,
+//! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`, `cookies`, `theme`, `flashes`,
 //! `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
@@ -29,6 +29,7 @@ pub mod drafts;
 pub mod endpoint_names;
 pub mod escape;
 pub mod event_stream;
+pub mod features;
 pub mod flashes;
 pub mod frame;
 pub mod icons;

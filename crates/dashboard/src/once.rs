@@ -7,8 +7,7 @@ use http::header;
 use serde_json::Value;
 
 use crate::{
-    cookies,
-    page,
+    cookies, page,
     params::Link,
     problem::Problem,
     sealed::{MAX_SEALED, ONCE_TTL, SealKey},

@@ -1,9 +1,11 @@
 //! The pages, one file each, and their addresses.
 
+mod alert_details;
 mod alerts;
 mod api_key;
 mod api_keys;
 mod audit;
+mod audit_acts;
 mod captured;
 mod choose_tenant;
 mod dead_letters;
@@ -27,6 +29,7 @@ mod ledger;
 mod list;
 mod login;
 mod login_link;
+mod mail_parts;
 mod nodes;
 mod overview;
 mod plan;
@@ -35,6 +38,7 @@ mod portal_error;
 mod portal_start;
 mod queues;
 mod replays;
+mod scan;
 mod search;
 mod source;
 mod source_form;
@@ -95,6 +99,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/ledger/checkpoint", form(ledger::checkpoint))
         .route("/ui/emails", page(emails::show))
         .route("/ui/captured", page(captured::show))
+        .route("/ui/captured/{letter}/html", page(captured::html))
         .route("/ui/suppressions", page(suppressions::show))
         .route("/ui/suppressions/add", form(suppressions::add))
         .route("/ui/suppressions/remove", form(suppressions::remove))

@@ -8,7 +8,8 @@ use http::{HeaderMap, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 
 use crate::{
-    dashboard::Dashboard, drafts, origin, pages::error, params::Params, problem::Problem, visit::Visit,
+    dashboard::Dashboard, drafts, origin, pages::error, params::Params, problem::Problem,
+    visit::Visit,
 };
 
 /// Maximum size of a form.

@@ -163,8 +163,9 @@ impl Visit {
         if response.status().is_success() {
             return Ok(response.into_body());
         }
-        let problem = serde_json::from_slice(response.body());
-        Err(problem.unwrap_or_else(|_| Problem::new(response.status(), "", "")))
+        let problem = serde_json::from_slice::<Problem>(response.body());
+        let problem = problem.unwrap_or_else(|_| Problem::new(response.status(), "", ""));
+        Err(if self.is_portal() { problem.for_tenants() } else { problem })
     }
 
     /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.
