@@ -18,8 +18,8 @@ const { check, open, step } = browser;
 const desktop = await open({ viewport: { width: 1440, height: 1000 } });
 const page = await desktop.newPage();
 const call = (method, path, body, tenant) => gateway.call(method, path, tenant ?? gateway.token, body);
-const LONG = "Verylongname".repeat(16);
-const NAMES = [LONG, "متجر الكتب العربي للبيع بالجملة", "Loja 🪝🪝🪝 São José", "a".repeat(200)];
+const LONG = "Verylongname".repeat(10);
+const NAMES = [LONG, "متجر الكتب العربي للبيع بالجملة", "Loja 🪝🪝🪝 São José", "a".repeat(128)];
 let key;
 
 async function logIn(on) {
