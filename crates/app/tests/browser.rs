@@ -35,6 +35,12 @@ impl Page {
             .unwrap_or_else(|| panic!("no redirect: {}\n{}", self.head, self.html))
     }
 
+    /// The cookies that it sets, without their attributes.
+    pub fn cookies(&self) -> impl Iterator<Item = &str> {
+        let lines = self.head.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
+        lines.map(|line| line.split(';').next().unwrap())
+    }
+
     /// The token of the first form.
     pub fn csrf(&self) -> &str {
         let (_, rest) = self.html.split_once("name=\"csrf\" value=\"").expect("a form");
@@ -109,10 +115,17 @@ impl Browser {
         let mut fields = fields.to_vec();
         fields.push(("csrf", &token));
         let answer = self.send("POST", path, &[SAME_ORIGIN], &form(&fields));
-        if answer.status != 303 {
-            return answer;
-        }
-        self.open(answer.location().split('#').next().unwrap())
+        if answer.status != 303 { answer } else { self.follow(&answer) }
+    }
+
+    /// Opens the page that an answer leads to, with the cookies that it sets.
+    #[track_caller]
+    pub fn follow(&self, answer: &Page) -> Page {
+        let path = answer.location().split('#').next().unwrap();
+        let cookies: Vec<_> = answer.cookies().map(|cookie| ("cookie", cookie)).collect();
+        let page = self.send("GET", path, &cookies, "");
+        assert_eq!(page.status, 200, "{path}: {}\n{}", page.head, page.html);
+        page
     }
 
     pub fn get(&self, path: &str) -> Page {
@@ -140,7 +153,7 @@ impl Browser {
     pub fn submit_and_follow(&self, path: &str, fields: &[(&str, &str)]) -> Page {
         let answer = self.submit(path, fields);
         assert_eq!(answer.status, 303, "{path}: {}\n{}", answer.head, answer.html);
-        self.open(answer.location().split('#').next().unwrap())
+        self.follow(&answer)
     }
 
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {

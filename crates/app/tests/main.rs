@@ -28,9 +28,11 @@ mod config {
     mod warnings;
 }
 mod dashboard {
+    mod filters;
     mod forms;
     mod live;
     mod login;
+    mod once;
     mod overview;
     mod pages;
     mod portal;

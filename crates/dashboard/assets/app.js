@@ -2,6 +2,8 @@
 (() => {
   const $ = (s, r = document) => r.querySelector(s), $$ = (s, r = document) => [...r.querySelectorAll(s)];
   const root = document.documentElement, body = document.body;
+  // What needs this file is shown only with it.
+  root.classList.add("has-js");
 
   // Theme: system, light, dark. The server renders data-theme from the cookie.
   const themes = ["system", "light", "dark"], button = $("[data-theme-switch]");
@@ -42,6 +44,16 @@
 
   // An error message gets the focus.
   $(".flash[role=alert][tabindex]")?.focus();
+
+  // A form is sent once, however often its button is pressed.
+  let sent = new WeakSet();
+  document.addEventListener("submit", (e) => {
+    if (e.target.method !== "post" || e.target.target) return;
+    if (sent.has(e.target)) return e.preventDefault();
+    sent.add(e.target);
+  });
+  // A page that the browser kept: its forms can be sent again, and a secret is not shown again.
+  addEventListener("pageshow", (e) => { sent = new WeakSet(); if (e.persisted && $(".secret")) location.reload(); });
 
   // Close menus on Escape and on a click elsewhere.
   const close = (except) => $$("details.menu[open]").forEach((d) => d !== except && (d.open = false));

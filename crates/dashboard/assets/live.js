@@ -66,13 +66,23 @@
     }
   };
 
-  const state = (name) => { dot.dataset.state = name; root.dataset.state = name; dot.lastChild.textContent = name === "stale" ? texts.textStale.replace("%t", new Date().toISOString().slice(11, 19)) : texts.textLive; };
+  // The server says every five seconds that it and the store are there; without, what is shown grows old.
+  let heard = Date.now(), good = heard;
+  const state = (name) => {
+    if (name === "live") good = Date.now();
+    const text = { stale: texts.textStale, lost: texts.textLost }[name] ?? texts.textLive;
+    dot.dataset.state = name; root.dataset.state = name;
+    dot.lastChild.textContent = text.replace("%t", new Date(good).toISOString().slice(11, 19));
+  };
+  setInterval(() => { if (source && Date.now() - heard > 12000) state("stale"); }, 2000);
   const close = () => { source?.close(); source = null; clearTimeout(timer); };
   const open = () => {
     close();
     if (!isOn || document.hidden) return;
     source = new EventSource(root.dataset.live);
-    source.addEventListener("open", () => state("live"));
+    heard = Date.now();
+    source.addEventListener("open", () => { heard = Date.now(); state("live"); });
+    source.addEventListener("state", (e) => { heard = Date.now(); state(e.data); });
     source.addEventListener("rows", (e) => take(JSON.parse(e.data)));
     source.addEventListener("error", () => {
       state("stale");
@@ -99,10 +109,12 @@
   if (!document.querySelector("[data-refresh]")) return;
   setInterval(async () => {
     if (document.hidden) return;
-    const answer = await fetch(location.href).catch(() => null);
+    const answer = await fetch(location.href).catch(() => null), lost = document.querySelector("[data-lost]");
     if (answer?.redirected) return location.reload();
-    if (!answer?.ok) return;
-    const next = parts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (!answer?.ok) { if (lost) lost.hidden = false; return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = parts(page);
+    if (lost) lost.hidden = page.querySelector("[data-lost]")?.hidden ?? true;
+    document.title = page.title;
     parts(document).forEach((el, i) => {
       if (next[i] && !el.contains(document.activeElement) && el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
     });

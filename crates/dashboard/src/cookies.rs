@@ -8,6 +8,10 @@ use crate::base::Base;
 pub const SESSION: &str = "gancho_session";
 pub const LANGUAGE: &str = "gancho_language";
 pub const THEME: &str = "gancho_theme";
+/// What one page shows once, see [`crate::once`].
+pub const ONCE: &str = "gancho_once";
+/// A form that waits for the login, see [`crate::drafts`].
+pub const DRAFT: &str = "gancho_draft";
 
 /// The session of the portal. Browsers accept the prefix only with `Secure`.
 pub const fn portal_session(is_secure: bool) -> &'static str {
@@ -46,8 +50,22 @@ pub fn write_for(
     max_age_secs: u64,
     is_secure: bool,
 ) -> Option<HeaderValue> {
-    let attributes = attributes(base, is_secure);
+    write_at(base, base.path(), name, value, max_age_secs, is_secure)
+}
+
+/// The same, which browsers send to the pages below a path only.
+pub fn write_at(
+    base: Base,
+    path: &str,
+    name: &str,
+    value: &str,
+    max_age_secs: u64,
+    is_secure: bool,
+) -> Option<HeaderValue> {
+    // Nothing in a path may end the attribute.
+    let path = Some(path).filter(|path| base.has(path) && !path.contains([';', ',']))?;
+    let (_, attributes) = attributes(base, is_secure).split_once("; ")?;
     let max_age = if value.is_empty() { 0 } else { max_age_secs };
-    let text = format!("{name}={value}; {attributes}; Max-Age={max_age}; HttpOnly");
+    let text = format!("{name}={value}; Path={path}; {attributes}; Max-Age={max_age}; HttpOnly");
     HeaderValue::from_str(&text).ok()
 }

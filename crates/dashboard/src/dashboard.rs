@@ -15,13 +15,16 @@ use http::{HeaderValue, StatusCode, header};
 use crate::{
     assets,
     backend::Backend,
+    drafts,
     endpoint_names::EndpointNames,
+    features::KnownFeatures,
     login_links::LoginLinks,
     page::HEADERS,
     pages::{self, error},
     portal::{self, Portal, PortalSettings},
     problem::Problem,
-    sessions::Sessions,
+    sealed::SealKey,
+    sessions::{self, Sessions},
     submission::Submission,
     visit::Visit,
 };
@@ -42,6 +45,9 @@ pub struct Dashboard {
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
     pub endpoint_names: EndpointNames,
+    pub features: KnownFeatures,
+    /// Seals forms that wait for a login. `None` if there were no random numbers: such forms are not kept.
+    pub draft_key: Option<SealKey>,
     pub public_url: String,
 }
 
@@ -66,6 +72,8 @@ pub fn router(setup: Setup) -> Router {
         portal,
         login_links,
         endpoint_names,
+        features: KnownFeatures::default(),
+        draft_key: sessions::random().ok().and_then(|secret| SealKey::derive("drafts", &secret)),
         public_url,
     });
     let pages = pages::router()
@@ -102,10 +110,15 @@ where
     R: Future<Output = PageResult> + Send,
 {
     get(move |visit: Visit| async move {
-        match run(visit.clone()).await {
+        let mut response = match run(visit.clone()).await {
             Ok(response) => response,
             Err(problem) => error::show(&visit, &problem),
+        };
+        if visit.draft.is_some() {
+            let forget = drafts::forget(&visit.dashboard);
+            response.headers_mut().extend(forget.map(|cookie| (header::SET_COOKIE, cookie)));
         }
+        response
     })
 }
 

@@ -9,8 +9,9 @@
 //! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
 //! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what is around it, and [`frame`] draws that.
 //! [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the reader's language;
+//! [`once`] shows a new secret once, and [`drafts`] keeps a form while someone signs in again, both [`sealed`].
 //! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`]
-//! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `params`, `cookies`, `theme`, `flashes`,
+//! has the errors of the API. `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`, `cookies`, `theme`, `flashes`,
 //! `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
@@ -24,9 +25,11 @@ pub mod charts;
 pub mod color;
 pub mod cookies;
 pub mod dashboard;
+pub mod drafts;
 pub mod endpoint_names;
 pub mod escape;
 pub mod event_stream;
+pub mod features;
 pub mod flashes;
 pub mod frame;
 pub mod icons;
@@ -35,6 +38,7 @@ pub mod language;
 pub mod login_links;
 pub mod mark;
 pub mod moment;
+pub mod once;
 pub mod origin;
 pub mod page;
 pub mod pages;
@@ -42,6 +46,7 @@ pub mod params;
 pub mod portal;
 pub mod portal_frame;
 pub mod problem;
+pub mod sealed;
 pub mod sentence;
 pub mod sessions;
 pub mod shell;

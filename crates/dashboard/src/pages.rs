@@ -1,9 +1,11 @@
 //! The pages, one file each, and their addresses.
 
+mod alert_details;
 mod alerts;
 mod api_key;
 mod api_keys;
 mod audit;
+mod audit_acts;
 mod captured;
 mod choose_tenant;
 mod dead_letters;
@@ -27,6 +29,7 @@ mod ledger;
 mod list;
 mod login;
 mod login_link;
+mod mail_parts;
 mod nodes;
 mod overview;
 mod plan;
@@ -35,6 +38,7 @@ mod portal_error;
 mod portal_start;
 mod queues;
 mod replays;
+mod scan;
 mod search;
 mod source;
 mod source_form;
@@ -67,6 +71,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/sources", page(sources::show))
         .route("/ui/sources/new", setup_page(source_form::new).merge(form(source_form::create)))
         .route("/ui/sources/{partner}", page(source::show))
+        .route("/ui/sources/{partner}/created", setup_page(source_form::created))
         .route(
             "/ui/sources/{partner}/edit",
             setup_page(source_form::edit).merge(form(source_form::save)),
@@ -94,6 +99,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/ledger/checkpoint", form(ledger::checkpoint))
         .route("/ui/emails", page(emails::show))
         .route("/ui/captured", page(captured::show))
+        .route("/ui/captured/{letter}/html", page(captured::html))
         .route("/ui/suppressions", page(suppressions::show))
         .route("/ui/suppressions/add", form(suppressions::add))
         .route("/ui/suppressions/remove", form(suppressions::remove))
@@ -160,6 +166,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
             &at("/endpoints/{endpoint}/reveal"),
             setup_page(endpoint_secret::reveal_form).merge(form(endpoint_secret::reveal)),
         )
+        .route(&at("/endpoints/{endpoint}/secret"), setup_page(endpoint_secret::show))
         .route(
             &at("/endpoints/{endpoint}/delete"),
             setup_page(endpoint_delete::form).merge(form(endpoint_delete::submit)),

@@ -34,6 +34,13 @@ impl Params {
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)
     }
+
+    /// The others, encoded as in an address.
+    pub fn without(&self, names: &[&str]) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(self.0.iter().filter(|(name, _)| !names.contains(&name.as_str())));
+        query.finish()
+    }
 }
 
 /// A path with parameters. Displays as an address; templates escape it.
@@ -55,6 +62,10 @@ impl Link {
 
     pub fn is_empty(&self) -> bool {
         self.path.is_empty()
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Sets a parameter. An empty value removes it.

@@ -71,6 +71,11 @@ impl Problem {
         matches!(self.status, 400 | 409 | 413 | 422 | 429)
     }
 
+    /// Whether a filter in the address of a list has a wrong value.
+    pub fn is_filter(&self) -> bool {
+        matches!(self.status, 400 | 422)
+    }
+
     pub fn is_not_found(&self) -> bool {
         self.status == 404
     }
@@ -99,11 +104,48 @@ impl FormErrors {
         errors.iter().find(|error| is_of(&error.pointer)).map(|error| &error.detail)
     }
 
+    /// Whether a parameter of an address has an error. The API names it in the message.
+    pub fn has_parameter(&self, name: &str) -> bool {
+        let name = format!("`{name}`");
+        let errors = self.problem.iter().flat_map(|problem| &problem.errors);
+        errors.map(|error| error.detail.as_str()).any(|detail| detail.contains(&name))
+    }
+
     pub fn has(&self, field: &str) -> bool {
         self.of(field).is_some()
     }
 
     pub fn status(&self) -> StatusCode {
         self.problem.as_ref().map_or(StatusCode::OK, Problem::status)
+    }
+}
+
+impl Problem {
+    /// The same for a tenant's people, who know nothing of the operator's settings.
+    #[must_use]
+    pub fn for_tenants(mut self) -> Self {
+        self.0.detail = without_advice(&self.0.detail);
+        for error in &mut self.0.errors {
+            error.detail = without_advice(&error.detail);
+        }
+        self
+    }
+}
+
+/// Cuts off what the operator could do.
+fn without_advice(detail: &Text) -> Text {
+    let text = detail.as_str();
+    text.split_once(", or ask the operator").map_or(text, |(before, _)| before).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tenants_are_not_told_of_settings() {
+        let detail = "`url` is plain HTTP; use https://, or ask the operator to set `allow_http`";
+        let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "url_refused", detail);
+        assert_eq!(problem.for_tenants().detail.as_str(), "`url` is plain HTTP; use https://");
     }
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::{
     assets,
     escape::Text,
+    features::Features,
     moment::Moment,
     params::{Link, segment},
     sentence::{Html, Sentence},
@@ -29,14 +30,18 @@ pub struct Shell {
     pub vitals: Vitals,
     pub tenants: Vec<TenantItem>,
     pub has_more_tenants: bool,
+    /// How many things need a person, where the page counts them.
+    pub needs: Option<u64>,
+    pub features: Features,
 }
 
 /// What is shown on every page.
 #[derive(Default)]
 pub struct Vitals {
-    pub waiting: u64,
+    /// Missing if the store cannot be read.
+    pub undelivered: Option<u64>,
     pub oldest: Option<Moment>,
-    pub dead: u64,
+    pub dead: Option<u64>,
     /// Delivered in the last minutes, and the share of it at the first attempt.
     pub delivered: Option<Rate>,
     pub first_share: Option<String>,
@@ -87,6 +92,8 @@ impl Shell {
             vitals: Vitals::read(visit).await,
             has_more_tenants: tenants.next_cursor.is_some(),
             tenants: tenants.data,
+            needs: None,
+            features: Features::read(visit).await,
         }
     }
 
@@ -164,12 +171,20 @@ impl Shell {
 
     /// Whether something in this part of the navigation needs a person.
     pub fn is_alarming(&self, name: &str) -> bool {
-        name == "/dead-letters" && self.vitals.dead > 0
+        name == "/dead-letters" && self.vitals.dead.is_some_and(|dead| dead > 0)
     }
 
-    /// The same page, limited to another tenant. A page about one thing leads to its list.
+    /// The list of tenants, to choose one that this page is then limited to.
+    pub fn choose_tenant(&self) -> Link {
+        Link::new("/ui/tenants").with("for", self.for_tenant("").path())
+    }
+
+    /// The same page, limited to another tenant. A page about one thing leads to its list, the
+    /// form of a new one to itself.
     pub fn for_tenant(&self, slug: &str) -> Link {
-        let parts: Vec<_> = self.visit.path.split('/').take(3).collect();
+        let parts = self.visit.path.split('/').enumerate();
+        let kept = parts.take_while(|(place, part)| *place < 3 || (*place == 3 && *part == "new"));
+        let parts: Vec<_> = kept.map(|(_, part)| part).collect();
         Link::new(parts.join("/")).with("tenant", slug)
     }
 
@@ -187,6 +202,7 @@ impl Vitals {
     async fn read(visit: &Visit) -> Self {
         let queues: Option<Queues> = visit.get_as_operator(Link::new("/v1/queues")).await.ok();
         let stats: Option<DeadStats> = visit.get_as_operator(Link::new("/v1/dlq/stats")).await.ok();
+        let is_lost = queues.is_none();
         let queues = queues.map_or_else(Vec::new, |queues| queues.data);
         let link = Link::new("/v1/stats").with("range", "15m");
         let recent: Option<Stats> = visit.get_as_operator(link).await.ok();
@@ -197,9 +213,9 @@ impl Vitals {
         Self {
             delivered: recent.first().filter(|_| counts.delivered > 0).map(rate),
             first_share: counts.first_share().map(|share| visit.t.percent(share)),
-            waiting: queues.iter().map(|queue| queue.depth).sum(),
+            undelivered: (!is_lost).then(|| queues.iter().map(|queue| queue.depth).sum()),
             oldest: queues.iter().filter_map(|queue| queue.oldest_due_at).min(),
-            dead: stats.map_or(0, |stats| stats.total),
+            dead: stats.map(|stats| stats.total),
         }
     }
 }

@@ -92,10 +92,15 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of those delivered, the share that needed one attempt.
+    /// Those that ended: delivered, or given up.
+    pub fn ended(&self) -> u64 {
+        self.delivered + self.dead_letters
+    }
+
+    /// Of those that ended, the share that was delivered at the first attempt.
     pub fn first_share(&self) -> Option<f64> {
-        let share = self.delivered_at_first_attempt as f64 / self.delivered as f64;
-        (self.delivered > 0).then_some(share)
+        let share = self.delivered_at_first_attempt as f64 / self.ended() as f64;
+        (self.ended() > 0).then_some(share)
     }
 }
 
@@ -120,6 +125,15 @@ impl Stats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_given_up_was_not_delivered_at_the_first_attempt() {
+        let counts = Counts { delivered: 3, delivered_at_first_attempt: 2, dead_letters: 1 };
+        assert_eq!(counts.first_share(), Some(0.5));
+        let lost = Counts { dead_letters: 2, ..Counts::default() };
+        assert_eq!(lost.first_share(), Some(0.0));
+        assert_eq!(Counts::default().first_share(), None);
+    }
 
     #[test]
     fn the_range_before_ends_where_the_range_starts() {

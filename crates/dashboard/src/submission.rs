@@ -8,7 +8,8 @@ use http::{HeaderMap, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 
 use crate::{
-    dashboard::Dashboard, origin, pages::error, params::Params, problem::Problem, visit::Visit,
+    dashboard::Dashboard, drafts, origin, pages::error, params::Params, problem::Problem,
+    visit::Visit,
 };
 
 /// Maximum size of a form.
@@ -28,7 +29,10 @@ impl FromRequest<Arc<Dashboard>> for Submission {
         dashboard: &Arc<Dashboard>,
     ) -> Result<Self, Self::Rejection> {
         let (mut parts, body) = request.into_parts();
-        let visit = Visit::from_request_parts(&mut parts, dashboard).await?;
+        let visit = match Visit::from_request_parts(&mut parts, dashboard).await {
+            Ok(visit) => visit,
+            Err(answer) => return Err(drafts::keep(dashboard, &parts, body, answer).await),
+        };
         match read(&visit, &parts.headers, &parts.uri, body).await {
             Ok(form) => Ok(Self { visit, form }),
             Err(problem) => Err(error::show(&visit, &problem)),

@@ -17,6 +17,7 @@ use crate::{
     base::Base,
     cookies,
     dashboard::Dashboard,
+    drafts,
     language::Language,
     page,
     pages::error,
@@ -47,6 +48,10 @@ pub struct VisitParts {
     pub params: Params,
     /// Where the request came from, for the audit log.
     pub address: Option<AddressBlock>,
+    /// See [`Visit::once`].
+    pub(crate) once_cookie: Option<String>,
+    /// What was typed into the form of this page before the session ended.
+    pub draft: Option<Params>,
 }
 
 impl std::ops::Deref for Visit {
@@ -96,6 +101,8 @@ impl Visit {
             names: self.names.clone(),
             params: self.params.clone(),
             address: self.address,
+            once_cookie: self.once_cookie.clone(),
+            draft: self.draft.clone(),
         })))
     }
 
@@ -156,8 +163,9 @@ impl Visit {
         if response.status().is_success() {
             return Ok(response.into_body());
         }
-        let problem = serde_json::from_slice(response.body());
-        Err(problem.unwrap_or_else(|_| Problem::new(response.status(), "", "")))
+        let problem = serde_json::from_slice::<Problem>(response.body());
+        let problem = problem.unwrap_or_else(|_| Problem::new(response.status(), "", ""));
+        Err(if self.is_portal() { problem.for_tenants() } else { problem })
     }
 
     /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.
@@ -209,6 +217,13 @@ impl Visit {
                 self.dashboard.portal.flashes.leave(session.id(), flash, self.t.now);
             }
         }
+    }
+
+    /// What was typed into the form of this page before the session ended. The page says so.
+    pub fn take_draft(&self) -> Option<&Params> {
+        let draft = self.draft.as_ref()?;
+        self.leave(FlashKind::Warning, self.t.say("form.kept"));
+        Some(draft)
     }
 
     /// Whether the session still lasts, for what goes on after the page is sent.
@@ -293,6 +308,9 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             names: names(parts, dashboard).await,
             params,
             address: parts.extensions.get::<AddressBlock>().copied(),
+            once_cookie: once_cookie(parts),
+            draft: drafts::of_page(dashboard, &parts.headers, parts.uri.path())
+                .filter(|_| parts.method == Method::GET),
         };
         if let Some(name) = visit.params.get("tenant") {
             match dashboard.backend.tenant(name).await {
@@ -329,6 +347,8 @@ impl Visit {
             names: names(parts, dashboard).await,
             params: Params::parse(parts.uri.query().unwrap_or_default()),
             address: parts.extensions.get::<AddressBlock>().copied(),
+            once_cookie: once_cookie(parts),
+            draft: None,
         }))
     }
 }
@@ -342,11 +362,28 @@ pub(crate) fn unavailable(error: &AccessError) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
 }
 
-/// Someone who is not logged in is sent to the login, and from there back to the page.
+fn once_cookie(parts: &Parts) -> Option<String> {
+    cookies::read(&parts.headers, cookies::ONCE).map(ToOwned::to_owned)
+}
+
+/// Someone who is not logged in is sent to the login, and from there back to the page, or to the page of the form. The
+/// login says so if there was a session.
 fn to_login(parts: &Parts) -> axum::response::Response {
     let page = parts.uri.path_and_query().map_or("", |page| page.as_str());
-    let next = if parts.method == Method::GET && Base::Dashboard.has(page) { page } else { "" };
-    let mut response = page::see_other(&Link::new("/ui/login").with("next", next).to_string());
+    let is_page = parts.method == Method::GET;
+    let next = match is_page {
+        true if Base::Dashboard.has(page) => page,
+        true => "",
+        false => drafts::form_page(&parts.headers).unwrap_or_default(),
+    };
+    let had_session = cookies::read(&parts.headers, cookies::SESSION).is_some();
+    let ended = match (had_session, is_page) {
+        (false, _) => "",
+        (true, true) => "page",
+        (true, false) => "form",
+    };
+    let login = Link::new("/ui/login").with("next", next).with("ended", ended);
+    let mut response = page::see_other(&login.to_string());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -10,6 +10,8 @@ use crate::{Engine, scheduler::Pool};
 pub struct TargetStatus {
     /// Which pool of the lane it draws on: how it answers.
     pub pool: Pool,
+    /// Since its last success an attempt failed. Without, one in [`Pool::Troubled`] is merely slow.
+    pub has_failed: bool,
     /// Attempts on the wire.
     pub in_flight: u32,
     /// Deliveries in memory that wait for their turn.

@@ -35,12 +35,10 @@ impl Outbox {
             lane: Some(Lane::Email),
             endpoint: Some(target(scope)),
             status: wanted.map(EmailStatus::in_log),
-            event_type: None,
-            event: None,
             external_id: filter.external_id,
-            text: None,
             since: filter.since,
             until: filter.until,
+            ..DeliveryFilter::default()
         };
         let found = match (wanted, &filter.external_id) {
             (Some(EmailStatus::Failed), None) => {

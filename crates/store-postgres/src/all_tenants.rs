@@ -109,7 +109,7 @@ pub(crate) fn looked(
     looks: i64,
 ) -> (String, Conditions) {
     let mut conditions = Conditions::default();
-    add_filter(&mut conditions, filter);
+    add_filter(&mut conditions, filter, "d.tenant_id");
     let fits = conditions.sql();
     let mut conditions = conditions.without_conditions();
     let (after, looks) = (conditions.value(after), conditions.value(looks));

@@ -4,6 +4,8 @@
 //! own; those of an event are named by its parcel. Where a publisher's own id is asked for, the list
 //! goes by event, and within it by delivery.
 
+mod place;
+
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Lane, Status, TenantScope, Time};
 use gancho_store::{
@@ -21,6 +23,9 @@ use crate::{
     tx_error::store_error,
     where_clause::Conditions,
 };
+
+use self::place::{NamedPlace, read_named_place, write_named_place};
+pub(crate) use self::place::{read_place, write_place};
 
 impl PostgresStore {
     pub(crate) async fn page_of_deliveries(
@@ -52,9 +57,6 @@ struct ListQuery<'a> {
     filter: &'a DeliveryFilter,
     ids: Ids,
 }
-
-/// An event and one of its deliveries.
-type NamedPlace = (Uuid, Uuid);
 
 impl ListQuery<'_> {
     /// Several events may have the same id: they are read one after the other.
@@ -154,7 +156,7 @@ impl Trail for ExternalIdTrail<'_> {
         conditions.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
         let sql = format!(
             "select d.id, p.id from unnest({events}::uuid[]) as k(id)
-             cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries{body} from parcels p
+             cross join lateral (select p.id, p.event_type, p.external_id, p.subject, p.deliveries{body} from parcels p
                  where p.tenant_id = $1 and p.id = k.id offset 0) p
              cross join lateral unnest(p.deliveries) as n(id)
              cross join lateral (select * from deliveries d
@@ -267,11 +269,12 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
     let mut conditions = Conditions::default();
     // The first value of every statement here.
     let _tenant = conditions.value(uuid(scope.tenant()));
-    add_filter(&mut conditions, filter);
+    add_filter(&mut conditions, filter, "$1");
     conditions
 }
 
-pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter) {
+/// `tenant` stands for the tenant of `d`.
+pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter, tenant: &str) {
     conditions.add_if("d.target_id = ?", filter.endpoint.map(uuid));
     conditions.add_if("d.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("d.created_at >= ?", filter.since.map(Time::micros));
@@ -282,6 +285,28 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter) {
     conditions.add_if("p.event_type = ?", filter.event_type.clone());
     let name = filter.external_id.as_ref();
     conditions.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    let subject = filter.subject.as_ref();
+    conditions.add_if("p.subject = ?", subject.map(|subject| subject.as_bytes().to_vec()));
+    if has_outcome(filter) {
+        let mut of_outcome = Vec::new();
+        if let Some(code) = &filter.error_code {
+            let code = conditions.value(code.clone());
+            of_outcome.push(format!("coalesce(l.code, a.code) = {code}"));
+        }
+        if let Some(status) = filter.response_status {
+            let status = conditions.value(i32::from(status));
+            of_outcome.push(format!("a.response_status = {status}::int"));
+        }
+        conditions.add_plain(&format!(
+            "exists (select from (select) o
+                left join attempts a on a.tenant_id = {tenant} and a.delivery_id = d.id
+                    and a.number = d.attempts
+                left join dead_letters l on l.tenant_id = {tenant} and l.delivery_id = d.id
+                    and d.state = {DEAD}
+                where {})",
+            of_outcome.join(" and ")
+        ));
+    }
     let text = filter.text.as_ref();
     let contains = format!("position(? in substring(p.body from 1 for {MAX_SEARCHED_BYTES})) > 0");
     conditions.add_if(&contains, text.map(|text| text.as_bytes().to_vec()));
@@ -289,17 +314,29 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter) {
 
 /// What a filter reads of parcels.
 pub(crate) fn parcel_columns(filter: &DeliveryFilter) -> Option<&'static str> {
-    match (&filter.text, &filter.event_type, &filter.external_id) {
-        (Some(_), ..) => Some("p.event_type, p.external_id, p.body"),
-        (None, None, None) => None,
-        (None, ..) => Some("p.event_type, p.external_id"),
+    match (&filter.text, &filter.event_type, &filter.external_id, &filter.subject) {
+        (Some(_), ..) => Some("p.event_type, p.external_id, p.subject, p.body"),
+        (None, None, None, None) => None,
+        (None, ..) => Some("p.event_type, p.external_id, p.subject"),
     }
+}
+
+/// Whether a filter reads the last attempt and the dead letter of a delivery.
+fn has_outcome(filter: &DeliveryFilter) -> bool {
+    filter.error_code.is_some() || filter.response_status.is_some()
 }
 
 /// How many rows a page may look at. A search of bodies costs much more than a look at a row.
 pub(crate) fn max_looks(max: usize, filter: &DeliveryFilter) -> usize {
-    if filter.text.is_some() { (max / BODY_COST).max(1) } else { max }
+    match filter.text {
+        Some(_) => (max / BODY_COST).max(1),
+        None if has_outcome(filter) => (max / OUTCOME_COST).max(1),
+        None => max,
+    }
 }
+
+/// What it costs to read how a delivery stands, likewise.
+const OUTCOME_COST: usize = 4;
 
 /// What it costs to search a body, in rows that are merely looked at.
 const BODY_COST: usize = 50;
@@ -346,29 +383,4 @@ fn having(status: Status) -> &'static str {
         Status::Delivered => sql!("d.state = {DELIVERED}"),
         Status::Failed => sql!("d.state = {DEAD}"),
     }
-}
-
-/// A list in order of ids continues after an id.
-pub(crate) fn write_place(last: Uuid) -> [u8; 32] {
-    let mut place = [0; 32];
-    place[..16].copy_from_slice(last.as_bytes());
-    place
-}
-
-pub(crate) fn read_place(place: &[u8; 32]) -> Uuid {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&place[..16]);
-    Uuid::from_bytes(bytes)
-}
-
-fn write_named_place((event, delivery): NamedPlace) -> [u8; 32] {
-    let mut place = write_place(delivery);
-    place[16..].copy_from_slice(event.as_bytes());
-    place
-}
-
-fn read_named_place(place: &[u8; 32]) -> NamedPlace {
-    let mut event = [0; 16];
-    event.copy_from_slice(&place[16..]);
-    (Uuid::from_bytes(event), read_place(place))
 }

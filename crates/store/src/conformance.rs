@@ -310,6 +310,7 @@ macro_rules! conformance_suite {
                 each_filter_narrows_the_list
                 filters_join
                 text_is_found_as_it_is_written
+                outcomes_and_subjects_are_filtered
                 each_status_has_its_deliveries
                 pages_have_no_gaps_and_no_repeats
                 each_lane_has_a_list_of_its_own

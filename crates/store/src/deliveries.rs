@@ -73,6 +73,11 @@ pub struct DeliveryFilter {
     pub event_type: Option<String>,
     pub event: Option<EventId>,
     pub external_id: Option<String>,
+    pub subject: Option<String>,
+    /// The code of [`DeliveryRow::last_failure`].
+    pub error_code: Option<String>,
+    /// Of the last attempt.
+    pub response_status: Option<u16>,
     /// Occurs in the first [`MAX_SEARCHED_BYTES`] of its parcel's body, byte for byte.
     pub text: Option<String>,
     /// Made at or after,

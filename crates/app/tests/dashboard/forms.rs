@@ -57,8 +57,7 @@ fn a_tenant_its_key_and_its_endpoint_are_made_by_forms() {
     page.has("Acme is created").has("It has no API key yet");
 
     let fields = [("name", "backend"), ("publish", "yes"), ("read", "yes")];
-    let made = browser.submit("/ui/tenants/acme/keys?tenant=acme", &fields);
-    assert_eq!(made.status, 200, "{}", made.html);
+    let made = browser.submit_and_follow("/ui/tenants/acme/keys?tenant=acme", &fields);
     let key = made.html.split("id=\"new-key\">").nth(1).unwrap().split('<').next().unwrap();
     assert!(key.starts_with("gk_"), "{key}");
     browser.open("/ui/tenants/acme?tenant=acme").lacks(key).has("backend");
@@ -75,8 +74,7 @@ fn a_tenant_its_key_and_its_endpoint_are_made_by_forms() {
         ("rate_count", "50"),
         ("rate_per", "1s"),
     ];
-    let created = browser.submit(new, &fields);
-    assert_eq!(created.status, 200, "{}", created.html);
+    let created = browser.submit_and_follow(new, &fields);
     created.has("whsec_").has("The endpoint is created");
     let list = browser.open("/ui/endpoints?tenant=acme");
     list.has("Billing").has("50/1s");
@@ -97,8 +95,8 @@ fn a_tenant_its_key_and_its_endpoint_are_made_by_forms() {
 
     let page = browser.open(&at("/reveal"));
     page.lacks("whsec_").has("can forge deliveries");
-    browser.submit(&at("/reveal"), &[]).has("whsec_");
-    let rotated = browser.submit(&at("/rotate"), &[("overlap", "1h")]);
+    browser.submit_and_follow(&at("/reveal"), &[]).has("whsec_");
+    let rotated = browser.submit_and_follow(&at("/rotate"), &[("overlap", "1h")]);
     rotated.has("The secret is rotated").has("also signs until");
     let refused = browser.submit(&at("/rotate"), &[("overlap", "90d")]);
     assert_eq!(refused.status, 422, "{}", refused.html);

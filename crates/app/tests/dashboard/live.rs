@@ -35,6 +35,28 @@ fn rows_come_as_they_change_for_the_tenant_of_the_page() {
 }
 
 #[test]
+fn an_open_page_is_told_when_the_store_is_away() {
+    let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = server.url("postgres");
+    let gateway = Gateway::start(folder.path(), &[("GANCHO_DATABASE_URL", &url)]);
+    gateway.tenant("acme");
+    let browser = Browser::logged_in(&gateway);
+    browser
+        .open("/ui/deliveries?tenant=acme")
+        .has("data-text-lost=")
+        .has("data-lost role=\"status\" hidden");
+    let mut stream = browser.stream("/ui/live/deliveries?tenant=acme");
+    stream.wait_for("event: state\ndata: live");
+    assert!(!stream.text.contains("lost"), "{}", stream.text);
+    server.stop_at_once().unwrap();
+    stream.wait_for("event: state\ndata: lost");
+    server.start_again().unwrap();
+    stream.text.clear();
+    stream.wait_for("event: state\ndata: live");
+}
+
+#[test]
 fn the_stream_needs_a_session_and_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(folder.path(), &[]);

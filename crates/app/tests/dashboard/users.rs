@@ -84,7 +84,7 @@ fn a_support_user_retries_and_sees_no_secret() {
 
     let audit = operator.open("/ui/audit?actor=sol@example.com");
     audit.has("Retry a delivery").has(&format!("/ui/deliveries/dlv_{delivery}?tenant="));
-    audit.has("Reveal a webhook&#39;s secret").has("missing_role").has("127.0.0.1");
+    audit.has("Reveal the secret of an endpoint").has("missing_role").has("127.0.0.1");
     let done = operator.open("/ui/audit?actor=sol@example.com&outcome=done");
     done.has("Retry a delivery").lacks("missing_role").has("value=\"sol@example.com\"");
     done.has("Log in to the dashboard");

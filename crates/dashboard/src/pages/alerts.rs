@@ -1,11 +1,13 @@
 //! `/ui/alerts`: what fires, what is silenced, what happened?
 
+use std::collections::HashMap;
+
 use askama::Template;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::list::List;
+use super::{alert_details, list::List};
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -13,7 +15,7 @@ use crate::{
     moment::Moment,
     page,
     params::{Link, segment},
-    sentence::Sentence,
+    sentence::{Html, Sentence},
     sessions::FlashKind,
     shell::Shell,
     submission::Submission,
@@ -79,15 +81,27 @@ struct AlertsPage {
     silences: Vec<Silence>,
     history: Vec<Change>,
     next: Option<Link>,
+    /// What alerts are about, by rule and subject, with a link to its page.
+    about: HashMap<(String, String), Html>,
 }
 
 impl AlertsPage {
+    fn about(&self, rule: &str, subject: Option<&Text>) -> Html {
+        let Some(subject) = subject else { return Html::default() };
+        let known = self.about.get(&(rule.to_owned(), subject.to_string()));
+        known.cloned().unwrap_or_else(|| Html::code(subject))
+    }
+
     fn firing(&self) -> u64 {
         self.alerts.iter().filter(|alert| alert.state == "firing").count() as u64
     }
 }
 
 impl Alert {
+    fn detail(&self, t: &Texts) -> Html {
+        alert_details::text(t, &self.detail)
+    }
+
     fn name(&self, t: &Texts) -> Sentence {
         rule(&self.rule, t)
     }
@@ -120,6 +134,10 @@ impl Silence {
 }
 
 impl Change {
+    fn detail(&self, t: &Texts) -> Html {
+        alert_details::text(t, &self.detail)
+    }
+
     fn name(&self, t: &Texts) -> Sentence {
         rule(&self.rule, t)
     }
@@ -165,8 +183,16 @@ pub async fn show(visit: Visit) -> PageResult {
     let alerts: List<Alert> = match visit.get_as_operator(Link::new("/v1/alerts")).await {
         Ok(alerts) => alerts,
         Err(problem) if problem.code.as_str() == "alerts_off" => {
-            let (alerts, silences, history) = (Vec::new(), Vec::new(), Vec::new());
-            let template = AlertsPage { t, s, is_off: true, alerts, silences, history, next: None };
+            let template = AlertsPage {
+                t,
+                s,
+                is_off: true,
+                alerts: Vec::new(),
+                silences: Vec::new(),
+                history: Vec::new(),
+                next: None,
+                about: HashMap::new(),
+            };
             return Ok(page::show(StatusCode::OK, &template));
         }
         Err(problem) => return Err(problem),
@@ -174,7 +200,16 @@ pub async fn show(visit: Visit) -> PageResult {
     let silences: List<Silence> = visit.get_as_operator(Link::new("/v1/alerts/silences")).await?;
     let link = Link::new("/v1/alerts/history").with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: history, next_cursor } = visit.get_as_operator(link).await?;
+    let List { data: history, next_cursor } = visit.get_as_operator::<List<Change>>(link).await?;
+    let subjects = alerts
+        .data
+        .iter()
+        .map(|alert| (&alert.rule, alert.subject.as_ref()))
+        .chain(history.iter().map(|change| (&change.rule, change.subject.as_ref())))
+        .chain(
+            silences.data.iter().filter_map(|one| Some((one.rule.as_ref()?, one.subject.as_ref()))),
+        );
+    let about = alert_details::about(&visit, subjects).await;
     let template = AlertsPage {
         t,
         s,
@@ -183,6 +218,7 @@ pub async fn show(visit: Visit) -> PageResult {
         silences: silences.data,
         history,
         next: next_cursor.map(|cursor| visit.page(PATH).with("cursor", cursor)),
+        about,
     };
     Ok(page::show(StatusCode::OK, &template))
 }

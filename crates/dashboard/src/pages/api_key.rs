@@ -1,8 +1,9 @@
 //! An API key in a list, for the operator and for the people of its tenant.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use crate::{escape::Text, moment::Moment};
+use crate::{dashboard::PageResult, escape::Text, moment::Moment, params::Link, visit::Visit};
 
 #[derive(Deserialize)]
 pub struct ApiKey {
@@ -18,4 +19,16 @@ pub struct ApiKey {
 #[derive(Deserialize)]
 pub struct NewKey {
     pub key: Text,
+}
+
+impl NewKey {
+    /// Leads to the page that shows the key of this answer once.
+    pub fn show_once(visit: &Visit, page: &Link, created: &Value) -> PageResult {
+        visit.show_once(page, &json!({"key": created["key"]}))
+    }
+
+    /// The key that the form before made.
+    pub fn once(visit: &Visit) -> Option<Self> {
+        serde_json::from_value(visit.once()?).ok()
+    }
 }

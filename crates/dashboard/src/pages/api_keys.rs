@@ -49,7 +49,8 @@ impl ApiKeysPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    render(&visit, None, FormErrors::default()).await
+    let page = render(&visit, NewKey::once(&visit), FormErrors::default()).await?;
+    Ok(visit.forget_once(page))
 }
 
 async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> PageResult {
@@ -67,13 +68,13 @@ async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> P
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// Creates a key, which is shown on this page and never again.
+/// Creates a key, which this page shows once.
 pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let scopes: Vec<&str> = SCOPES.into_iter().filter(|scope| form.has(scope)).collect();
     let body = json!({"name": form.text("name"), "scopes": scopes});
     match visit.post(Link::new(API), body).await {
-        Ok(key) => render(&visit, Some(key), FormErrors::default()).await,
+        Ok(key) => NewKey::show_once(&visit, &visit.link(PATH), &key),
         Err(problem) if problem.is_input() => render(&visit, None, problem.into()).await,
         Err(problem) => Err(problem),
     }

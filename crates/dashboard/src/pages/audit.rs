@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::list::List;
+use super::{audit_acts, list::List};
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -13,7 +13,7 @@ use crate::{
     page,
     params::{Link, segment},
     problem::FormErrors,
-    sentence::Sentence,
+    sentence::{Html, Sentence},
     shell::Shell,
     texts::Texts,
     visit::Visit,
@@ -53,6 +53,14 @@ impl Act {
             _ => "audit.operator",
         };
         t.say(word)
+    }
+
+    /// What was done, in the reader's language. An act of a newer version has the API's words.
+    fn what(&self, t: &Texts) -> Html {
+        match audit_acts::key(self.operation.as_str()) {
+            Some(key) => t.say(key).into(),
+            None => Html::text(&self.summary),
+        }
     }
 
     fn mark(&self) -> Mark {
@@ -114,6 +122,13 @@ struct AuditPage {
 }
 
 impl AuditPage {
+    /// Whether the filter with the wrong value is on the page, and says so.
+    fn is_marked(&self) -> bool {
+        ["actor", "operation", "resource", "since", "until"]
+            .iter()
+            .any(|name| self.errors.has_parameter(name))
+    }
+
     /// The log with one filter set to another value, from its first page.
     fn with(&self, name: &str, value: impl std::fmt::Display) -> Link {
         filtered(&self.s.visit, self.s.link(PATH)).with(name, value)

@@ -1,19 +1,21 @@
 //! `/ui/captured`: e-mails that were captured instead of being sent, in development.
 
 use askama::Template;
-use http::StatusCode;
+use axum::response::IntoResponse;
+use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
-use super::list::List;
+use super::{list::List, mail_parts};
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
     moment::Moment,
     page,
     params::{Link, segment},
+    problem::Problem,
     shell::Shell,
     texts::Texts,
-    visit::Visit,
+    visit::{ApiResult, Visit},
 };
 
 #[derive(Deserialize)]
@@ -41,7 +43,35 @@ struct CapturedPage {
     t: Texts,
     s: Shell,
     rows: Vec<CapturedRow>,
-    peek: Option<Captured>,
+    peek: Option<Peek>,
+}
+
+/// One e-mail, opened below the list.
+struct Peek {
+    row: CapturedRow,
+    /// The frame with its HTML, if it has one.
+    frame: Option<Link>,
+    text: Option<Block>,
+    source: Block,
+}
+
+/// An e-mail may do nothing in the browser but be looked at: no script, no form, nothing from the network.
+const MAIL_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'";
+
+async fn find(visit: &Visit, id: &str) -> ApiResult<Captured> {
+    visit.get(Link::new(format!("/v1/dev/letters/{}", segment(id)))).await
+}
+
+/// The HTML of an e-mail, for a frame.
+pub async fn html(visit: Visit) -> PageResult {
+    let found = find(&visit, visit.name("letter")).await?;
+    let html = mail_parts::part(&found.raw.0, "text/html").ok_or_else(Problem::no_page)?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(MAIL_POLICY)),
+    ];
+    Ok((headers, html).into_response())
 }
 
 pub async fn show(visit: Visit) -> PageResult {
@@ -49,11 +79,16 @@ pub async fn show(visit: Visit) -> PageResult {
     let rows: List<CapturedRow> = visit.get(Link::new("/v1/dev/letters")).await?;
     let peek = match visit.params.get("peek") {
         Some(id) => {
-            let link = Link::new(format!("/v1/dev/letters/{}", segment(id)));
-            let mut found: Captured = visit.get(link).await?;
-            // Lines of an e-mail end with both.
-            found.raw.0 = found.raw.0.replace("\r\n", "\n");
-            Some(found)
+            let Captured { row, raw } = find(&visit, id).await?;
+            let has_html = mail_parts::part(&raw.0, "text/html").is_some();
+            let frame = visit.link(format!("/captured/{}/html", segment(id)));
+            Some(Peek {
+                row,
+                frame: has_html.then_some(frame),
+                text: mail_parts::part(&raw.0, "text/plain").map(Block),
+                // Lines of an e-mail end with both.
+                source: Block(raw.0.replace("\r\n", "\n")),
+            })
         }
         None => None,
     };

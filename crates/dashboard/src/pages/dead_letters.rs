@@ -9,11 +9,13 @@ pub mod selection;
 use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
-use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::{filter::Filter, matrix::Matrix};
+use self::{
+    filter::{Chip, Filter},
+    matrix::Matrix,
+};
 use super::{deliveries::endpoint_names, list::List, replays::Replay};
 use crate::{
     dashboard::PageResult,
@@ -21,7 +23,7 @@ use crate::{
     moment::Moment,
     page,
     params::{Link, segment},
-    problem::Problem,
+    problem::{FormErrors, Problem},
     sentence::Html,
     sessions::FlashKind,
     shell::Shell,
@@ -41,6 +43,7 @@ struct DeadLetter {
     partner: Option<Text>,
     subject_id: Text,
     subject: Option<Text>,
+    target_id: Option<String>,
     failed_attempts: u32,
     last_failure_reason: Text,
     last_failure_code: Text,
@@ -83,6 +86,10 @@ struct DeadLettersPage {
     endpoints: Vec<(String, Text)>,
     /// The one that was chosen.
     to: String,
+    chips: Vec<Chip>,
+    /// Names of the endpoints of the rows, by id.
+    targets: HashMap<String, Text>,
+    errors: FormErrors,
 }
 
 impl DeadLettersPage {
@@ -99,6 +106,13 @@ impl DeadLettersPage {
         self.endpoints.iter().find(|(id, _)| *id == self.to).map(|(_, name)| name)
     }
 
+    /// What was given up: a delivery to an endpoint, or of a receipt or an e-mail.
+    fn what(&self, row: &DeadLetter) -> Text {
+        let name = row.target_id.as_ref().and_then(|id| self.targets.get(id));
+        let name = name.filter(|name| !name.is_empty()).or(row.partner.as_ref());
+        name.cloned().unwrap_or_else(|| row.subject_id.clone())
+    }
+
     fn without(&self, name: &str) -> Link {
         self.filter.link(&self.s.visit, PATH).with(name, "")
     }
@@ -113,7 +127,14 @@ async fn show_with(visit: Visit, dry_run: Option<Replay>, to: &str) -> PageResul
     let filter = Filter::read(&visit.params);
     let link = filter.to_api("/v1/dlq").with("limit", ROWS);
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: rows, next_cursor } = visit.get::<List<DeadLetter>>(link).await?;
+    let (List { data: rows, next_cursor }, errors) = match visit.get::<List<DeadLetter>>(link).await
+    {
+        Ok(list) => (list, FormErrors::default()),
+        Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
+        Err(problem) => return Err(problem),
+    };
+    let targets = rows.iter().filter_map(|row| row.target_id.as_ref());
+    let targets = visit.dashboard.endpoint_names.read(&visit, targets).await;
     let matrix = Matrix::read(&visit).await?;
     let page_link = filter.link(&visit, PATH);
     let template = DeadLettersPage {
@@ -127,9 +148,12 @@ async fn show_with(visit: Visit, dry_run: Option<Replay>, to: &str) -> PageResul
         dry_run,
         endpoints: endpoints(&visit).await,
         to: to.to_owned(),
+        chips: filter.chips(&t, &errors),
         filter,
+        targets,
+        errors,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(page::show(template.errors.status(), &template))
 }
 
 async fn endpoints(visit: &Visit) -> Vec<(String, Text)> {

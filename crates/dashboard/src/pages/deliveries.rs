@@ -7,7 +7,6 @@ pub mod live;
 use std::collections::HashMap;
 
 use askama::Template;
-use http::StatusCode;
 use serde::Deserialize;
 
 use self::{
@@ -21,6 +20,7 @@ use crate::{
     moment::Moment,
     page,
     params::{Link, segment},
+    problem::FormErrors,
     sentence::Sentence,
     shell::Shell,
     texts::Texts,
@@ -53,6 +53,7 @@ struct DeliveriesPage {
     peek: Option<Peek>,
     /// Where rows come from while the page is open.
     live: Option<Link>,
+    errors: FormErrors,
 }
 
 /// One delivery, opened beside the list.
@@ -72,8 +73,6 @@ struct PeekAttempt {
 
 struct Tab {
     label: Sentence,
-    /// In the window of the histogram.
-    count: Option<String>,
     link: Link,
     is_current: bool,
 }
@@ -119,25 +118,34 @@ pub async fn show(visit: Visit) -> PageResult {
     }
     let cursor = visit.params.get("cursor");
     let link = filter.to_api().with("limit", ROWS).maybe("cursor", cursor);
-    let List { data: rows, next_cursor } = visit.get(link).await?;
+    // A wrong value is marked where it is.
+    let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
+        Ok(list) => (list, FormErrors::default()),
+        Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
+        Err(problem) => return Err(problem),
+    };
     let page_link = filter.link(&visit);
-    let histogram = Histogram::read(&visit, &filter).await;
+    let histogram = match errors.problem {
+        Some(_) => None,
+        None => Histogram::read(&visit, &filter).await,
+    };
     let peek = peek(&visit).await;
     let template = DeliveriesPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.deliveries")).await,
-        chips: filter.chips(&visit),
-        tabs: tabs(&visit, &filter, histogram.as_ref()),
+        chips: filter.chips(&visit, &errors),
+        tabs: tabs(&visit, &filter),
         histogram,
         endpoints: names_of(&visit, &rows, peek.as_ref()).await,
         rows,
         next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
         first: cursor.map(|_| page_link),
         peek,
-        live: live::address(&visit, &filter),
+        live: live::address(&visit, &filter).filter(|_| errors.problem.is_none()),
         filter,
+        errors,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(page::show(template.errors.status(), &template))
 }
 
 async fn peek(visit: &Visit) -> Option<Peek> {
@@ -145,11 +153,10 @@ async fn peek(visit: &Visit) -> Option<Peek> {
     visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
 }
 
-fn tabs(visit: &Visit, filter: &Filter, histogram: Option<&Histogram>) -> Vec<Tab> {
+fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
     let t = visit.t;
     let tab = |status: &str, label| Tab {
         label,
-        count: histogram.and_then(|counts| counts.count(&t, status)),
         link: filter.link(visit).with("status", status),
         is_current: filter.status.as_deref().unwrap_or_default() == status,
     };

@@ -1,7 +1,6 @@
 //! `/ui/emails`: did it arrive? With one e-mail beside the list.
 
 use askama::Template;
-use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,6 +12,7 @@ use crate::{
     moment::Moment,
     page,
     params::{Link, segment},
+    problem::FormErrors,
     sentence::Sentence,
     shell::Shell,
     texts::Texts,
@@ -97,6 +97,7 @@ struct EmailsPage {
     /// Whether e-mails are captured instead of being sent.
     has_captured: bool,
     next: Option<Link>,
+    errors: FormErrors,
 }
 
 impl EmailsPage {
@@ -130,7 +131,11 @@ pub async fn show(visit: Visit) -> PageResult {
     let status = visit.params.text("status").to_owned();
     let link = Link::new("/v1/emails").with("status", &status).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
+        Ok(list) => (list, FormErrors::default()),
+        Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
+        Err(problem) => return Err(problem),
+    };
     let here = visit.link(PATH).with("status", &status);
     let template = EmailsPage {
         t,
@@ -140,8 +145,9 @@ pub async fn show(visit: Visit) -> PageResult {
         peek: peek(&visit).await?,
         has_captured: visit.get_as_operator::<Value>(Link::new("/v1/dev/letters")).await.is_ok(),
         next: next_cursor.map(|cursor| here.with("cursor", cursor)),
+        errors,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(page::show(template.errors.status(), &template))
 }
 
 async fn peek(visit: &Visit) -> Result<Option<Email>, crate::problem::Problem> {

@@ -6,6 +6,7 @@ use gancho_domain::span;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::scan;
 use crate::{
     escape::Text,
     mark::Mark,
@@ -87,6 +88,13 @@ impl EndpointFacts {
     /// Its name, or its URL if it has none.
     pub fn title(&self) -> Text {
         if self.name.is_empty() { self.url.as_str().into() } else { self.name.as_str().into() }
+    }
+
+    /// Whether a search finds it: by name, URL, id, tenant or event type.
+    pub fn matches(&self, query: &str) -> bool {
+        let own = [&self.name, &self.url, &self.id].into_iter().chain(&self.events);
+        let tenant = self.tenant.as_ref().map(Text::as_str);
+        scan::matches(query, own.map(String::as_str).chain(tenant))
     }
 
     pub fn shown_url(&self) -> Text {

@@ -141,7 +141,8 @@ pub async fn new(visit: Visit) -> PageResult {
     if visit.tenant.is_none() {
         return choose_tenant::show(&visit, PATH, visit.t.say("endpoints.new")).await;
     }
-    Ok(show_new(&visit, Fields::default(), FormErrors::default()).await)
+    let fields = visit.take_draft().map(Fields::read).unwrap_or_default();
+    Ok(show_new(&visit, fields, FormErrors::default()).await)
 }
 
 #[derive(Deserialize)]
@@ -165,12 +166,13 @@ pub async fn create(submission: Submission) -> PageResult {
     if form.get("then") == Some("test") {
         return Ok(endpoint::send_test(&visit, &segment(&id), None).await);
     }
-    endpoint_secret::show_new(&visit, &id, created).await
+    endpoint_secret::show_once(&visit, &id, "created", &created)
 }
 
 pub async fn edit(visit: Visit) -> PageResult {
     let link = Link::new(format!("/v1/webhooks/{}", visit.segment("endpoint")));
     let fields = Fields::of(visit.get(link).await?);
+    let fields = visit.take_draft().map_or(fields, Fields::read);
     Ok(show_edit(&visit, fields, FormErrors::default()).await)
 }
 

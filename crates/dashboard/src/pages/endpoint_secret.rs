@@ -4,7 +4,7 @@
 use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{endpoint_facts::EndpointFacts, endpoints::PATH};
 use crate::{
@@ -39,7 +39,9 @@ struct SecretPage {
     s: Shell,
     title: Sentence,
     back: Link,
-    secret: SecretView,
+    reveal: Link,
+    /// Missing if it was shown before.
+    secret: Option<SecretView>,
 }
 
 #[derive(Template)]
@@ -54,20 +56,39 @@ struct SecretFormPage {
     errors: FormErrors,
 }
 
-pub async fn show_new(visit: &Visit, id: &str, created: Value) -> PageResult {
-    let secret = serde_json::from_value(created).map_err(Problem::internal)?;
-    show(visit, id, visit.t.say("secret.created"), secret).await
+/// The members of an answer of the API that the page shows.
+const SHOWN: [&str; 5] =
+    ["secret", "secret_format", "public_key", "old_secret_until", "old_secrets_until"];
+
+/// Leads to the page that shows the secret once. `why` says what led there.
+pub fn show_once(visit: &Visit, id: &str, why: &str, answer: &Value) -> PageResult {
+    let members = SHOWN.iter().filter_map(|name| Some(((*name).to_owned(), answer.get(name)?)));
+    let mut values: Map<String, Value> = members.map(|(name, it)| (name, it.clone())).collect();
+    values.insert("why".to_owned(), why.into());
+    let page = visit.link(format!("{PATH}/{}/secret", segment(id)));
+    visit.show_once(&page, &Value::Object(values))
 }
 
-async fn show(visit: &Visit, id: &str, title: Sentence, secret: SecretView) -> PageResult {
+/// The secret that was just made or asked for. Loaded again, the page has it no more.
+pub async fn show(visit: Visit) -> PageResult {
+    let t = visit.t;
+    let values = visit.once();
+    let title = match values.as_ref().and_then(|values| values["why"].as_str()) {
+        Some("created") => t.say("secret.created"),
+        Some("rotated") => t.say("secret.rotated"),
+        _ => t.say("secret.current"),
+    };
+    let secret = values.map(serde_json::from_value).transpose().map_err(Problem::internal)?;
+    let id = visit.segment("endpoint");
     let template = SecretPage {
-        t: visit.t,
-        s: Shell::new(visit, PATH, title.clone()).await,
+        t,
+        s: Shell::new(&visit, PATH, title.clone()).await,
         title,
-        back: visit.link(format!("{PATH}/{}", segment(id))),
+        back: visit.link(format!("{PATH}/{id}")),
+        reveal: visit.link(format!("{PATH}/{id}/reveal")),
         secret,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(visit.forget_once(page::show(StatusCode::OK, &template)))
 }
 
 async fn show_form(
@@ -103,9 +124,7 @@ pub async fn rotate(submission: Submission) -> PageResult {
     let overlap = form.text("overlap");
     let body = if overlap.is_empty() { json!({}) } else { json!({"overlap": overlap}) };
     match visit.post(api(&visit, "/rotate-secret"), body).await {
-        Ok(secret) => {
-            show(&visit, visit.name("endpoint"), visit.t.say("secret.rotated"), secret).await
-        }
+        Ok(secret) => show_once(&visit, visit.name("endpoint"), "rotated", &secret),
         Err(problem) if problem.is_input() => {
             show_form(&visit, true, overlap, problem.into()).await
         }
@@ -116,7 +135,7 @@ pub async fn rotate(submission: Submission) -> PageResult {
 pub async fn reveal(submission: Submission) -> PageResult {
     let visit = submission.visit;
     let secret = visit.get(api(&visit, "/secret")).await?;
-    show(&visit, visit.name("endpoint"), visit.t.say("secret.current"), secret).await
+    show_once(&visit, visit.name("endpoint"), "current", &secret)
 }
 
 fn api(visit: &Visit, below: &str) -> Link {

@@ -48,25 +48,25 @@ impl Figures {
     }
 }
 
-/// The statistics of a page of endpoints.
-pub struct StatsPage {
-    pub by_endpoint: HashMap<String, EndpointStats>,
-    /// The cursor of a list is of no use for another, so the address has one for each.
-    pub next_cursor: Option<String>,
-}
+/// Maximum endpoints of one call, newest first and worst first.
+const MAX_NEWEST: usize = 500;
+const MAX_WORST: usize = 100;
 
-impl StatsPage {
-    pub const CURSOR: &str = "stats_cursor";
-
-    /// A list of endpoints without statistics is still a list.
-    pub async fn read(visit: &Visit, limit: usize) -> Self {
-        let link = Link::new("/v1/stats/webhooks").with("order", "newest").with("limit", limit);
-        let link = link.maybe("cursor", visit.params.get(Self::CURSOR));
-        let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
-        let by_id = |one: EndpointStats| (one.webhook_id.clone(), one);
-        let by_endpoint = list.data.into_iter().map(by_id).collect();
-        Self { by_endpoint, next_cursor: list.next_cursor }
+/// The statistics of endpoints by id: of the newest, and of those with the most failures. A list of endpoints without
+/// statistics is still a list.
+pub async fn of_list(visit: &Visit, count: usize) -> HashMap<String, EndpointStats> {
+    let newest = count.clamp(1, MAX_NEWEST);
+    let mut orders = vec![("newest", newest)];
+    if count > newest {
+        orders.push(("failures", MAX_WORST));
     }
+    let mut by_id = HashMap::new();
+    for (order, limit) in orders {
+        let link = Link::new("/v1/stats/webhooks").with("order", order).with("limit", limit);
+        let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
+        by_id.extend(list.data.into_iter().map(|one| (one.webhook_id.clone(), one)));
+    }
+    by_id
 }
 
 const WEEK: u32 = 7;

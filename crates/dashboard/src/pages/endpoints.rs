@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use http::StatusCode;
 
-use super::{endpoint_facts::EndpointFacts, endpoint_stats::StatsPage, list::List};
+use super::{endpoint_facts::EndpointFacts, endpoint_stats, scan::scan};
 use crate::{
     dashboard::PageResult,
     mark::Mark,
@@ -19,18 +19,23 @@ use crate::{
 };
 
 pub const PATH: &str = "/endpoints";
-const ROWS: usize = 200;
+const ROWS: usize = 100;
 
 #[derive(Template)]
 #[template(path = "endpoints.html")]
 struct EndpointsPage {
     t: Texts,
     s: Shell,
+    query: String,
+    state: String,
     tabs: Vec<Tab>,
     endpoints: Vec<EndpointFacts>,
     /// By the id of the endpoint.
     stats: HashMap<String, EndpointStats>,
     lead: Html,
+    /// How many were looked at, if there are more.
+    cut: Option<u64>,
+    previous: Option<Link>,
     next: Option<Link>,
     is_narrow: bool,
 }
@@ -48,53 +53,64 @@ impl EndpointsPage {
 
 struct Tab {
     label: Sentence,
-    count: usize,
+    count: String,
     link: Link,
     is_current: bool,
 }
 
-const STATES: [(&str, Option<Mark>); 4] = [
+const STATES: [(&str, Option<Mark>); 5] = [
     ("", None),
     ("failing", Some(Mark::Failed)),
+    ("slow", Some(Mark::Warning)),
     ("paused", Some(Mark::Paused)),
     ("disabled", Some(Mark::Disabled)),
 ];
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    let link = Link::new("/v1/webhooks").with("limit", ROWS);
-    let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: mut endpoints, next_cursor } = visit.get::<List<EndpointFacts>>(link).await?;
-    let state = visit.params.get("state").unwrap_or_default();
-    let tabs = STATES.map(|(name, mark)| Tab {
-        label: match name {
-            "failing" => t.say("endpoint.state.failing"),
-            "paused" => t.say("endpoint.state.paused"),
-            "disabled" => t.say("endpoint.state.disabled"),
-            _ => t.say("endpoints.all"),
-        },
-        count: endpoints.iter().filter(|one| mark.is_none_or(|mark| one.mark() == mark)).count(),
-        link: visit.link(PATH).with("state", name),
-        is_current: name == state,
+    let (mut endpoints, has_more) = scan::<EndpointFacts>(&visit, "/v1/webhooks").await?;
+    let looked_at = endpoints.len();
+    let query = visit.params.text("q").to_owned();
+    endpoints.retain(|one| one.matches(&query));
+    let state = visit.params.get("state").unwrap_or_default().to_owned();
+    let here = visit.link(PATH).with("q", &query);
+    let tabs = STATES.map(|(name, mark)| {
+        let fits = |one: &&EndpointFacts| mark.is_none_or(|mark| one.mark() == mark);
+        Tab {
+            label: match name {
+                "failing" => t.say("endpoint.state.failing"),
+                "slow" => t.say("endpoint.state.slow"),
+                "paused" => t.say("endpoint.state.paused"),
+                "disabled" => t.say("endpoint.state.disabled"),
+                _ => t.say("endpoints.all"),
+            },
+            count: t.number(endpoints.iter().filter(fits).count() as u64),
+            link: here.clone().with("state", name),
+            is_current: name == state,
+        }
     });
-    let lead = lead(&t, &endpoints);
+    let lead = if query.is_empty() { lead(&t, &endpoints) } else { Html::default() };
     let mark = STATES.iter().find(|(name, _)| *name == state).and_then(|(_, mark)| *mark);
     endpoints.retain(|one| mark.is_none_or(|mark| one.mark() == mark));
     endpoints.sort_by_key(|one| trouble(one.mark()));
-    let stats = StatsPage::read(&visit, ROWS).await;
-    let next = next_cursor.map(|cursor| {
-        let next = visit.link(PATH).with("state", state).with("cursor", cursor);
-        next.maybe(StatsPage::CURSOR, stats.next_cursor.as_deref())
-    });
+    let place = visit.params.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1);
+    let page_at = |place: usize| here.clone().with("state", &state).with("page", place);
+    let first = ROWS.saturating_mul(place - 1);
+    let next = (endpoints.len() > first.saturating_add(ROWS)).then(|| page_at(place + 1));
+    let endpoints = endpoints.into_iter().skip(first).take(ROWS).collect();
     let template = EndpointsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.endpoints")).await,
         tabs: tabs.into(),
+        stats: endpoint_stats::of_list(&visit, looked_at).await,
         endpoints,
-        stats: stats.by_endpoint,
         lead,
+        cut: has_more.then_some(looked_at as u64),
+        previous: (place > 1).then(|| page_at(place - 1)),
         next,
-        is_narrow: mark.is_some(),
+        is_narrow: mark.is_some() || !query.is_empty(),
+        query,
+        state,
     };
     Ok(page::show(StatusCode::OK, &template))
 }

@@ -84,7 +84,8 @@ impl Fields {
 }
 
 pub async fn new(visit: Visit) -> PageResult {
-    Ok(show(&visit, Fields::default(), false, FormErrors::default()).await)
+    let fields = visit.take_draft().map(Fields::read).unwrap_or_default();
+    Ok(show(&visit, fields, false, FormErrors::default()).await)
 }
 
 pub async fn create(submission: Submission) -> PageResult {
@@ -100,13 +101,16 @@ pub async fn create(submission: Submission) -> PageResult {
 
 pub async fn edit(visit: Visit) -> PageResult {
     let known: EventType = visit.get(api(&visit)).await?;
-    let fields = Fields {
+    let mut fields = Fields {
         name: known.name,
         description: known.description,
         example: known.example.get().to_owned(),
         schema: known.schema.map(|schema| schema.get().to_owned()).unwrap_or_default(),
         is_archived: known.is_archived,
     };
+    if let Some(typed) = visit.take_draft() {
+        fields = Fields { name: fields.name, ..Fields::read(typed) };
+    }
     let is_own = is_own(&visit, &known.catalog);
     Ok(show(&visit, fields, is_own, FormErrors::default()).await)
 }

@@ -10,7 +10,8 @@ use serde_json::{json, value::RawValue};
 use super::{deliveries::endpoint_names, delivery_row::DeliveryRow, list::List};
 use crate::{
     dashboard::PageResult, escape::Text, json::pretty, moment::Moment, page, params::Link,
-    sentence::Html, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
+    problem::FormErrors, sentence::Html, shell::Shell, submission::Submission, texts::Texts,
+    visit::Visit,
 };
 
 const PATH: &str = "/events";
@@ -61,6 +62,7 @@ struct EventsPage {
     is_unmatched: bool,
     event_type: String,
     next: Option<Link>,
+    errors: FormErrors,
 }
 
 #[derive(Template)]
@@ -98,7 +100,11 @@ pub async fn list(visit: Visit) -> PageResult {
     };
     let link = filter(Link::new("/v1/events")).with("event_type", &event_type).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
+        Ok(list) => (list, FormErrors::default()),
+        Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
+        Err(problem) => return Err(problem),
+    };
     let here = visit.link(PATH).with("unmatched", if is_unmatched { "true" } else { "" });
     let here = here.with("type", &event_type);
     let template = EventsPage {
@@ -108,8 +114,9 @@ pub async fn list(visit: Visit) -> PageResult {
         is_unmatched,
         event_type,
         next: next_cursor.map(|cursor| here.with("cursor", cursor)),
+        errors,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(page::show(template.errors.status(), &template))
 }
 
 pub async fn cancel(submission: Submission) -> PageResult {

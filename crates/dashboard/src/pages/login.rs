@@ -43,13 +43,16 @@ struct LoginPage {
     /// The name that someone typed.
     name: String,
     is_changed: bool,
+    /// The session before ended: with a page, or with a form that was not sent.
+    ended: Option<Sentence>,
+    ended_by: String,
 }
 
 impl LoginPage {
     fn in_language(&self, language: impl Borrow<Language>) -> Link {
         let language = *language.borrow();
         let link = Link::new("/ui/login").with("lang", language.tag());
-        link.with("next", &self.next)
+        link.with("next", &self.next).with("ended", &self.ended_by)
     }
 }
 
@@ -164,8 +167,16 @@ fn show(
 ) -> Response {
     let host = dashboard.public_url.split_once("://").map_or("", |(_, host)| host);
     let next = params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or_default();
+    let t = texts(dashboard, &parts.headers, chosen);
+    let (ended_by, ended) = match params.get("ended") {
+        Some("form") => ("form", Some(t.say("login.ended_form"))),
+        Some(_) => ("page", Some(t.say("login.ended"))),
+        None => ("", None),
+    };
     let template = LoginPage {
-        t: texts(dashboard, &parts.headers, chosen),
+        t,
+        ended: ended.filter(|_| message.is_none()),
+        ended_by: ended_by.to_owned(),
         theme: Theme::of(&parts.headers),
         host: host.to_owned(),
         message,

@@ -61,11 +61,14 @@ pub async fn show(visit: Visit) -> PageResult {
     let failing = FailingEndpoint::read(&visit).await?;
     let dead = needs::DeadStats::read(&visit, None).await?;
     let mut causes = needs::causes(&visit, &failing, &dead, &queues).await?;
-    let headline = headline(&t, range, &stats, causes.len() as u64);
+    let needs = causes.len() as u64;
+    let headline = headline(&t, range, &stats, needs);
+    let mut s = Shell::new(&visit, PATH, t.say("nav.overview")).await;
+    s.needs = Some(needs);
     causes.truncate(needs::MAX_CAUSES);
     let template = OverviewPage {
         t,
-        s: Shell::new(&visit, PATH, t.say("nav.overview")).await,
+        s,
         ranges: Range::ALL
             .map(|range| (range, visit.link(PATH).with("range", range.name())))
             .into(),
@@ -92,7 +95,7 @@ async fn before(visit: &Visit, range: Range, stats: &Stats) -> ApiResult<Option<
 /// The answer to the question of the page.
 fn headline(t: &Texts, range: Range, stats: &Stats, causes: u64) -> Html {
     let counts = stats.totals.counts();
-    let flow = match counts.first_share() {
+    let flow = match counts.first_share().filter(|_| counts.delivered > 0) {
         Some(share) => {
             let Rate { number, unit } = t.rate(counts.delivered, stats.elapsed(t.now));
             let flow = match unit {

@@ -157,11 +157,28 @@ impl Fields {
 #[derive(Deserialize)]
 struct Created {
     partner: String,
-    dispatch_secret: Text,
+    dispatch_secret: String,
+}
+
+/// A source that was just made, with its secret. Loaded again, it is the page of the source.
+pub async fn created(visit: Visit) -> PageResult {
+    let values = visit.once();
+    let Some(secret) = values.as_ref().and_then(|values| values["secret"].as_str()) else {
+        return Ok(page::see_other(&page_of(&visit).to_string()));
+    };
+    let t = visit.t;
+    let template = SourceCreatedPage {
+        t,
+        s: Shell::new(&visit, PATH, t.say("source_form.created")).await,
+        partner: visit.name("partner").into(),
+        secret: secret.into(),
+    };
+    Ok(visit.forget_once(page::show(StatusCode::OK, &template)))
 }
 
 pub async fn new(visit: Visit) -> PageResult {
-    Ok(show(&visit, Fields::default(), FormErrors::default()).await)
+    let fields = visit.take_draft().map(Fields::read).unwrap_or_default();
+    Ok(show(&visit, fields, FormErrors::default()).await)
 }
 
 pub async fn create(submission: Submission) -> PageResult {
@@ -170,14 +187,8 @@ pub async fn create(submission: Submission) -> PageResult {
     let link = Link::new("/v1/sources");
     match visit.send_text::<Created>(Method::POST, link, Some(fields.body(true))).await {
         Ok(Created { partner, dispatch_secret }) => {
-            let t = visit.t;
-            let template = SourceCreatedPage {
-                t,
-                s: Shell::new(&visit, PATH, t.say("source_form.created")).await,
-                partner: partner.as_str().into(),
-                secret: dispatch_secret,
-            };
-            Ok(page::show(StatusCode::OK, &template))
+            let page = visit.link(format!("{PATH}/{}/created", segment(&partner)));
+            visit.show_once(&page, &json!({"secret": dispatch_secret}))
         }
         Err(problem) if problem.is_input() => Ok(show(&visit, fields, problem.into()).await),
         Err(problem) => Err(problem),
@@ -186,7 +197,8 @@ pub async fn create(submission: Submission) -> PageResult {
 
 pub async fn edit(visit: Visit) -> PageResult {
     let source: Source = visit.get(api(&visit)).await?;
-    Ok(show(&visit, source.into(), FormErrors::default()).await)
+    let fields = visit.take_draft().map_or_else(|| source.into(), Fields::read);
+    Ok(show(&visit, fields, FormErrors::default()).await)
 }
 
 pub async fn save(submission: Submission) -> PageResult {

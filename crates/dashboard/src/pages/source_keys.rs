@@ -88,6 +88,7 @@ impl Fields {
 pub async fn new(visit: Visit) -> PageResult {
     let replaces = visit.params.text("replaces").to_owned();
     let fields = Fields { replaces, overlap: "24h".to_owned(), ..Fields::default() };
+    let fields = visit.take_draft().map_or(fields, Fields::read);
     show(&visit, fields, FormErrors::default()).await
 }
 

@@ -70,7 +70,9 @@ struct Outcome {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    render(&visit, Outcome::default()).await
+    let new_key = NewKey::once(&visit);
+    let page = render(&visit, Outcome { new_key, ..Outcome::default() }).await?;
+    Ok(visit.forget_once(page))
 }
 
 async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
@@ -92,20 +94,19 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// Creates a key, which is shown on this page and never again.
+/// Creates a key, which the page of the tenant shows once.
 pub async fn create_key(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let scopes: Vec<&str> =
         ["publish", "read", "manage"].into_iter().filter(|scope| form.has(scope)).collect();
     let body = json!({"name": form.text("name"), "scopes": scopes});
-    let outcome = match visit.post(api(&visit, "/api-keys"), body).await {
-        Ok(key) => Outcome { new_key: Some(key), ..Outcome::default() },
+    match visit.post(api(&visit, "/api-keys"), body).await {
+        Ok(key) => NewKey::show_once(&visit, &here(&visit), &key),
         Err(problem) if problem.is_input() => {
-            Outcome { errors: problem.into(), ..Outcome::default() }
+            render(&visit, Outcome { errors: problem.into(), ..Outcome::default() }).await
         }
-        Err(problem) => return Err(problem),
-    };
-    render(&visit, outcome).await
+        Err(problem) => Err(problem),
+    }
 }
 
 pub async fn revoke_key(submission: Submission) -> PageResult {
@@ -151,8 +152,9 @@ pub async fn revoke_portal(submission: Submission) -> PageResult {
 
 pub async fn edit(visit: Visit) -> PageResult {
     let tenant: Tenant = visit.get(api(&visit, "")).await?;
+    let fields = visit.take_draft().map_or_else(|| Fields::of(&tenant), Fields::read);
     let action = edit_link(&visit);
-    Ok(tenants::show_form(&visit, false, action, Fields::of(&tenant), FormErrors::default()).await)
+    Ok(tenants::show_form(&visit, false, action, fields, FormErrors::default()).await)
 }
 
 pub async fn save(submission: Submission) -> PageResult {

@@ -6,8 +6,12 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::list::List;
+use super::{
+    list::List,
+    scan::{self, scan},
+};
 use crate::{
+    base::Base,
     dashboard::PageResult,
     escape::Text,
     mark::Mark,
@@ -38,6 +42,10 @@ pub struct Tenant {
 impl Tenant {
     pub fn title(&self) -> Text {
         self.name.as_str().into()
+    }
+
+    fn matches(&self, query: &str) -> bool {
+        scan::matches(query, [&*self.name, &*self.slug, &*self.id])
     }
 }
 
@@ -72,6 +80,22 @@ struct TenantsPage {
     rows: Vec<Tenant>,
     pauses: Pauses,
     next: Option<Link>,
+    query: String,
+    /// The page that a chosen tenant limits.
+    for_page: Option<String>,
+    /// Whether the search did not come to the end.
+    is_cut: bool,
+}
+
+impl TenantsPage {
+    /// The page of a tenant, or the one that it is chosen for.
+    fn href(&self, tenant: &Tenant) -> Link {
+        let page = match &self.for_page {
+            Some(page) => Link::new(page),
+            None => self.s.of(PATH, &tenant.slug),
+        };
+        page.with("tenant", &tenant.slug)
+    }
 }
 
 #[derive(Template)]
@@ -133,22 +157,36 @@ impl Fields {
 }
 
 pub async fn list(visit: Visit) -> PageResult {
-    let link = Link::new("/v1/tenants").with("limit", 100);
-    let link = link.maybe("cursor", visit.params.get("cursor"));
-    let List { data: rows, next_cursor } = visit.get(link).await?;
+    let query = visit.params.text("q").to_owned();
+    let cursor = visit.params.get("cursor");
+    let for_page = visit.params.get("for").filter(|page| Base::Dashboard.has(page));
+    let (rows, next_cursor, is_cut) = if query.is_empty() {
+        let link = Link::new("/v1/tenants").with("limit", 100).maybe("cursor", cursor);
+        let List { data, next_cursor } = visit.get(link).await?;
+        (data, next_cursor, false)
+    } else {
+        let (mut all, has_more) = scan::<Tenant>(&visit, "/v1/tenants").await?;
+        all.retain(|tenant| tenant.matches(&query));
+        (all, None, has_more)
+    };
+    let here = visit.link(PATH).maybe("for", for_page);
     let template = TenantsPage {
         t: visit.t,
         s: Shell::new(&visit, PATH, visit.t.say("nav.tenants")).await,
         rows,
         pauses: Pauses::read(&visit).await,
-        next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
+        next: next_cursor.map(|cursor| here.with("cursor", cursor)),
+        query,
+        for_page: for_page.map(ToOwned::to_owned),
+        is_cut,
     };
     Ok(page::show(StatusCode::OK, &template))
 }
 
 pub async fn new(visit: Visit) -> PageResult {
     let action = visit.link(format!("{PATH}/new"));
-    Ok(show_form(&visit, true, action, Fields::default(), FormErrors::default()).await)
+    let fields = visit.take_draft().map(Fields::read).unwrap_or_default();
+    Ok(show_form(&visit, true, action, fields, FormErrors::default()).await)
 }
 
 pub async fn create(submission: Submission) -> PageResult {

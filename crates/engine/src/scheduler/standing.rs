@@ -17,6 +17,8 @@ pub struct Standing {
     late: Option<Age>,
     /// Since the last success an attempt failed, or has been out for too long.
     is_troubled: bool,
+    /// Since the last success an attempt failed.
+    has_failed: bool,
 }
 
 /// How long an attempt has been out.
@@ -55,11 +57,16 @@ impl Standing {
 
     pub fn succeeded(&mut self, latency: Duration) {
         let typical = self.typical.map_or(latency, |typical| (3 * typical + latency) / 4);
-        *self = Self { typical: Some(typical), late: None, is_troubled: false };
+        *self = Self { typical: Some(typical), late: None, is_troubled: false, has_failed: false };
     }
 
     pub fn failed(&mut self) {
         self.is_troubled = true;
+        self.has_failed = true;
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     /// An attempt is still out. A target that has never answered has no credit to be slow on.
@@ -87,6 +94,7 @@ mod tests {
         assert_eq!(target.pool(), Pool::Slow);
         target.overdue(Age::TooLate);
         assert_eq!(target.pool(), Pool::Troubled);
+        assert!(!target.has_failed(), "it takes its time, and nothing has failed");
         target.succeeded(Duration::from_secs(2));
         assert_eq!(target.pool(), Pool::Slow, "it answers, but takes its time");
         for _ in 0..20 {
@@ -95,5 +103,8 @@ mod tests {
         assert_eq!(target.pool(), Pool::Prompt);
         target.failed();
         assert_eq!(target.pool(), Pool::Troubled);
+        assert!(target.has_failed());
+        target.succeeded(Duration::from_secs(9));
+        assert!(!target.has_failed());
     }
 }

@@ -291,6 +291,7 @@ impl<T> TargetLine<T> {
         let free_at = self.rate.map(|rate| self.ticker.free_at(rate, now));
         TargetStatus {
             pool: self.pool,
+            has_failed: self.standing.has_failed(),
             in_flight: self.in_flight,
             queued: self.waiting.len(),
             rests_until: match gate {

@@ -192,14 +192,14 @@ impl<'a> ListQuery<'a> {
         found: &mut VecDeque<i64>,
     ) -> Result<Option<i64>, TxError> {
         let from = format!(
-            "deliveries d WHERE d.seq >= ?10 AND d.seq < ?11 ORDER BY d.seq {} LIMIT ?12",
+            "deliveries d WHERE d.seq >= ?13 AND d.seq < ?14 ORDER BY d.seq {} LIMIT ?15",
             self.direction.word()
         );
         let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
         Ok(last.filter(|_| count >= step))
     }
 
-    /// Looks at the rows of a statement, whose parameters 1 to 9 are bound here and the others by
+    /// Looks at the rows of a statement, whose parameters 1 to 12 are bound here and the others by
     /// `more`. Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
     fn look(
         &self,
@@ -209,9 +209,11 @@ impl<'a> ListQuery<'a> {
         found: &mut VecDeque<i64>,
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
-        let parcels = filter.event_type.is_some() || filter.external_id.is_some();
+        let parcels =
+            filter.event_type.is_some() || filter.external_id.is_some() || filter.subject.is_some();
+        let outcomes = filter.error_code.is_some() || filter.response_status.is_some();
         let text = filter.text.as_deref().map(str::as_bytes);
-        let fit = fit(filter.status, parcels, text.is_some());
+        let fit = fit(filter.status, parcels, outcomes, text.is_some());
         let size = if text.is_some() { BODY_SIZE } else { "0" };
         let sql = format!("SELECT d.seq, {fit}, {size} FROM {from}");
         let mut look = self.db.prepare_cached(&sql)?;
@@ -225,6 +227,11 @@ impl<'a> ListQuery<'a> {
         );
         values.extend::<[&dyn ToSql; 3]>([&lane, &since, &until]);
         values.extend::<[&dyn ToSql; 4]>([&filter.event_type, &filter.external_id, &event, &text]);
+        values.extend::<[&dyn ToSql; 3]>([
+            &filter.subject,
+            &filter.error_code,
+            &filter.response_status,
+        ]);
         values.extend(more);
         let mut rows = look.query(&*values)?;
         let (mut count, mut last) = (0, None);
@@ -234,7 +241,7 @@ impl<'a> ListQuery<'a> {
                 READ_BODY.. if text.is_some() => {
                     BODY_COST + row.get::<_, i64>(2)? as usize / COST_OF_BYTES
                 }
-                READ_PARCEL.. if parcels => PARCEL_COST,
+                READ_PARCEL.. if parcels || outcomes => PARCEL_COST,
                 _ => 1,
             });
             if fit == FITS {
@@ -301,11 +308,11 @@ impl Trail for FailureTrail<'_> {
     ) -> Result<Reach, TxError> {
         let (index, by) = match self.of {
             Ok(_) => ("deliveries_failed", "d.target_id = ?2"),
-            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?13"),
+            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?16"),
         };
         let from = format!(
             "deliveries d INDEXED BY {index} WHERE d.state = {DEAD} AND d.tenant_id = ?1 AND {by}
-               AND d.seq >= ?10 AND d.seq < ?11 ORDER BY d.seq {} LIMIT ?12",
+               AND d.seq >= ?13 AND d.seq < ?14 ORDER BY d.seq {} LIMIT ?15",
             self.asked.direction.word()
         );
         let direction = self.asked.direction;
@@ -332,9 +339,9 @@ impl Trail for EventTrail<'_> {
         let word = self.asked.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
-               WHERE q.seq = ?10 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
-                 AND j.value >= ?11 AND j.value < ?12
-               ORDER BY j.value {word} LIMIT ?13) n
+               WHERE q.seq = ?13 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
+                 AND j.value >= ?14 AND j.value < ?15
+               ORDER BY j.value {word} LIMIT ?16) n
              CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number {word}"
         );
         let (first, end) = self.asked.direction.rows_below(below, 0, i64::MAX);

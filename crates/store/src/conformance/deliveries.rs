@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, scope, secs},
 };
-use crate::{DeliveryFilter, DeliveryRow, TargetId};
+use crate::{DeliveryFilter, DeliveryRow, PageRequest, TargetId};
 
 fn ids(rows: &[DeliveryRow]) -> Vec<DeliveryId> {
     rows.iter().map(|row| row.id).collect()
@@ -88,6 +88,7 @@ pub async fn filters_join<F: Fixture>() {
         text: Some("9.90".to_owned()),
         since: Some(start),
         until: Some(start + secs(1)),
+        ..DeliveryFilter::default()
     };
     let found = world.list(log.tenant, filter.clone()).await;
     assert_eq!(ids(&found), [one]);
@@ -118,6 +119,51 @@ pub async fn text_is_found_as_it_is_written<F: Fixture>() {
         let filter =
             DeliveryFilter { event_type: Some(odd.to_owned()), ..DeliveryFilter::default() };
         assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
+    }
+}
+
+/// By how the last attempt ended, or why it was given up, and by the subject of its event: for one tenant and for all.
+pub async fn outcomes_and_subjects_are_filtered<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let made = world.many_due(acme, shop, 4).await;
+    let jobs = world.take_all().await;
+    world.deliver(&jobs[0]).await;
+    world.give_up(&jobs[1]).await;
+    world.retry_at(&jobs[2], world.now() + secs(60)).await;
+    let draft = world.event(acme).about("order-1").in_order_to(shop);
+    let about = [draft.delivery(0)];
+    world.accept(draft).await;
+    let all = world.list(acme, DeliveryFilter::default()).await;
+    let row = |id: DeliveryId| all.iter().find(|row| row.id == id).unwrap();
+    let code = |id| row(id).last_failure.as_ref().unwrap().code().as_str().to_owned();
+    let both = async |filter: DeliveryFilter| {
+        let of_tenant = ids(&world.list(acme, filter.clone()).await);
+        let page = world.store.all_deliveries(filter, PageRequest::first(100)).await.unwrap();
+        let of_all: Vec<_> = page.rows.iter().map(|row| row.row.id).collect();
+        assert_eq!(of_tenant, of_all);
+        of_tenant
+    };
+    let with_code = |code: String| DeliveryFilter { error_code: Some(code), ..Default::default() };
+    let mut failed = vec![made[2], made[1]];
+    failed.retain(|id| code(*id) == code(made[1]));
+    assert_eq!(both(with_code(code(made[1]))).await, failed);
+    assert_eq!(both(with_code("NO_SUCH_CODE".to_owned())).await, []);
+    let status = row(made[0]).response_status;
+    assert!(status.is_some(), "a delivered one has a response");
+    let same = all.iter().filter(|row| row.response_status == status).map(|row| row.id);
+    let filter = DeliveryFilter { response_status: status, ..Default::default() };
+    assert_eq!(both(filter).await, same.collect::<Vec<_>>());
+    let filter = DeliveryFilter { response_status: Some(599), ..Default::default() };
+    assert_eq!(both(filter).await, []);
+    let of = |subject: &str| {
+        let subject = Some(subject.to_owned());
+        DeliveryFilter { subject, ..Default::default() }
+    };
+    assert_eq!(both(of("order-1")).await, about);
+    for odd in ["order", "ORDER-1", "order-1 ", "%"] {
+        assert_eq!(both(of(odd)).await, [], "{odd}");
     }
 }
 

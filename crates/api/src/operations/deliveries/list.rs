@@ -26,6 +26,12 @@ request! {
         optional event_id: String as id(Noun::Event),
         /// Only deliveries of events with this external id.
         optional external_id: String as text(1, 256),
+        /// Only deliveries of events with this subject.
+        optional subject: String as text(1, 256),
+        /// Only deliveries that failed with this code: at their last attempt, or when they were given up. E.g. `TIMEOUT`.
+        optional error_code: String as text(1, 64),
+        /// Only deliveries whose last attempt got this response status.
+        optional response_status: u64 as count(100, 599),
         /// Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page searches about
         /// 2,000 payloads.
         optional text: String as text(1, 256),
@@ -121,6 +127,9 @@ async fn list(
         event_type: query.event_type,
         event,
         external_id: query.external_id,
+        subject: query.subject,
+        error_code: query.error_code,
+        response_status: query.response_status.and_then(|status| u16::try_from(status).ok()),
         text: query.text,
         since: query.since,
         until: query.until,

@@ -139,6 +139,7 @@ mod tests {
     fn status() -> TargetStatus {
         TargetStatus {
             pool: Pool::Prompt,
+            has_failed: false,
             in_flight: 0,
             queued: 0,
             rests_until: None,

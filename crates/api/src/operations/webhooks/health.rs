@@ -54,6 +54,8 @@ impl From<TargetStatus> for Health {
                 Pool::Prompt => "prompt",
                 Pool::Untried => "untried",
                 Pool::Moderate | Pool::Slow => "slow",
+                // Its attempts take long, and none has failed.
+                Pool::Troubled if !status.has_failed => "slow",
                 Pool::Troubled => "failing",
             },
             circuit_breaker: match status.rests_until {

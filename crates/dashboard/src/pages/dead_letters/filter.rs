@@ -5,8 +5,20 @@ use serde_json::{Map, Value};
 use crate::{
     escape::Text,
     params::{Link, Params},
+    problem::FormErrors,
+    sentence::Sentence,
+    texts::Texts,
     visit::Visit,
 };
+
+/// A condition that is in force.
+pub struct Chip {
+    pub name: &'static str,
+    pub label: Sentence,
+    pub value: Text,
+    /// What is wrong with the value.
+    pub error: Option<Sentence>,
+}
 
 #[derive(Default)]
 pub struct Filter {
@@ -56,7 +68,21 @@ impl Filter {
         fields.filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
     }
 
-    pub fn chips(&self) -> Vec<(&'static str, Text)> {
-        self.fields().into_iter().filter_map(|(name, value)| Some((name, value?.into()))).collect()
+    pub fn chips(&self, t: &Texts, errors: &FormErrors) -> Vec<Chip> {
+        let chip = |(name, value): (&'static str, Option<&str>)| {
+            let label = match name {
+                "code" => t.say("dead.code"),
+                "lane" => t.say("dead.lane"),
+                "partner" => t.say("dead.partner"),
+                "since" => t.say("dead.since"),
+                _ => t.say("dead.until"),
+            };
+            let error = errors.has_parameter(name).then(|| match name {
+                "since" | "until" => t.say("filter.bad_time"),
+                _ => t.say("filter.bad_value"),
+            });
+            Some(Chip { name, label, value: value?.into(), error })
+        };
+        self.fields().into_iter().filter_map(chip).collect()
     }
 }

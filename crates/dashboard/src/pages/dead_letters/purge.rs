@@ -5,13 +5,16 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{PATH, filter::Filter};
+use super::{
+    PATH,
+    filter::{Chip, Filter},
+};
 use crate::{
     dashboard::PageResult,
     escape::Text,
     page,
     params::{Link, Params, segment},
-    problem::Problem,
+    problem::{FormErrors, Problem},
     shell::Shell,
     submission::Submission,
     texts::Texts,
@@ -27,6 +30,7 @@ struct PurgePage {
     t: Texts,
     s: Shell,
     filter: Filter,
+    chips: Vec<Chip>,
     ids: Vec<Text>,
     count: u64,
     is_mistyped: bool,
@@ -122,6 +126,7 @@ async fn show(
     let template = PurgePage {
         t,
         s: Shell::new(visit, PATH, t.count("purge.title", count)).await,
+        chips: filter.chips(&visit.t, &FormErrors::default()),
         filter,
         ids: ids.iter().map(|id| id.as_str().into()).collect(),
         count,

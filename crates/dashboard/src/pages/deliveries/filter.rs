@@ -1,7 +1,7 @@
 //! The filter of deliveries. It is the address of the page, so that it can be shared; what someone types
 //! into the field becomes such an address.
 
-use crate::{escape::Text, params::Link, sentence::Sentence, visit::Visit};
+use crate::{escape::Text, params::Link, problem::FormErrors, sentence::Sentence, visit::Visit};
 
 use super::{super::list::List, PATH};
 
@@ -12,6 +12,9 @@ pub struct Filter {
     pub(super) endpoint: Option<String>,
     pub(super) event: Option<String>,
     pub(super) external: Option<String>,
+    pub(super) subject: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) response: Option<String>,
     pub(super) text: Option<String>,
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
@@ -32,11 +35,15 @@ pub struct Chip {
     pub label: Sentence,
     pub value: Text,
     pub without: Link,
+    /// What is wrong with the value.
+    pub error: Option<Sentence>,
 }
 
 /// What can be typed before a colon.
-pub const QUALIFIERS: [&str; 8] =
-    ["type", "endpoint", "event", "external", "text", "status", "since", "until"];
+pub const QUALIFIERS: [&str; 11] = [
+    "type", "endpoint", "event", "external", "subject", "error", "response", "text", "status",
+    "since", "until",
+];
 
 impl Filter {
     pub fn read(visit: &Visit) -> Self {
@@ -48,6 +55,9 @@ impl Filter {
             endpoint: value("endpoint"),
             event: value("event"),
             external: value("external"),
+            subject: value("subject"),
+            error: value("error"),
+            response: value("response"),
             text: value("text"),
             range: value("range"),
             since: value("since"),
@@ -78,6 +88,9 @@ impl Filter {
             "endpoint" => self.endpoint = value,
             "event" => self.event = value,
             "external" => self.external = value,
+            "subject" => self.subject = value,
+            "error" => self.error = value,
+            "response" => self.response = value,
             "text" => self.text = value,
             "status" => self.status = value,
             "since" => self.since = value,
@@ -104,47 +117,59 @@ impl Filter {
         self.fields().into_iter().fold(link, |link, (name, value)| link.maybe(name, value))
     }
 
-    fn fields(&self) -> [(&'static str, Option<&str>); 8] {
+    fn fields(&self) -> [(&'static str, Option<&str>); 11] {
+        self.parameters().map(|(name, _, value)| (name, value))
+    }
+
+    /// The names here and in the API, and the values.
+    fn parameters(&self) -> [(&'static str, &'static str, Option<&str>); 11] {
         [
-            ("status", self.status.as_deref()),
-            ("type", self.event_type.as_deref()),
-            ("endpoint", self.endpoint.as_deref()),
-            ("event", self.event.as_deref()),
-            ("external", self.external.as_deref()),
-            ("text", self.text.as_deref()),
-            ("since", self.since.as_deref()),
-            ("until", self.until.as_deref()),
+            ("status", "status", self.status.as_deref()),
+            ("type", "event_type", self.event_type.as_deref()),
+            ("endpoint", "webhook_id", self.endpoint.as_deref()),
+            ("event", "event_id", self.event.as_deref()),
+            ("external", "external_id", self.external.as_deref()),
+            ("subject", "subject", self.subject.as_deref()),
+            ("error", "error_code", self.error.as_deref()),
+            ("response", "response_status", self.response.as_deref()),
+            ("text", "text", self.text.as_deref()),
+            ("since", "since", self.since.as_deref()),
+            ("until", "until", self.until.as_deref()),
         ]
     }
 
     pub fn to_api(&self) -> Link {
-        Link::new("/v1/deliveries")
-            .maybe("status", self.status.as_deref())
-            .maybe("event_type", self.event_type.as_deref())
-            .maybe("webhook_id", self.endpoint.as_deref())
-            .maybe("event_id", self.event.as_deref())
-            .maybe("external_id", self.external.as_deref())
-            .maybe("text", self.text.as_deref())
-            .maybe("since", self.since.as_deref())
-            .maybe("until", self.until.as_deref())
+        let link = Link::new("/v1/deliveries");
+        self.parameters().into_iter().fold(link, |link, (_, name, value)| link.maybe(name, value))
     }
 
-    /// The status has its tabs; everything else is a chip.
-    pub fn chips(&self, visit: &Visit) -> Vec<Chip> {
+    /// The status has its tabs, if it is one; everything else is a chip. One with a wrong value says so.
+    pub fn chips(&self, visit: &Visit, errors: &FormErrors) -> Vec<Chip> {
         let t = visit.t;
-        let fields = self.fields().into_iter().filter_map(|(name, value)| {
+        let fields = self.parameters().into_iter().filter_map(|(name, api_name, value)| {
+            let is_wrong = errors.has_parameter(api_name);
             let label = match name {
+                "status" if is_wrong => t.say("row.status"),
                 "type" => t.say("filter.type"),
                 "endpoint" => t.say("filter.endpoint"),
                 "event" => t.say("filter.event"),
                 "external" => t.say("filter.external"),
+                "subject" => t.say("filter.subject"),
+                "error" => t.say("filter.error"),
+                "response" => t.say("filter.response"),
                 "text" => t.say("filter.text"),
                 "since" => t.say("filter.since"),
                 "until" => t.say("filter.until"),
                 _ => return None,
             };
             let without = self.link(visit).with(name, "");
-            Some(Chip { label, value: value?.into(), without })
+            let error = is_wrong.then(|| match name {
+                "since" | "until" => t.say("filter.bad_time"),
+                "status" => t.say("filter.bad_status"),
+                "response" => t.say("filter.bad_response"),
+                _ => t.say("filter.bad_value"),
+            });
+            Some(Chip { label, value: value?.into(), without, error })
         });
         fields.collect()
     }
@@ -152,15 +177,19 @@ impl Filter {
     /// Whether rows can come and change while the page is open: not if it ends before now, nor if bodies would have
     /// to be searched again and again.
     pub fn is_live(&self) -> bool {
-        self.until.is_none() && self.text.is_none()
+        self.until.is_none() && self.text.is_none() && self.subject.is_none()
     }
 
-    /// Whether statistics are counted for what it selects, apart from the status and the time.
+    /// Whether statistics are counted for what it selects, apart from the time.
     pub fn is_in_statistics(&self, visit: &Visit) -> bool {
         let is_narrower = self.event_type.is_some()
             || self.event.is_some()
             || self.external.is_some()
-            || self.text.is_some();
+            || self.subject.is_some()
+            || self.error.is_some()
+            || self.response.is_some()
+            || self.text.is_some()
+            || matches!(self.status.as_deref(), Some("pending" | "retrying"));
         !is_narrower && (self.endpoint.is_none() || visit.tenant.is_some())
     }
 

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use gancho_domain::Time;
+
 use super::{super::overview::range::Range, Filter};
 use crate::{
     charts::bin_title,
@@ -21,7 +23,30 @@ const HEIGHT: f64 = 48.0;
 const BASELINE: f64 = 36.0;
 const GAP: f64 = 1.0;
 
+/// What the bars are: all that happened, or what has the status of the filter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    All,
+    Delivered,
+    Dead,
+}
+
+impl Shows {
+    fn up(self, figures: &Figures) -> u64 {
+        if self == Self::Dead { 0 } else { figures.delivered }
+    }
+
+    fn down(self, figures: &Figures) -> u64 {
+        match self {
+            Self::All => figures.failed_attempts,
+            Self::Delivered => 0,
+            Self::Dead => figures.dead_letters,
+        }
+    }
+}
+
 pub struct Histogram {
+    shows: Shows,
     pub svg: Html,
     pub range: Range,
     pub ranges: Vec<(Range, Link)>,
@@ -43,8 +68,15 @@ impl Histogram {
         let here = filter.link(visit);
         let ranges = Range::ALL.map(|one| (one, here.clone().with("range", one.name())));
         let clock = |at: &Moment| range.clock(&t, at);
+        let shows = match filter.status.as_deref() {
+            Some("delivered") => Shows::Delivered,
+            Some("failed") => Shows::Dead,
+            _ => Shows::All,
+        };
+        let selected = (time(filter.since.as_deref()), time(filter.until.as_deref()));
         Some(Self {
-            svg: draw(&t, &stats, &here, &clock),
+            svg: draw(&t, &stats, shows, selected, &here, &clock),
+            shows,
             range,
             ranges: ranges.into(),
             since: clock(&stats.since),
@@ -52,22 +84,39 @@ impl Histogram {
         })
     }
 
-    /// How many deliveries of a status the window has, where that is counted.
-    pub fn count(&self, t: &Texts, status: &str) -> Option<String> {
-        let count = match status {
-            "" => self.totals.accepted,
-            "delivered" => self.totals.delivered,
-            "failed" => self.totals.dead_letters,
-            _ => return None,
+    /// What happened in the window, as far as the filter asks for it.
+    pub fn sum(&self, t: &Texts) -> Html {
+        let totals = &self.totals;
+        let sum = match self.shows {
+            Shows::All => t
+                .say("histogram.sum")
+                .with("accepted", t.number(totals.accepted))
+                .with("delivered", t.number(totals.delivered))
+                .with("dead", t.number(totals.dead_letters)),
+            Shows::Delivered => t.count("histogram.delivered", totals.delivered),
+            Shows::Dead => t.count("histogram.dead", totals.dead_letters),
         };
-        Some(t.number(count))
+        sum.into()
     }
 }
 
-fn draw(t: &Texts, stats: &Stats, here: &Link, clock: &dyn Fn(&Moment) -> String) -> Html {
-    let max = |value: fn(&Bin) -> u64| stats.bins.iter().map(value).max().unwrap_or(0).max(1);
-    let max_up = max(|bin| bin.figures.delivered) as f64;
-    let max_down = max(|bin| bin.figures.failed_attempts) as f64;
+fn time(text: Option<&str>) -> Option<Time> {
+    let moment = serde_json::from_value::<Moment>(text?.into()).ok()?;
+    Some(moment.time())
+}
+
+/// Bins outside of the selected time are faint.
+fn draw(
+    t: &Texts,
+    stats: &Stats,
+    shows: Shows,
+    selected: (Option<Time>, Option<Time>),
+    here: &Link,
+    clock: &dyn Fn(&Moment) -> String,
+) -> Html {
+    let max = |value: &dyn Fn(&Bin) -> u64| stats.bins.iter().map(value).max().unwrap_or(0).max(1);
+    let max_up = max(&|bin| shows.up(&bin.figures)) as f64;
+    let max_down = max(&|bin| shows.down(&bin.figures)) as f64;
     let label: Html = t
         .say("histogram.label")
         .with("since", clock(&stats.since))
@@ -81,15 +130,19 @@ fn draw(t: &Texts, stats: &Stats, here: &Link, clock: &dyn Fn(&Moment) -> String
         let (left, width) = (place as f64 * column, column * 0.76);
         let until = bin.at.time() + stats.step();
         let link = here.clone().with("since", bin.at.time()).with("until", until);
+        let is_out = selected.0.is_some_and(|since| until <= since)
+            || selected.1.is_some_and(|end| bin.at.time() >= end);
+        let out = if is_out { " out" } else { "" };
         let title = bin_title(t, &clock(&bin.at), &bin.figures);
         let _ = write!(
             svg,
-            "<a class=\"bin\" href=\"{}\" tabindex=\"-1\"><title>{title}</title><rect class=\"hit\" x=\"{left:.1}\" y=\"0\" width=\"{column:.1}\" height=\"{HEIGHT}\"/>",
+            "<a class=\"bin{out}\" href=\"{}\" tabindex=\"-1\"><title>{title}</title><rect class=\"hit\" x=\"{left:.1}\" y=\"0\" width=\"{column:.1}\" height=\"{HEIGHT}\"/>",
             Html::text(link)
         );
-        let up = visible(bin.figures.delivered, max_up, BASELINE);
-        let down = visible(bin.figures.failed_attempts, max_down, HEIGHT - BASELINE - GAP);
-        for (class, y, height) in [("up", BASELINE - up, up), ("down", BASELINE + GAP, down)] {
+        let up = visible(shows.up(&bin.figures), max_up, BASELINE);
+        let down = visible(shows.down(&bin.figures), max_down, HEIGHT - BASELINE - GAP);
+        let below = if shows == Shows::Dead { "dead" } else { "down" };
+        for (class, y, height) in [("up", BASELINE - up, up), (below, BASELINE + GAP, down)] {
             if height > 0.0 {
                 let _ = write!(
                     svg,

@@ -29,7 +29,7 @@ use crate::{
 const MAX_RATE: u32 = 20;
 /// Time between two batches.
 const PACE: Duration = Duration::from_millis(250);
-/// How often the session is checked. Something is sent each time, so that the browser notices a lost connection.
+/// How often the session and the store are checked. The page is told each time, and notices if nothing comes.
 const CHECK: Duration = Duration::from_secs(5);
 /// How many checks pass between two readings of the list, unless a flood has just ended.
 const CHECKS_PER_LIST: u32 = 3;
@@ -50,6 +50,7 @@ pub async fn stream(visit: Visit) -> PageResult {
         checks: 0,
         has_missed: false,
         was_flooded: false,
+        is_lost: false,
         is_over: false,
     };
     let headers = [
@@ -69,8 +70,14 @@ struct LiveRows {
     /// Whether something was left out since the last check, and between the two before.
     has_missed: bool,
     was_flooded: bool,
+    /// Whether the store could not be read at the last check.
+    is_lost: bool,
     is_over: bool,
 }
+
+/// What the page is told at each check.
+const LIVE: &[u8] = b"event: state\ndata: live\n\n";
+const LOST: &[u8] = b"event: state\ndata: lost\n\n";
 
 enum Wake {
     Piece(Bytes),
@@ -106,12 +113,12 @@ impl LiveRows {
                     let is_flooded = std::mem::take(&mut self.has_missed);
                     let has_ended =
                         std::mem::replace(&mut self.was_flooded, is_flooded) && !is_flooded;
-                    if has_ended || self.checks.is_multiple_of(CHECKS_PER_LIST) {
-                        // A list that cannot be read now can be read the next time.
-                        let _ = self.feed.read_list().await;
-                    }
+                    let is_due = has_ended || self.checks.is_multiple_of(CHECKS_PER_LIST);
+                    // While the store is away, the list is read as soon as it is back.
+                    let is_up = self.feed.check_store(is_due || self.is_lost).await;
+                    self.is_lost = !is_up;
                     self.check_at = Instant::now() + CHECK;
-                    return Some(Bytes::from_static(b": keep-alive\n\n"));
+                    return Some(Bytes::from_static(if is_up { LIVE } else { LOST }));
                 }
                 Wake::Check | Wake::End => self.is_over = true,
             }

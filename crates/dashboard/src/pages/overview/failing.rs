@@ -44,10 +44,9 @@ impl FailingEndpoint {
         self.tenant.slug.as_str().into()
     }
 
-    /// Deliveries that wait for it: those in memory, or all that the last 24 hours left open.
-    pub fn waiting(&self) -> u64 {
+    /// Deliveries of the last 24 hours that have neither been delivered nor given up.
+    pub fn open(&self) -> u64 {
         let totals = &self.stats.totals;
-        let open = totals.accepted.saturating_sub(totals.delivered + totals.dead_letters);
-        open.max(self.facts.health.waiting)
+        totals.accepted.saturating_sub(totals.delivered + totals.dead_letters)
     }
 }

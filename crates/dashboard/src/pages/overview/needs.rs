@@ -77,7 +77,7 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
         }
         _ => return None,
     };
-    let text = t.count("overview.endpoint_text", endpoint.waiting());
+    let text = t.count("overview.endpoint_text", endpoint.open());
     let text = text.with("failed", t.number(totals.failed_attempts));
     let link = endpoint.link.clone();
     Some(Cause {
@@ -88,7 +88,7 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
         action: t.say("overview.send_test"),
         action_link: format!("{link}#test"),
         link,
-        affected: endpoint.waiting().max(1),
+        affected: endpoint.open().max(1),
     })
 }
 

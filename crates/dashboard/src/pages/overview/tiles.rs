@@ -96,6 +96,11 @@ impl Context<'_> {
             };
             note.with("n", t.decimal(points.abs())).with("range", self.range)
         });
+        let ended = t.count("overview.of_ended", self.now.ended());
+        let note = Some(match note {
+            Some(note) => t.say("overview.both").html("one", ended.into()).html("two", note.into()),
+            None => ended,
+        });
         let (number, unit) = share.map_or((NO_NUMBER.to_owned(), ""), |share| {
             (t.percent(share).trim_end_matches([' ', '%']).to_owned(), "%")
         });

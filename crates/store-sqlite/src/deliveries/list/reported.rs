@@ -45,8 +45,8 @@ impl Trail for ReportTrail<'_> {
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery
              CROSS JOIN deliveries d ON d.seq = r.delivery
-             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?10 AND r.delivery < ?11
-             ORDER BY r.delivery {} LIMIT ?12",
+             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?13 AND r.delivery < ?14
+             ORDER BY r.delivery {} LIMIT ?15",
             direction.word()
         );
         let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());

@@ -3,10 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
 };
 
 use askama::Template;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::super::{DeliveryRow, List, ROWS, filter::Filter, page_of};
 use crate::{
@@ -20,6 +21,9 @@ use crate::{
 const MAX_NEW: usize = 20;
 /// Maximum rows that the page is taken to show. Their changes are always sent.
 const MAX_SHOWN: usize = 250;
+
+/// A store that takes longer is away.
+const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub struct LiveFeed {
     visit: Visit,
@@ -83,6 +87,22 @@ impl LiveFeed {
             self.changed.insert(row.id.clone(), row);
         }
         Ok(())
+    }
+
+    /// Whether the store answers in time: to the list if that is read anyway, else to as little as possible.
+    pub async fn check_store(&mut self, with_list: bool) -> bool {
+        let answer = async {
+            if with_list {
+                return self.read_list().await;
+            }
+            let link = Link::new("/v1/deliveries").with("limit", 1);
+            self.visit.get::<List<IgnoredAny>>(link).await.map(|_| ())
+        };
+        match tokio::time::timeout(STORE_TIMEOUT, answer).await {
+            Ok(Err(problem)) => !problem.status().is_server_error(),
+            Ok(Ok(())) => true,
+            Err(_) => false,
+        }
     }
 
     pub fn add(&mut self, data: &str) {
@@ -165,5 +185,7 @@ impl Filter {
         is(&self.status, Some(&row.status))
             && is(&self.event, row.event_id.as_deref())
             && is(&self.external, row.external_id.as_ref().map(Text::as_str))
+            && is(&self.error, row.last_error_code.as_ref().map(Text::as_str))
+            && is(&self.response, row.response_status.map(|status| status.to_string()).as_deref())
     }
 }

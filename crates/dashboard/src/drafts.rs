@@ -1,0 +1,100 @@
+//! A form that comes after the end of its session: what was typed is kept in the browser until its owner has signed in
+//! again, sealed and without secrets, and the page of the form shows it.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, HeaderValue, header, request::Parts};
+
+use crate::{
+    base::Base,
+    cookies,
+    dashboard::Dashboard,
+    origin,
+    params::Params,
+    sealed::{DRAFT_TTL, MAX_SEALED},
+    submission::read_form,
+};
+
+/// Fields that are never kept: they are, or may contain, secrets.
+const SECRETS: [&str; 6] = ["csrf", "secret", "token", "password", "verify_token", "headers"];
+/// A larger form is not kept: it would not fit into a cookie.
+const MAX_FORM: u64 = 16 * 1024;
+const PLACE: &str = "draft";
+
+/// Adds what was typed to the answer that leads to the login.
+pub async fn keep(
+    dashboard: &Dashboard,
+    parts: &Parts,
+    body: Body,
+    mut answer: Response,
+) -> Response {
+    let length = parts.headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let is_kept = Base::of(parts.uri.path()) == Base::Dashboard
+        && answer.status().is_redirection()
+        && cookies::read(&parts.headers, cookies::SESSION).is_some()
+        && length.is_some_and(|length| length <= MAX_FORM)
+        && origin::is_own(&parts.headers, &parts.uri);
+    if !is_kept {
+        return answer;
+    }
+    if let Ok(form) = read_form(body).await
+        && let Some(cookie) = seal(dashboard, parts.uri.path(), &form)
+    {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    answer
+}
+
+fn seal(dashboard: &Dashboard, path: &str, form: &Params) -> Option<HeaderValue> {
+    let text = format!("{path}\n{}", form.without(&SECRETS));
+    let until = dashboard.clock.now() + DRAFT_TTL;
+    let sealed = dashboard.draft_key.as_ref()?.seal(PLACE, until, &text)?;
+    let is_secure = dashboard.is_secure();
+    (sealed.len() <= MAX_SEALED)
+        .then(|| cookies::write(cookies::DRAFT, &sealed, DRAFT_TTL.as_secs(), is_secure))?
+}
+
+/// What was typed into the form of this page.
+pub fn of_page(dashboard: &Dashboard, headers: &HeaderMap, path: &str) -> Option<Params> {
+    let sealed = cookies::read(headers, cookies::DRAFT)?;
+    let text = dashboard.draft_key.as_ref()?.open(PLACE, dashboard.clock.now(), sealed)?;
+    let (of, fields) = text.split_once('\n')?;
+    (of == path).then(|| Params::parse(fields))
+}
+
+/// The page that a form was on, if the browser says so and it is one of ours.
+pub fn form_page(headers: &HeaderMap) -> Option<&str> {
+    let referer = headers.get(header::REFERER)?.to_str().ok()?;
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    let (_, rest) = referer.split_once("://")?;
+    let page = rest.strip_prefix(host)?;
+    Base::Dashboard.has(page).then_some(page)
+}
+
+pub fn forget(dashboard: &Dashboard) -> Option<HeaderValue> {
+    cookies::write(cookies::DRAFT, "", 0, dashboard.is_secure())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_the_dashboard_are_returned_to() {
+        for (referer, page) in [
+            ("http://gw.example/ui/endpoints/new?tenant=a", Some("/ui/endpoints/new?tenant=a")),
+            ("https://gw.example/ui/", Some("/ui/")),
+            ("https://gw.example.evil/ui/", None),
+            ("https://evil/ui/", None),
+            ("https://evil/?x=://gw.example/ui/", None),
+            ("https://gw.example/portal/", None),
+            ("https://gw.example//evil", None),
+            ("about:blank", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("gw.example"));
+            headers.insert(header::REFERER, HeaderValue::from_static(referer));
+            assert_eq!(form_page(&headers), page, "{referer}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The sentence of an alert in the reader's language, and what the alert is about as a link.
+
+use std::collections::HashMap;
+
+use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
+
+/// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
+const SENTENCES: [(&str, &str); 11] = [
+    ("{} dead letters in the store", "alerts.detail_dead"),
+    ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
+    ("{} dead letters of {}", "alerts.detail_tenant"),
+    ("{} % of the storage is used", "alerts.detail_storage"),
+    ("the oldest {} delivery has been due for {} s", "alerts.detail_queue"),
+    ("all {} attempts of {} failed", "alerts.detail_endpoint"),
+    ("key {} of {} ends at {}", "alerts.detail_key"),
+    ("the clock of {} is not trusted", "alerts.detail_clock"),
+    ("{} events, webhooks or e-mails were refused", "alerts.detail_refused"),
+    ("{} nodes were lost", "alerts.detail_nodes"),
+    ("{} cannot reach the database: {}", "alerts.detail_store"),
+];
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// A sentence that is not known stays as it is, in English.
+pub fn text(t: &Texts, detail: &Text) -> Html {
+    let found = SENTENCES.iter().find_map(|(sentence, key)| {
+        let values = captures(sentence, detail.as_str())?;
+        let named = NAMES.iter().zip(values);
+        Some(named.fold(t.say(key), |said, (name, value)| said.with(name, value)))
+    });
+    match found {
+        Some(said) => said.into(),
+        None => Html::trusted(format!("<span lang=\"en\">{}</span>", Html::text(detail))),
+    }
+}
+
+/// The parts of a text that stand where a pattern has `{}`.
+fn captures<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let mut parts = pattern.split("{}");
+    let mut rest = text.strip_prefix(parts.next()?)?;
+    let mut values = Vec::new();
+    for part in parts {
+        if part.is_empty() {
+            values.push(std::mem::take(&mut rest));
+            continue;
+        }
+        let (value, after) = rest.split_once(part)?;
+        values.push(value);
+        rest = after;
+    }
+    rest.is_empty().then_some(values)
+}
+
+/// What alerts are about, by rule and subject: with a name, and a link to its page.
+pub async fn about<'a>(
+    visit: &Visit,
+    subjects: impl Iterator<Item = (&'a String, Option<&'a Text>)>,
+) -> HashMap<(String, String), Html> {
+    let mut about = HashMap::new();
+    for (rule, subject) in subjects.filter_map(|(rule, subject)| Some((rule, subject?.as_str()))) {
+        let key = (rule.clone(), subject.to_owned());
+        if !about.contains_key(&key) {
+            about.insert(key, link(visit, rule, subject).await);
+        }
+    }
+    about
+}
+
+async fn link(visit: &Visit, rule: &str, subject: &str) -> Html {
+    match rule {
+        "endpoint_failing" => {
+            let id = subject.to_owned();
+            let names = visit.dashboard.endpoint_names.read(visit, std::iter::once(&id)).await;
+            let name = names.get(&id).map_or("", Text::as_str);
+            let page = visit.page(format!("/endpoints/{}", segment(subject)));
+            Html::link(page, if name.is_empty() { subject } else { name })
+        }
+        "tenant_dead_letters_high" => {
+            let page = visit.page("/dead-letters");
+            match visit.dashboard.backend.tenant(subject).await {
+                Ok(Some(tenant)) => Html::link(page.with("tenant", subject), &tenant.name),
+                _ => Html::link(page.with("partner", subject), subject),
+            }
+        }
+        "queue_delayed" => Html::link(visit.page("/queues"), subject),
+        "source_key_expiring" => {
+            let partner = subject.split('/').next().unwrap_or_default();
+            Html::link(visit.page(format!("/sources/{}", segment(partner))), subject)
+        }
+        "clock_off" | "ledger_check_failed" => Html::link(visit.page("/nodes"), subject),
+        _ => Html::code(subject),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::Time;
+
+    use super::*;
+    use crate::language::Language;
+
+    #[test]
+    fn sentences_of_alerts_are_translated() {
+        let t = Texts { language: Language::Portuguese, now: Time::from_secs(0), is_portal: false };
+        let said = |detail: &str| text(&t, &detail.into()).into_string();
+        assert_eq!(said("12 dead letters of acme"), "12 dead letters de acme");
+        assert_eq!(said("something new"), "<span lang=\"en\">something new</span>");
+        let key = said("key k1 of <b> ends at 2026-11-17T00:00:00Z");
+        assert!(key.contains("k1") && key.contains("&lt;b&gt;"), "{key}");
+    }
+
+    /// The gateway writes these sentences, and no others.
+    #[test]
+    fn every_sentence_is_one_that_the_gateway_writes() {
+        let sources = [
+            include_str!("../../../alerts/src/condition.rs"),
+            include_str!("../../../alerts/src/service.rs"),
+        ];
+        for (sentence, key) in SENTENCES {
+            let longest = sentence.split("{}").max_by_key(|part| part.len()).unwrap();
+            assert!(sources.iter().any(|source| source.contains(longest)), "{key}: {longest}");
+        }
+        let written =
+            sources[0].split("format!(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for format in written.filter(|format| format.contains(' ')) {
+            let known = SENTENCES.iter().any(|(sentence, _)| {
+                sentence.split("{}").filter(|part| part.len() > 3).all(|part| format.contains(part))
+            });
+            assert!(known, "no translation of `{format}`");
+        }
+    }
+}
