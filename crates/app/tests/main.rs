@@ -126,6 +126,9 @@ mod store {
 mod tenants {
     mod environment;
 }
+mod traces {
+    mod export;
+}
 mod users {
     mod commands;
 }

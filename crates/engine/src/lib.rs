@@ -11,7 +11,7 @@
 //! work back, `expire`, `archive`, `prune` and `erase` clear up while `clock_guard` trusts the clock, `stop`
 //! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
-//! `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
+//! `spans` reports what happens to whoever traces it, `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
@@ -55,6 +55,7 @@ pub mod room;
 mod run_to_completion;
 pub mod scheduler;
 mod settle;
+pub mod spans;
 mod statistics;
 pub mod stats;
 pub mod status;
@@ -75,6 +76,7 @@ pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
 pub use refused_writes::RefusedCounts;
 pub use retry_read::retry_read;
 pub use scheduler::Pool;
+pub use spans::{SpanCounts, SpanSink};
 pub use stats::Stats;
 pub use status::TargetStatus;
 pub use stop::StopSummary;

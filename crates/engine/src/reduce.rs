@@ -77,6 +77,7 @@ mod tests {
             is_test: false,
             body: bytes(),
             created_at: Time::ZERO,
+            trace: None,
         };
         let new = NewParcel {
             parcel: Arc::new(parcel),

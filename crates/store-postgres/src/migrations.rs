@@ -65,6 +65,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "deleted_tenants",
         sql: include_str!("../migrations/0017_deleted_tenants.sql"),
     },
+    Migration { number: 18, name: "traces", sql: include_str!("../migrations/0018_traces.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -114,5 +114,5 @@ async fn find(
         return Ok(None);
     };
     let (parcel, number) = rows::parcel(row, 0)?;
-    Ok(Some((parcel, number, rows::get(row, 10)?)))
+    Ok(Some((parcel, number, rows::get(row, 11)?)))
 }

@@ -51,6 +51,7 @@ impl Maker {
                 is_test: false,
                 body: Bytes::from_static(b"{}"),
                 created_at: now,
+                trace: None,
             }),
             once: None,
             ledger: None,

@@ -24,6 +24,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0014_all_tenants.sql"),
     include_str!("../migrations/0015_nodes.sql"),
     include_str!("../migrations/0016_deleted_tenants.sql"),
+    include_str!("../migrations/0017_traces.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -146,6 +146,7 @@ macro_rules! conformance_suite {
             }
             bytes {
                 bodies_are_kept_byte_for_byte
+                a_trace_is_kept
                 odd_text_is_only_text
                 odd_reasons_are_kept
             }

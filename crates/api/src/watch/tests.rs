@@ -87,6 +87,7 @@ impl World {
             is_test: false,
             body: Bytes::from_static(b"{}"),
             created_at: now,
+            trace: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

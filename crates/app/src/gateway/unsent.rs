@@ -90,6 +90,7 @@ mod tests {
             is_test: false,
             body: "{}".into(),
             created_at: now,
+            trace: None,
         };
         let delivery = NewDelivery {
             id: ids.make(),

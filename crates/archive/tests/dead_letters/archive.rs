@@ -111,6 +111,7 @@ impl Stage {
             is_test: false,
             body: Bytes::from_static(body),
             created_at: now,
+            trace: None,
         };
         let to = NewDelivery {
             id: self.ids.make(),

@@ -141,6 +141,7 @@ impl Acceptor {
             is_test,
             body,
             created_at: now,
+            trace: None,
         };
         let delivery = |target: &crate::registry::Target| NewDelivery {
             id: self.ids.make(),

@@ -22,6 +22,7 @@ fn event(ids: &IdMaker, now: Time) -> NewParcel {
         is_test: false,
         body: Bytes::from_static(b"{}"),
         created_at: now,
+        trace: None,
     };
     let delivery = NewDelivery {
         id: ids.make(),

@@ -126,6 +126,7 @@ impl Maker {
             is_test: false,
             body: self.body.clone(),
             created_at,
+            trace: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

@@ -106,6 +106,7 @@ impl Filler {
             is_test: false,
             body: Bytes::from(body),
             created_at,
+            trace: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),
