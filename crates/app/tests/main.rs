@@ -60,6 +60,9 @@ mod emails {
 mod endpoints {
     mod commands;
 }
+mod erase {
+    mod commands;
+}
 mod events {
     mod crash;
 }

@@ -61,4 +61,6 @@ pub struct Parcel {
     pub created_at: Time,
     /// The publisher's place in its trace, if it sent one. See [`crate::trace`].
     pub trace: Option<TraceContext>,
+    /// When its content was erased. It is not delivered any more.
+    pub erased_at: Option<Time>,
 }

@@ -127,6 +127,7 @@ mod tests {
             body: Bytes::new(),
             created_at: Time::ZERO,
             trace,
+            erased_at: None,
         }
     }
 

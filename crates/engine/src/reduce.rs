@@ -78,6 +78,7 @@ mod tests {
             body: bytes(),
             created_at: Time::ZERO,
             trace: None,
+            erased_at: None,
         };
         let new = NewParcel {
             parcel: Arc::new(parcel),

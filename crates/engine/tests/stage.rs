@@ -146,6 +146,7 @@ impl Stage {
             body: Bytes::from_static(b"{}"),
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

@@ -160,6 +160,7 @@ pub async fn parcel(
         body: data,
         created_at: now,
         trace: None,
+        erased_at: None,
     });
     let targets = registry.of(about.tenant).await?;
     let deliveries = fan_out(&targets, Audience::Wanting, event_type, now, ids);

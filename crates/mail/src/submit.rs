@@ -75,6 +75,7 @@ impl Outbox {
             body,
             created_at: now,
             trace,
+            erased_at: None,
         });
         let delivery = NewDelivery {
             id: self.ids.make(),

@@ -91,6 +91,7 @@ impl Notifier {
             body: notice.data.clone(),
             created_at: now,
             trace: None,
+            erased_at: None,
         });
         Ok(Some(NewParcel { parcel, once: None, ledger: None, deliveries }))
     }

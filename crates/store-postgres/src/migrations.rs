@@ -66,6 +66,7 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0017_deleted_tenants.sql"),
     },
     Migration { number: 18, name: "traces", sql: include_str!("../migrations/0018_traces.sql") },
+    Migration { number: 19, name: "erased", sql: include_str!("../migrations/0019_erased.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

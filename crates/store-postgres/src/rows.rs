@@ -106,7 +106,7 @@ fn latency(micros: i64) -> Duration {
 
 /// The columns of [`parcel`], for a query that calls the table `p`.
 pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
-    p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace";
+    p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace, p.erased_at";
 
 /// A parcel and its number, from [`PARCEL`] beginning at column `at`.
 pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)> {
@@ -123,6 +123,7 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
         created_at: time(row, at + 7)?,
         body: bytes(row, at + 8)?,
         trace: trace(row, at + 10)?,
+        erased_at: maybe_time(row, at + 11)?,
     };
     let number = get::<Option<i64>>(row, at + 9)?.map(|number| number as u64);
     Ok((Arc::new(parcel), number))

@@ -52,6 +52,7 @@ impl Maker {
                 body: Bytes::from_static(b"{}"),
                 created_at: now,
                 trace: None,
+                erased_at: None,
             }),
             once: None,
             ledger: None,

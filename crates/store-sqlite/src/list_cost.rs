@@ -67,6 +67,7 @@ fn store(events: usize, targets: usize) -> Connection {
                 body: Bytes::from_static(b"{}"),
                 created_at: Time::from_secs(number as i64),
                 trace: None,
+                erased_at: None,
             };
             let delivery = |target| NewDelivery {
                 id: ids.next(),

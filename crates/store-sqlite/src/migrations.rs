@@ -25,6 +25,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0015_nodes.sql"),
     include_str!("../migrations/0016_deleted_tenants.sql"),
     include_str!("../migrations/0017_traces.sql"),
+    include_str!("../migrations/0018_erased.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -88,6 +88,7 @@ impl World {
             body: Bytes::from_static(b"{}"),
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

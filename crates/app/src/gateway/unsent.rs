@@ -91,6 +91,7 @@ mod tests {
             body: "{}".into(),
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: ids.make(),

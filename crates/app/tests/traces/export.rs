@@ -114,14 +114,14 @@ fn a_trace_survives_retries_and_a_restart(store: &[(&str, &str)]) {
 
     let attempts = collector.named(TRACE, "deliver webhook");
     let delivery = delivery_of(&served, &key, &event);
-    let logged = delivery["attempts"].as_array().unwrap();
+    let logged = delivery["attempt_log"].as_array().unwrap();
     assert_eq!(attempts.len(), logged.len(), "{attempts:?}");
     for (span, attempt) in attempts.iter().zip(logged) {
         assert_eq!(span["parent_span_id"], publish_span["span_id"]);
         assert_eq!(span["span_kind"], "SPAN_KIND_CLIENT");
         assert_eq!(span["attributes"]["gancho.event.id"], event.as_str());
         assert_eq!(span["attributes"]["gancho.delivery.id"], delivery["id"]);
-        assert_eq!(span["attributes"]["gancho.attempt"], attempt["number"]);
+        assert_eq!(span["attributes"]["gancho.attempt"], attempt["attempt"]);
         // What the endpoint got is a child of the attempt.
         let id = span["span_id"].as_str().unwrap();
         let traceparent = format!("00-{TRACE}-{id}-01");

@@ -112,6 +112,7 @@ impl Stage {
             body: Bytes::from_static(body),
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         let to = NewDelivery {
             id: self.ids.make(),

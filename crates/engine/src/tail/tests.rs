@@ -140,6 +140,7 @@ fn parcel() -> Arc<Parcel> {
         body: bytes::Bytes::new(),
         created_at: NOW,
         trace: None,
+        erased_at: None,
     })
 }
 

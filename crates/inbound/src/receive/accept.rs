@@ -142,6 +142,7 @@ impl Acceptor {
             body,
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         let delivery = |target: &crate::registry::Target| NewDelivery {
             id: self.ids.make(),

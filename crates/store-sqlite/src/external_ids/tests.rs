@@ -37,6 +37,7 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
         body: Bytes::new(),
         created_at: Time::from_secs(1_000_000),
         trace: None,
+        erased_at: None,
     };
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: Vec::new() }
 }

@@ -99,6 +99,7 @@ impl World {
             body: Bytes::new(),
             created_at: self.now,
             trace: None,
+            erased_at: None,
         };
         (parcel, IdempotencyKey { key, content: [self.below(2) as u8; 32], until })
     }

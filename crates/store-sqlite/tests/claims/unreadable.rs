@@ -23,6 +23,7 @@ fn event(ids: &IdMaker, now: Time) -> NewParcel {
         body: Bytes::from_static(b"{}"),
         created_at: now,
         trace: None,
+        erased_at: None,
     };
     let delivery = NewDelivery {
         id: ids.make(),

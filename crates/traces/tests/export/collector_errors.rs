@@ -67,6 +67,7 @@ fn parcel(number: u128) -> Parcel {
         body: Bytes::new(),
         created_at: Time::from_secs(1_800_000_000),
         trace: None,
+        erased_at: None,
     }
 }
 

@@ -127,6 +127,7 @@ impl Maker {
             body: self.body.clone(),
             created_at,
             trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

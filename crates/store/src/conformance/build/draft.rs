@@ -32,6 +32,7 @@ impl Draft {
             body: Bytes::from_static(br#"{"total":"9.90"}"#),
             created_at: now,
             trace: None,
+            erased_at: None,
         };
         Self { ids, parcel, once: None, ledger: None, deliveries: Vec::new() }
     }

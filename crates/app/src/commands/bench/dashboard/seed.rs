@@ -107,6 +107,7 @@ impl Filler {
             body: Bytes::from(body),
             created_at,
             trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),
