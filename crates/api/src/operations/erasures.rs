@@ -2,4 +2,4 @@
 
 pub mod create;
 
-pub(crate) const TAG: &str = "Erasure";
+pub(crate) use super::events::TAG;

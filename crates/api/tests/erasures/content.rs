@@ -12,6 +12,7 @@ async fn event(stage: &Stage) {
     acme.webhook_with(json!({"url": url, "events": ["*"]})).await;
     let event = acme.publish("order.paid", json!({"name": CANARY})).await;
     acme.delivery(&event, "delivered").await;
+    let event = event["id"].as_str().unwrap();
     let body = json!({"event_id": event});
     globex.client.post("/v1/erasures", &body).await.refused(404, "not_found");
     let path = format!("/v1/events/{event}");
@@ -48,10 +49,15 @@ async fn event(stage: &Stage) {
     assert!(!acts.to_string().contains(CANARY), "{acts}");
 }
 
+fn in_a_day(stage: &Stage) -> String {
+    let now = stage.api.clock.now();
+    (now + std::time::Duration::from_secs(24 * 60 * 60)).to_string()
+}
+
 async fn subject_and_address(stage: &Stage) {
     let acme = stage.tenant("acme").await;
     let publish = async |subject: &str| {
-        let later = "2027-01-01T00:00:00Z";
+        let later = in_a_day(stage);
         let body =
             json!({"type": "order.paid", "data": CANARY, "subject": subject, "deliver_at": later});
         acme.client.post("/v1/events", &body).await.is(202).json()["id"]
@@ -59,7 +65,8 @@ async fn subject_and_address(stage: &Stage) {
             .unwrap()
             .to_owned()
     };
-    acme.webhook_with(json!({"url": "http://127.0.0.1:9/hooks", "events": ["*"]})).await;
+    let (_hooks, url) = receiver(200).await;
+    acme.webhook_with(json!({"url": url, "events": ["order.*"]})).await;
     let events = [publish("order-1").await, publish("order-2").await, publish("order-1").await];
     let report =
         acme.client.post("/v1/erasures", &json!({"subject": "order-1"})).await.is(200).json();

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{EmailId, ParcelId, ReplayId, TenantId, TenantScope, Time};
 use gancho_store::{
-    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, ContentErasure, DeletedTenant, DeliveryRow, EmailReport,
-    EmailReports, EraseStep, Erasure, FailedEmails, LeasedReplay, NewEmailReport, NewReplayJob,
-    NewSuppression, OpenReplayOutcome, Page, PageRequest, ReplayCounts, ReplayEnd, ReplayJob,
-    ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, SubjectScan, Suppression, Suppressions,
+    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, ContentErasure, DeletedTenant, DeliveryRow,
+    EmailReport, EmailReports, EraseStep, Erasure, FailedEmails, LeasedReplay, NewEmailReport,
+    NewReplayJob, NewSuppression, OpenReplayOutcome, Page, PageRequest, ReplayCounts, ReplayEnd,
+    ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, SubjectScan,
+    Suppression, Suppressions,
 };
 
 use super::Proxy;
