@@ -30,6 +30,11 @@ impl CursorScope {
         Self { path, tenant, filter: parameters.fingerprint() }
     }
 
+    /// Of an operation whose filter is in its body.
+    pub fn named(path: &'static str, tenant: TenantId, filter: String) -> Self {
+        Self { path, tenant: Some(tenant), filter }
+    }
+
     #[must_use]
     pub fn below(mut self, part: &str) -> Self {
         self.filter.push_str(";below=");

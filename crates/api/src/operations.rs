@@ -9,6 +9,7 @@ pub mod deliveries;
 pub mod egress_addresses;
 pub mod emails;
 pub mod encryption_keys;
+pub mod erasures;
 pub mod event_types;
 pub mod events;
 pub mod ledger;

@@ -40,6 +40,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("listEvents", ReadOnly, Never),
     ("getEvent", ReadOnly, Never),
     ("cancelEvent", Support, ForPeople),
+    ("eraseContent", Operator, Always),
     ("createWebhook", Operator, Always),
     ("listWebhooks", ReadOnly, Never),
     ("getWebhook", ReadOnly, Never),

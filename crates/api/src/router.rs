@@ -13,8 +13,8 @@ use crate::{
     docs,
     operations::{
         alerts, api_keys, audit, captured_emails, dead_letters, deliveries, egress_addresses,
-        emails, encryption_keys, event_types, events, ledger, nodes, portal_links, queues, replays,
-        sources, stats, suppressions, tenants, usage, users, webhooks,
+        emails, encryption_keys, erasures, event_types, events, ledger, nodes, portal_links,
+        queues, replays, sources, stats, suppressions, tenants, usage, users, webhooks,
     },
     probes,
     route::Route,
@@ -28,6 +28,7 @@ pub const ROUTES: &[&Route] = &[
     &events::list::ROUTE,
     &events::get::ROUTE,
     &events::cancel::ROUTE,
+    &erasures::create::ROUTE,
     &webhooks::create::ROUTE,
     &webhooks::list::ROUTE,
     &webhooks::get::ROUTE,

@@ -29,6 +29,9 @@ mod emails {
     mod lifecycle;
     mod sink;
 }
+mod erasures {
+    mod content;
+}
 mod event_types {
     mod catalog;
 }

@@ -31,6 +31,7 @@ pub fn body(route: &Route) -> Option<Value> {
             "subject": "Hello",
             "text": "Hello",
         }),
+        (&Method::POST, "/erasures") => json!({"event_id": unknown(Noun::Event)}),
         (&Method::POST, "/suppressions") => json!({"address": "nobody@example.com"}),
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),

@@ -16,6 +16,7 @@ pub mod dlq;
 pub mod doctor;
 pub mod emails;
 pub mod endpoints;
+pub mod erase;
 pub mod event_types;
 pub mod events;
 mod failure;

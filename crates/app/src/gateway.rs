@@ -19,13 +19,14 @@ use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, StopSummary};
+use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, Outbound, OutboundSetup, Plans,
     Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
+use gancho_traces::TraceExporter;
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -85,6 +86,8 @@ pub struct Gateway {
     replays: Arc<Replays>,
     /// Nothing where alerts are off.
     alerts: Option<Arc<AlertService>>,
+    /// Nothing where traces are off. Told to stop after the engine.
+    traces: Option<(Arc<TraceExporter>, CancellationToken)>,
     /// Whatever runs beside the engine; stopping ends it.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -160,6 +163,7 @@ impl Gateway {
         let has_archive = setup.archive.is_some();
         let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
+        let traces = setup.traces.map(|traces| TraceExporter::new(traces, own_client.clone()));
         let engine = Engine::start(EngineSetup {
             store: base.store.clone(),
             clock: base.clock.clone(),
@@ -169,6 +173,7 @@ impl Gateway {
             archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
             name: setup.node_name.clone(),
             facts: setup.node_facts,
+            spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),
         })
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
@@ -219,6 +224,7 @@ impl Gateway {
             event_types: outbound.event_types,
             plans: outbound.plans,
             alerts,
+            traces: traces.map(|traces| (traces, CancellationToken::new())),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
@@ -242,6 +248,10 @@ impl Gateway {
                 let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
                 unsent::watch(store, engine, clock, &self.tasks, stop);
             }
+        }
+        if let Some((traces, stop)) = &self.traces {
+            let (traces, stop) = (traces.clone(), stop.clone());
+            self.tasks.spawn(async move { traces.run(stop).await });
         }
         if let Some(alerts) = &self.alerts {
             alerting::spawn(alerts, &self.tasks, &self.stopping);
@@ -319,6 +329,10 @@ impl Gateway {
         self.stopping.cancel();
         self.tasks.close();
         let stopped = self.engine.stop(within).await;
+        // Only now are there no more spans.
+        if let Some((_, stop)) = &self.traces {
+            stop.cancel();
+        }
         let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
         // What ended while the engine was stopping.
         let _ = tokio::time::timeout(AFTER, self.health.send_digests(true)).await;

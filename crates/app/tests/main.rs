@@ -62,6 +62,9 @@ mod emails {
 mod endpoints {
     mod commands;
 }
+mod erase {
+    mod commands;
+}
 mod events {
     mod crash;
 }
@@ -127,6 +130,9 @@ mod store {
 }
 mod tenants {
     mod environment;
+}
+mod traces {
+    mod export;
 }
 mod users {
     mod commands;

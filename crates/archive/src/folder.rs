@@ -10,7 +10,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use gancho_engine::{Archive, ArchiveError};
+use gancho_domain::Time;
+use gancho_engine::{Archive, ArchiveError, LetterName};
 use gancho_store::{FullDeadLetter, Store};
 
 use crate::{
@@ -59,6 +60,47 @@ impl Archive for FolderArchive {
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;
         written.map_err(|_| ArchiveError("writing to the archive was interrupted".into()))?
     }
+
+    async fn forget(&self, letters: &[LetterName], _: Time) -> Result<u64, ArchiveError> {
+        let mut owners = Owners::new(&*self.store);
+        let mut files = Vec::with_capacity(letters.len());
+        for letter in letters {
+            let owner = owners.named(letter.tenant, letter.lane, &letter.event_type).await;
+            let owner = owner.map_err(|error| ArchiveError(format!("whose it is: {error}")))?;
+            files.push((self.folder.join(layout::folder(&owner)), layout::file(letter.delivery)));
+        }
+        let removed = tokio::task::spawn_blocking(move || remove_all(&files)).await;
+        let removed = removed
+            .map_err(|_| ArchiveError("removing from the archive was interrupted".into()))?;
+        removed.map_err(|error| ArchiveError(format!("cannot remove from the archive: {error}")))
+    }
+}
+
+/// Looks for each file in the folder of every day.
+fn remove_all(files: &[(PathBuf, String)]) -> io::Result<u64> {
+    let mut count = 0;
+    for (folder, name) in files {
+        let days = match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            days => days?,
+        };
+        for day in days {
+            let day = day?.path();
+            match std::fs::remove_file(day.join(name)) {
+                Ok(()) => {
+                    File::open(&day)?.sync_all()?;
+                    count += 1;
+                }
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(count)
 }
 
 /// Each file is written atomically, and all are fsynced when this returns.

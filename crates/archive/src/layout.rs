@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use gancho_domain::{Lane, ReceiptLabel, TenantId, Time};
-use gancho_store::{FullDeadLetter, Result, Store};
+use gancho_domain::{DeliveryId, Lane, ReceiptLabel, TenantId, Time};
+use gancho_store::{DeadLetter, FullDeadLetter, Result, Store};
 
 /// The slugs of tenants, cached.
 pub struct Owners<'a> {
@@ -19,10 +19,20 @@ impl<'a> Owners<'a> {
     /// The owner of a dead letter: the partner of a receipt, otherwise the tenant's slug, or the id of a
     /// deleted tenant.
     pub async fn of(&mut self, whole: &FullDeadLetter) -> Result<String> {
-        let tenant = whole.letter.tenant;
-        let name = match whole.letter.lane {
+        let DeadLetter { tenant, lane, .. } = whole.letter;
+        self.named(tenant, lane, &whole.event_type).await
+    }
+
+    /// The same, of what the name is made of.
+    pub async fn named(
+        &mut self,
+        tenant: TenantId,
+        lane: Lane,
+        event_type: &str,
+    ) -> Result<String> {
+        let name = match lane {
             // In the stores a source is its own tenant, and has no slug.
-            Lane::Dispatch => Some(ReceiptLabel::read(&whole.event_type).partner.to_owned()),
+            Lane::Dispatch => Some(ReceiptLabel::read(event_type).partner.to_owned()),
             Lane::Webhook | Lane::Email => self.slug(tenant).await?,
         };
         Ok(name.filter(|name| is_plain(name)).unwrap_or_else(|| tenant.to_string()))
@@ -41,10 +51,19 @@ impl<'a> Owners<'a> {
 /// The date is the day (UTC) on which it became a dead letter.
 pub fn name(owner: &str, whole: &FullDeadLetter) -> String {
     let letter = &whole.letter;
-    format!("webhooks/{owner}/{}/{}.json", date(letter.moved_at), letter.delivery)
+    format!("{}/{}/{}", folder(owner), date(letter.moved_at), file(letter.delivery))
 }
 
-fn date(time: Time) -> String {
+/// Where the letters of an owner are, a folder for each day.
+pub fn folder(owner: &str) -> String {
+    format!("webhooks/{owner}")
+}
+
+pub fn file(delivery: DeliveryId) -> String {
+    format!("{delivery}.json")
+}
+
+pub fn date(time: Time) -> String {
     let mut text = time.to_string();
     text.truncate("2026-01-31".len());
     text

@@ -33,6 +33,8 @@ codes! {
     EXPIRED;
     /// Someone canceled it.
     CANCELED;
+    /// Its content was erased.
+    ERASED;
     /// The carrier panicked.
     CARRIER_PANIC;
     /// Several nodes died holding it.

@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
 //! [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of one
-//! that came in) and [`delivery`] are the nouns; [`failure`] and
+//! that came in) and [`delivery`] are the nouns; [`trace`] is the trace that a parcel belongs to; [`failure`] and
 //! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that, and
 //! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
@@ -43,6 +43,7 @@ pub mod receipt_label;
 pub mod span;
 pub mod tenant;
 pub mod time;
+pub mod trace;
 pub mod verdict;
 
 pub use address_block::AddressBlock;
@@ -71,4 +72,5 @@ pub use rate::{Gcra, Rate};
 pub use receipt_label::ReceiptLabel;
 pub use tenant::{Tenant, TenantScope};
 pub use time::Time;
+pub use trace::TraceContext;
 pub use verdict::Verdict;

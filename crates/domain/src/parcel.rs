@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::{Id, Lane, TenantId, Time, id};
+use crate::{Id, Lane, TenantId, Time, TraceContext, id};
 
 /// An event's, a receipt's or an e-mail's id, where it does not matter which.
 pub type ParcelId = Id<id::OfEvent>;
@@ -59,4 +59,8 @@ pub struct Parcel {
     /// Byte for byte as it was given.
     pub body: Bytes,
     pub created_at: Time,
+    /// The publisher's place in its trace, if it sent one. See [`crate::trace`].
+    pub trace: Option<TraceContext>,
+    /// When its content was erased. It is not delivered any more.
+    pub erased_at: Option<Time>,
 }

@@ -114,6 +114,7 @@ impl Engine {
             ));
         }
         self.queue_leased(node, reserved, parcels, &accepted);
+        self.trace_accepted(parcels.iter().zip(&accepted));
         Ok(accepted)
     }
 

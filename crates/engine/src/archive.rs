@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gancho_domain::Lane;
+use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::{ArchiveSelection, ArchivedLetter, FullDeadLetter, StoreError};
 use tokio::time::Instant;
 
@@ -18,6 +18,21 @@ pub trait Archive: Send + Sync + 'static {
     /// `Ok` means that all of them are on stable storage: they leave the store then. A letter may come again,
     /// unchanged or with attempts made since; it replaces the earlier copy.
     async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
+
+    /// Removes what it has of these deliveries, and returns how many there were. `now` is when.
+    async fn forget(&self, letters: &[LetterName], now: Time) -> Result<u64, ArchiveError>;
+}
+
+/// What the name of an archived dead letter is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetterName {
+    pub tenant: TenantId,
+    pub lane: Lane,
+    /// The event's type; for a receipt its label.
+    pub event_type: Box<str>,
+    pub delivery: DeliveryId,
+    /// It became a dead letter after that.
+    pub created_at: Time,
 }
 
 /// Why the archive did not accept letters, in a text for the operator.

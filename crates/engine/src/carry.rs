@@ -26,9 +26,9 @@ pub(crate) async fn carry(
         return;
     }
     let started_at = engine.clock.now();
-    let settlement = if has_expired(&engine, &lane, &ticket.job, started_at) {
+    let settlement = if let Some(failure) = untried(&engine, &lane, &ticket.job, started_at).await {
         drop(slot);
-        give_up(&engine, &lane, &ticket, started_at).await
+        give_up(&engine, &lane, &ticket, failure, started_at).await
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
         // Frees the target for the next delivery while this result is written.
@@ -41,18 +41,26 @@ pub(crate) async fn carry(
     drop(ticket);
 }
 
-fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool {
-    lane.expires_at(job).is_some_and(|end| now >= end && engine.trusts_clock(now))
+/// Why it is not tried at all: its content was erased, or it waited too long.
+async fn untried(engine: &Arc<Engine>, lane: &LaneState, job: &Job, now: Time) -> Option<Failure> {
+    if job.parcel.erased_at.is_some() {
+        return Some(Failure::new(Code::ERASED, "the content was erased"));
+    }
+    let has_expired = lane.expires_at(job).is_some_and(|end| now >= end);
+    if has_expired && engine.trusts_clock(now) {
+        return Some(expired(last_failure(engine, job).await.as_ref()));
+    }
+    None
 }
 
-/// Gives up a delivery that waited too long: a dead letter without an attempt.
+/// Gives up a delivery: a dead letter without an attempt.
 async fn give_up(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
+    failure: Failure,
     now: Time,
 ) -> Option<Settlement> {
-    let failure = expired(last_failure(engine, &ticket.job).await.as_ref());
     let never = AttemptResult::never(failure.clone());
     let next = Next::Dead(failure);
     let follow = follow(engine, lane, ticket, &never, &next, now).await?;

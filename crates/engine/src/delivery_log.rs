@@ -49,19 +49,20 @@ impl Engine {
         let (tenant, delivery, lane) = (job.tenant, job.delivery, job.lane);
         let (parcel, endpoint) = (ParcelName(&job.parcel), endpoint_of(job).map(display));
         let partner = (lane == Lane::Dispatch).then_some(&*job.parcel.event_type);
+        let trace_id = TraceName(&job.parcel);
         let max_attempts = job.attempts_before.saturating_add(plan.max_attempts());
         match &settlement.next {
             Next::Retry { due_at, .. } => {
                 let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
                 let (error_code, error) = shown(failure);
-                tracing::warn!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
+                tracing::warn!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
             }
             Next::Dead(failure) => {
                 let (error_code, error) = shown(Some(failure));
-                tracing::warn!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+                tracing::warn!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
             }
             Next::Delivered => {
-                tracing::info!(%tenant, partner, event = %parcel, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
+                tracing::info!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
             }
         }
     }
@@ -78,7 +79,8 @@ impl Engine {
             let (tenant, lane, id) = (new.parcel.tenant, delivery.lane, delivery.id);
             let partner = (lane == Lane::Dispatch).then_some(&*new.parcel.event_type);
             let (parcel, (error_code, error)) = (ParcelName(&new.parcel), shown(failure));
-            tracing::warn!(%tenant, partner, event = %parcel, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+            let trace_id = TraceName(&new.parcel);
+            tracing::warn!(%tenant, partner, event = %parcel, %trace_id, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
         }
     }
 
@@ -122,5 +124,14 @@ impl fmt::Display for ParcelName<'_> {
             Kind::Receipt => id.cast::<OfReceipt>().fmt(f),
             Kind::Email => id.cast::<OfEmail>().fmt(f),
         }
+    }
+}
+
+/// The id of the parcel's trace, as tracing systems write it.
+struct TraceName<'a>(&'a Parcel);
+
+impl fmt::Display for TraceName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0.accept_span().trace_id)
     }
 }

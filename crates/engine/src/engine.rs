@@ -22,6 +22,7 @@ use crate::{
     room::{Room, Size},
     run_to_completion::RunToCompletion,
     scheduler::Share,
+    spans::SpanSink,
     statistics::{self, StatisticsRecorder},
     stats::{Counter, Stats},
     tail::{Tail, TailFilter, Tails},
@@ -42,6 +43,8 @@ pub struct EngineSetup {
     pub name: String,
     /// What the node says of itself in the list of nodes.
     pub facts: NodeFacts,
+    /// Takes spans, where traces are on.
+    pub spans: Option<Arc<dyn SpanSink>>,
 }
 
 impl EngineSetup {
@@ -54,7 +57,7 @@ impl EngineSetup {
     ) -> Self {
         let (limits, name) = (Limits::default(), "gancho".into());
         let facts = NodeFacts::default();
-        Self { store, clock, random, lanes, limits, archive: None, name, facts }
+        Self { store, clock, random, lanes, limits, archive: None, name, facts, spans: None }
     }
 }
 
@@ -68,6 +71,7 @@ pub struct Engine {
     pub(crate) archived: [Counter; Lane::ALL.len()],
     pub(crate) name: String,
     pub(crate) facts: NodeFacts,
+    pub(crate) spans: Option<Arc<dyn SpanSink>>,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: WriteShares,
@@ -92,7 +96,8 @@ pub struct Engine {
 impl Engine {
     /// Joins the cluster, rescues the deliveries of dead nodes, and starts the lanes.
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
-        let EngineSetup { store, clock, random, lanes, limits, archive, name, facts } = setup;
+        let EngineSetup { store, clock, random, lanes, limits, archive, name, facts, spans } =
+            setup;
         let room = Room::new(
             Size { jobs: limits.max_jobs, bytes: limits.max_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
@@ -128,6 +133,7 @@ impl Engine {
             archived: Default::default(),
             name,
             facts,
+            spans,
             stopping: CancellationToken::new(),
             aborted: CancellationToken::new(),
             tracker: TaskTracker::new(),

@@ -8,10 +8,10 @@
 //! `follow` says what is published with its result; `settle` writes both (`reduce` says what is
 //! left out if need be); `release` puts back what will not be carried here. `membership` and
 //! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
-//! work back, `expire`, `archive`, `prune` and `erase` clear up while `clock_guard` trusts the clock, `stop`
+//! work back, `expire`, `archive`, `prune` and `erase` clear up (`erase_content` for single parcels) while `clock_guard` trusts the clock, `stop`
 //! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
-//! `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
+//! `spans` reports what happens to whoever traces it, `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
@@ -34,6 +34,7 @@ mod delivery_log;
 mod dispatch;
 pub mod engine;
 mod erase;
+pub mod erase_content;
 mod expire;
 mod follow;
 mod heartbeat;
@@ -55,6 +56,7 @@ pub mod room;
 mod run_to_completion;
 pub mod scheduler;
 mod settle;
+pub mod spans;
 mod statistics;
 pub mod stats;
 pub mod status;
@@ -65,9 +67,10 @@ mod tenant_shares;
 pub mod timings;
 mod write_shares;
 
-pub use archive::{Archive, ArchiveError, ArchiveRunError};
+pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
+pub use erase_content::ErasedContent;
 pub use lane::LaneSetup;
 pub use limits::Limits;
 pub use off_thread::off_thread;
@@ -75,6 +78,7 @@ pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
 pub use refused_writes::RefusedCounts;
 pub use retry_read::retry_read;
 pub use scheduler::Pool;
+pub use spans::{SpanCounts, SpanSink};
 pub use stats::Stats;
 pub use status::TargetStatus;
 pub use stop::StopSummary;

@@ -77,6 +77,8 @@ mod tests {
             is_test: false,
             body: bytes(),
             created_at: Time::ZERO,
+            trace: None,
+            erased_at: None,
         };
         let new = NewParcel {
             parcel: Arc::new(parcel),

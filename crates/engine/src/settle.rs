@@ -86,7 +86,9 @@ fn count(
     {
         engine.tails.publish(change);
     }
+    engine.trace_attempt(job, settlement.attempt.as_ref(), &settlement.next);
     if !follow.is_empty() {
+        engine.trace_accepted(settlement.follow.iter().zip(follow));
         engine.count_accepted(now, settlement.follow.iter().zip(follow));
     }
 }

@@ -145,6 +145,8 @@ impl Stage {
             is_test: false,
             body: Bytes::from_static(b"{}"),
             created_at: now,
+            trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

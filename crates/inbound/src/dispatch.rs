@@ -155,11 +155,13 @@ impl DispatchCarrier {
         };
         let signed = sign(&self.profile, &sending, &job.parcel.body, &source.dispatch_keys)
             .map_err(|fault| fault.to_string())?;
-        let mut headers = HeaderMap::with_capacity(12);
+        let mut headers = HeaderMap::with_capacity(13);
+        let trace = job.parcel.attempt_span(job.delivery, attempt).to_string();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
         let attempt = attempt.to_string();
         for (name, text) in [
+            ("traceparent", Some(trace.as_str())),
             ("x-gancho-receipt-id", Some(receipt.as_str())),
             ("x-gancho-partner", Some(label.partner)),
             ("x-gancho-key-id", Some(label.key_id)),

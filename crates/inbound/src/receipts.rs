@@ -91,6 +91,8 @@ pub struct ReceiptDetail {
     pub receipt: Receipt,
     /// Byte for byte as it was posted.
     pub payload: Bytes,
+    /// When its content was erased.
+    pub erased_at: Option<Time>,
     /// `None` for receipts from before requests were recorded.
     pub request: Option<RequestRecord>,
     /// With all attempts, in order.
@@ -125,6 +127,7 @@ impl Receipts {
         Ok(Some(ReceiptDetail {
             receipt: receipt(&view),
             payload: view.parcel.body.clone(),
+            erased_at: view.parcel.erased_at,
             request: RequestRecord::read(view.request.as_ref()),
             deliveries,
         }))

@@ -1,6 +1,6 @@
 //! The input for an e-mail, and its validation. All errors are reported at once.
 
-use gancho_domain::FieldError;
+use gancho_domain::{FieldError, TraceContext};
 
 use crate::{
     Email, MailLimits, Mailbox, attachment,
@@ -20,6 +20,8 @@ pub struct EmailDraft {
     pub attachments: Vec<AttachmentDraft>,
     pub external_id: Option<String>,
     pub idempotency_key: Option<String>,
+    /// The publisher's place in its trace.
+    pub trace: Option<TraceContext>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

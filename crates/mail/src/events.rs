@@ -159,6 +159,8 @@ pub async fn parcel(
         is_test: false,
         body: data,
         created_at: now,
+        trace: None,
+        erased_at: None,
     });
     let targets = registry.of(about.tenant).await?;
     let deliveries = fan_out(&targets, Audience::Wanting, event_type, now, ids);

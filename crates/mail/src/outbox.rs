@@ -97,6 +97,8 @@ pub struct EmailView {
     pub message_id: Option<String>,
     pub ses_error: Option<String>,
     pub failed_at: Option<Time>,
+    /// When its content was erased.
+    pub erased_at: Option<Time>,
     /// Oldest first.
     pub attempts: Vec<Attempt>,
 }
@@ -130,6 +132,7 @@ impl Outbox {
             message_id: note(MESSAGE_ID).map(str::to_owned),
             ses_error: error,
             failed_at,
+            erased_at: event.parcel.erased_at,
             row: shown(&view.row, &brief, verdict),
             attempts: view.attempts,
         }))

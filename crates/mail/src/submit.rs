@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{
-    EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, field_error::joined,
+    EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, TraceContext, field_error::joined,
 };
 use gancho_store::{AcceptOutcome, IdempotencyKey, NewDelivery, NewParcel, StoreError};
 use thiserror::Error;
@@ -42,12 +42,12 @@ impl Outbox {
         draft: EmailDraft,
     ) -> Result<Submission, SubmitError> {
         let key = draft.idempotency_key.clone();
-        let external_id = draft.external_id.clone();
+        let (external_id, trace) = (draft.external_id.clone(), draft.trace);
         let email = draft.check(&tenant.slug, &self.limits).map_err(SubmitError::Faulty)?;
         let invalid = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
         let body = email.write().map_err(invalid)?;
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
-        let new = self.stamp(scope, external_id, body, once);
+        let new = self.stamp(scope, (external_id, trace), body, once);
         let id = outbox_id(&new.parcel);
         match self.engine.accept_one(new).await? {
             AcceptOutcome::New { .. } => Ok(Submission { id, is_repeat: false }),
@@ -59,7 +59,7 @@ impl Outbox {
     fn stamp(
         &self,
         scope: TenantScope,
-        external_id: Option<String>,
+        (external_id, trace): (Option<String>, Option<TraceContext>),
         body: Bytes,
         once: Option<IdempotencyKey>,
     ) -> NewParcel {
@@ -74,6 +74,8 @@ impl Outbox {
             is_test: false,
             body,
             created_at: now,
+            trace,
+            erased_at: None,
         });
         let delivery = NewDelivery {
             id: self.ids.make(),

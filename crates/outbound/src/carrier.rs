@@ -119,7 +119,7 @@ impl WebhookCarrier {
             at: self.clock.now(),
             retry: attempt - 1,
         };
-        let trace = request::traceparent(job.parcel.id, job.delivery, attempt);
+        let trace = job.parcel.attempt_span(job.delivery, attempt).to_string();
         let hops = self.registry.hops().mark(hops::OF_EVENT);
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
         let PreparedRequest { headers, record } = match prepared {

@@ -90,6 +90,8 @@ impl Notifier {
             is_test: false,
             body: notice.data.clone(),
             created_at: now,
+            trace: None,
+            erased_at: None,
         });
         Ok(Some(NewParcel { parcel, once: None, ledger: None, deliveries }))
     }

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use gancho_domain::{
     Clock, EndpointId, EventId, EventType, FieldError, IdMaker, Tenant, TenantScope, Time,
-    field_error::joined,
+    TraceContext, field_error::joined,
 };
 use gancho_engine::Engine;
 use gancho_store::{Store, StoreError};
@@ -49,6 +49,8 @@ pub struct NewEvent {
     pub idempotency_key: Option<Box<str>>,
     pub deliver_at: Option<Time>,
     pub is_test: bool,
+    /// The publisher's place in its trace. Not part of what a repeated key is compared by.
+    pub trace: Option<TraceContext>,
 }
 
 /// How long idempotency keys are remembered.

@@ -2,7 +2,6 @@
 //! occurs once and none of the gateway's can be forged.
 
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, EventId};
 use gancho_egress::{header_record, hops};
 use gancho_wire::{Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -55,33 +54,4 @@ impl Target {
 
 fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
-}
-
-/// W3C Trace Context. The trace id is the event's id, so that all attempts of all its deliveries are one
-/// trace; the span id is that of the attempt.
-pub(crate) fn traceparent(event: EventId, delivery: DeliveryId, attempt: u32) -> String {
-    // The low bits are the random ones; an odd number keeps it from being zero, which is not allowed.
-    let span = ((delivery.bits() as u64).rotate_left(17) ^ u64::from(attempt) << 1) | 1;
-    format!("00-{:032x}-{span:016x}-01", event.bits().max(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_trace_for_an_event_and_one_span_for_an_attempt() {
-        let (event, delivery) = (EventId::from_bits(0x01ab << 112 | 7), DeliveryId::from_bits(99));
-        let first = traceparent(event, delivery, 1);
-        assert_eq!(first.len(), 55);
-        assert!(
-            first.starts_with("00-01ab00000000000000000000000000 07-".replace(' ', "").as_str()),
-            "{first}"
-        );
-        let second = traceparent(event, delivery, 2);
-        assert_eq!(first[..35], second[..35]);
-        assert_ne!(first, second);
-        let zero = traceparent(EventId::from_bits(0), DeliveryId::from_bits(0), 0);
-        assert_eq!(zero, "00-00000000000000000000000000000001-0000000000000001-01");
-    }
 }

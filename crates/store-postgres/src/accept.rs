@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
-use gancho_domain::{State, TenantId};
+use gancho_domain::{State, TenantId, TraceContext};
 use gancho_store::{Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, Placement, Result};
 use uuid::Uuid;
 
@@ -154,14 +154,14 @@ fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
 /// is another number of them, the list comes as text.
 const INSERT_PARCELS: &str = "
 insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject,
-    external_id, deliveries, body, request)
+    external_id, deliveries, body, request, trace)
 select n.tenant_id, n.id, n.created_at, n.number, n.kind, n.is_test, n.event_type, n.subject,
     n.external_id, case when n.delivery is null then n.deliveries::uuid[] else array[n.delivery] end,
-    n.body, n.request
+    n.body, n.request, n.trace
 from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool[], $7::text[],
-    $8::bytea[], $9::bytea[], $10::uuid[], $11::text[], $12::bytea[], $13::bytea[])
+    $8::bytea[], $9::bytea[], $10::uuid[], $11::text[], $12::bytea[], $13::bytea[], $14::bytea[])
     as n(tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id,
-    delivery, deliveries, body, request)";
+    delivery, deliveries, body, request, trace)";
 
 /// A message to the server must stay below 1 GiB, however much one call brings.
 const MAX_BYTES: usize = 64 << 20;
@@ -206,12 +206,16 @@ async fn insert_some_parcels<'a>(
     let bodies: Vec<&[u8]> = parcels().map(|one| &*one.body).collect();
     let request = |one: &Incoming<'a>| one.new.ledger.as_ref().map(|received| &*received.request);
     let requests: Vec<Option<&[u8]>> = fresh.iter().map(request).collect();
+    let traces: Vec<Option<[u8; TraceContext::SIZE]>> =
+        parcels().map(|one| one.trace.map(TraceContext::to_bytes)).collect();
+    let traces: Vec<Option<&[u8]>> =
+        traces.iter().map(|one| one.as_ref().map(|it| &it[..])).collect();
     execute(
         session,
         INSERT_PARCELS,
         &[
             &tenants, &ids, &times, &numbers, &kinds, &tests, &types, &subjects, &names, &only,
-            &lists, &bodies, &requests,
+            &lists, &bodies, &requests, &traces,
         ],
     )
     .await?;

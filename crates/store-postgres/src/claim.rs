@@ -56,7 +56,7 @@ select d.id, d.tenant_id, d.lane, d.target_id, d.attempts, d.attempts_before,
         select from dead_letters l where l.tenant_id = d.tenant_id and l.delivery_id = d.id),
     d.lost_leases,
     p.id, p.tenant_id, p.kind, p.event_type, p.subject, p.external_id, p.is_test, p.created_at,
-    p.body, p.number
+    p.body, p.number, p.trace, p.erased_at
 from taken d join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
 order by d.turn"
     )

@@ -36,7 +36,7 @@ impl Deliveries for PostgresStore {
             return Ok(None);
         };
         let (parcel, number) = rows::parcel(row, 0)?;
-        let request = rows::get::<Option<&[u8]>>(row, 10)?.map(Bytes::copy_from_slice);
+        let request = rows::get::<Option<&[u8]>>(row, 12)?.map(Bytes::copy_from_slice);
         let mut conditions = of_parcels(scope);
         conditions.add_plain("d.id = any (p.deliveries)");
         conditions.add("p.id = ?", uuid(id));

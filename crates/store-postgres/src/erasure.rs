@@ -1,8 +1,11 @@
-//! Deleting a tenant with all that it has.
+//! Deleting a tenant with all that it has; `content` erases single parcels.
+
+mod content;
 
 use async_trait::async_trait;
-use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{DeletedTenant, EraseStep, Erasure, Result};
+use bytes::Bytes;
+use gancho_domain::{Lane, ParcelId, TenantId, TenantScope, Time};
+use gancho_store::{ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan};
 use uuid::Uuid;
 
 use crate::{
@@ -93,6 +96,26 @@ impl Erasure for PostgresStore {
         let sql = "delete from deleted_tenants where tenant_id = $1";
         let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
         done.map(drop).map_err(store_error)
+    }
+
+    async fn erase_content(
+        &self,
+        scope: TenantScope,
+        id: ParcelId,
+        replacement: Bytes,
+        now: Time,
+    ) -> Result<ContentErasure> {
+        self.overwrite(scope, id, &replacement, now).await.map_err(TxError::into_error)
+    }
+
+    async fn parcels_about(
+        &self,
+        scope: TenantScope,
+        subject: String,
+        after: Option<ParcelId>,
+        max: usize,
+    ) -> Result<SubjectScan> {
+        self.scan_subject(scope, &subject, after, max).await
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) const ALL: &[Migration] = &[
         name: "external_ids",
         sql: include_str!("../migrations/0018_external_ids.sql"),
     },
+    Migration { number: 19, name: "traces", sql: include_str!("../migrations/0019_traces.sql") },
+    Migration { number: 20, name: "erased", sql: include_str!("../migrations/0020_erased.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

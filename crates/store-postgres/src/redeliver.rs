@@ -64,14 +64,20 @@ async fn add(
     let Some((parcel, number, _)) = find(session, scope, event, "").await? else {
         return Ok(false);
     };
+    if parcel.erased_at.is_some() {
+        return Ok(false);
+    }
     // The subject's row before the parcel's: who holds a subject never waits for a parcel.
     if let Some(subject) = &parcel.subject {
         order::lock(session, &[], &[(parcel.tenant, subject)]).await?;
     }
     // Pruned meanwhile, perhaps. From here on it cannot be.
-    let Some((_, _, known)) = find(session, scope, event, "for update").await? else {
+    let Some((parcel, _, known)) = find(session, scope, event, "for update").await? else {
         return Ok(false);
     };
+    if parcel.erased_at.is_some() {
+        return Ok(false);
+    }
     let new: Vec<NewParcel> = deliveries
         .iter()
         .filter(|to| !known.contains(&uuid(to.id)))
@@ -114,5 +120,5 @@ async fn find(
         return Ok(None);
     };
     let (parcel, number) = rows::parcel(row, 0)?;
-    Ok(Some((parcel, number, rows::get(row, 10)?)))
+    Ok(Some((parcel, number, rows::get(row, 12)?)))
 }

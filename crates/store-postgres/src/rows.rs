@@ -3,7 +3,9 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time};
+use gancho_domain::{
+    Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, TraceContext,
+};
 use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
@@ -104,7 +106,7 @@ fn latency(micros: i64) -> Duration {
 
 /// The columns of [`parcel`], for a query that calls the table `p`.
 pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
-    p.external_id, p.is_test, p.created_at, p.body, p.number";
+    p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace, p.erased_at";
 
 /// A parcel and its number, from [`PARCEL`] beginning at column `at`.
 pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)> {
@@ -120,9 +122,19 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
         is_test: get(row, at + 6)?,
         created_at: time(row, at + 7)?,
         body: bytes(row, at + 8)?,
+        trace: trace(row, at + 10)?,
+        erased_at: maybe_time(row, at + 11)?,
     };
     let number = get::<Option<i64>>(row, at + 9)?.map(|number| number as u64);
     Ok((Arc::new(parcel), number))
+}
+
+fn trace(row: &Row, column: usize) -> Result<Option<TraceContext>> {
+    let bytes: Option<&[u8]> = get(row, column)?;
+    let read = |bytes| {
+        TraceContext::from_bytes(bytes).ok_or_else(|| corrupt("a trace context has a wrong size"))
+    };
+    bytes.map(read).transpose()
 }
 
 /// From the columns that a claim returns: the delivery's, then [`PARCEL`].

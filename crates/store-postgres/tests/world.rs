@@ -51,6 +51,8 @@ impl Maker {
                 is_test: false,
                 body: Bytes::from_static(b"{}"),
                 created_at: now,
+                trace: None,
+                erased_at: None,
             }),
             once: None,
             ledger: None,

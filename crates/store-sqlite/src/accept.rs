@@ -1,7 +1,7 @@
 //! Keeping a parcel and its deliveries.
 
 use async_trait::async_trait;
-use gancho_domain::{Failure, Parcel, State, Time};
+use gancho_domain::{Failure, Parcel, State, Time, TraceContext};
 use gancho_store::{
     Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result,
 };
@@ -67,8 +67,8 @@ impl<'a> AcceptStatements<'a> {
         Ok(Self {
             parcel: tx.db.prepare_cached(
                 "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-                   number, is_test, deliveries, created_at, body, request)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                   number, is_test, deliveries, created_at, body, request, trace)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?,
             delivery: tx.db.prepare_cached(
                 "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
@@ -172,6 +172,7 @@ fn insert_parcel(
         parcel.created_at.micros(),
         &*parcel.body,
         new.ledger.as_ref().map(|received| &*received.request),
+        parcel.trace.map(TraceContext::to_bytes),
     ])?;
     Ok(())
 }

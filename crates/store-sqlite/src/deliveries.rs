@@ -43,7 +43,7 @@ impl Deliveries for SqliteStore {
             };
             let (parcel, number) = rows::parcel(row, 0)?;
             let deliveries = read(db, OF_PARCEL, &[&seq(id)])?;
-            let request = row.get::<_, Option<Vec<u8>>>(10)?.map(Bytes::from);
+            let request = row.get::<_, Option<Vec<u8>>>(12)?.map(Bytes::from);
             Ok(Some(EventView { parcel, number, deliveries, request }))
         })
         .await

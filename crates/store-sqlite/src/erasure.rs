@@ -1,11 +1,14 @@
-//! Deleting a tenant with all that it has.
+//! Deleting a tenant with all that it has; `content` erases single parcels.
 //!
 //! Rows of parcels are numbered by time, so those of one tenant are found by reading all, a few thousand in each
 //! step.
 
+mod content;
+
 use async_trait::async_trait;
-use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{DeletedTenant, EraseStep, Erasure, Result};
+use bytes::Bytes;
+use gancho_domain::{Lane, ParcelId, TenantId, TenantScope, Time};
+use gancho_store::{ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -81,6 +84,26 @@ impl Erasure for SqliteStore {
     async fn forget_deleted(&self, id: TenantId) -> Result<()> {
         let sql = "DELETE FROM deleted_tenants WHERE tenant_id = ?1";
         self.write(move |tx| Ok(tx.db.execute(sql, [id.bytes()]).map(drop)?)).await
+    }
+
+    async fn erase_content(
+        &self,
+        scope: TenantScope,
+        id: ParcelId,
+        replacement: Bytes,
+        now: Time,
+    ) -> Result<ContentErasure> {
+        self.write(move |tx| content::erase(tx, scope, id, &replacement, now)).await
+    }
+
+    async fn parcels_about(
+        &self,
+        scope: TenantScope,
+        subject: String,
+        after: Option<ParcelId>,
+        max: usize,
+    ) -> Result<SubjectScan> {
+        self.read_aside(move |db| content::parcels_about(db, scope, &subject, after, max)).await
     }
 }
 

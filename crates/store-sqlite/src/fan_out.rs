@@ -107,8 +107,8 @@ fn oldest_part(tx: &Tx<'_>, before: Time) -> Result<Option<ParcelPart>, TxError>
     let mut found = find.query([first_seq_at(before)])?;
     let Some(row) = found.next()? else { return Ok(None) };
     let (parcel, number) = rows::parcel(row, 0)?;
-    let first: i64 = row.get(10)?;
-    let deliveries = decode(&row.get::<_, Vec<u8>>(11)?)?;
+    let first: i64 = row.get(12)?;
+    let deliveries = decode(&row.get::<_, Vec<u8>>(13)?)?;
     Ok(Some(ParcelPart { parcel, number, first: first as usize, deliveries }))
 }
 

@@ -66,6 +66,8 @@ fn store(events: usize, targets: usize) -> Connection {
                 is_test: false,
                 body: Bytes::from_static(b"{}"),
                 created_at: Time::from_secs(number as i64),
+                trace: None,
+                erased_at: None,
             };
             let delivery = |target| NewDelivery {
                 id: ids.next(),

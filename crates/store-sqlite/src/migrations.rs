@@ -25,6 +25,8 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0015_nodes.sql"),
     include_str!("../migrations/0016_deleted_tenants.sql"),
     include_str!("../migrations/0017_external_ids.sql"),
+    include_str!("../migrations/0018_traces.sql"),
+    include_str!("../migrations/0019_erased.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -203,7 +203,7 @@ fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
 }
 
 /// A subject goes with its last parcel: its numbers begin again with 1 then.
-fn forget_subjects(
+pub(crate) fn forget_subjects(
     tx: &Tx<'_>,
     subjects: &BTreeMap<(TenantId, String), i64>,
 ) -> Result<(), TxError> {

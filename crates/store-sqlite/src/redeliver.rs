@@ -28,6 +28,9 @@ pub(crate) fn redeliver(
     };
     let (parcel, number) = rows::parcel(row, 0)?;
     drop(found);
+    if parcel.erased_at.is_some() {
+        return Ok(false);
+    }
     let mut statements = AcceptStatements::new(tx, NodeId(0))?;
     for new in deliveries {
         if !append(tx, event, new)? {

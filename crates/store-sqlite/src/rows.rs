@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, id};
+use gancho_domain::{
+    Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, TraceContext, id,
+};
 use gancho_store::Job;
 use rusqlite::{Row, types::ValueRef};
 
@@ -62,7 +64,7 @@ pub(crate) fn failure(
 
 /// The columns of [`parcel`], for a query that calls the table `p`.
 pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
-    p.external_id, p.is_test, p.created_at, p.body, p.number";
+    p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace, p.erased_at";
 
 /// A parcel and its number, from [`PARCEL`] beginning at column `at`.
 pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u64>), TxError> {
@@ -78,9 +80,19 @@ pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u6
         is_test: row.get(at + 6)?,
         created_at: time(row, at + 7)?,
         body: bytes(row, at + 8)?,
+        trace: trace(row, at + 10)?,
+        erased_at: maybe_time(row, at + 11)?,
     };
     let number = row.get::<_, Option<i64>>(at + 9)?.map(|number| number as u64);
     Ok((Arc::new(parcel), number))
+}
+
+fn trace(row: &Row<'_>, column: usize) -> Result<Option<TraceContext>, TxError> {
+    let bytes: Option<Vec<u8>> = row.get(column)?;
+    let read = |bytes: Vec<u8>| {
+        TraceContext::from_bytes(&bytes).ok_or_else(|| corrupt("a trace context has a wrong size"))
+    };
+    bytes.map(read).transpose()
 }
 
 /// The columns of [`job`] for tables `d` (deliveries) and `p` (its parcel).

@@ -148,6 +148,7 @@ macro_rules! conformance_suite {
             }
             bytes {
                 bodies_are_kept_byte_for_byte
+                a_trace_is_kept
                 odd_text_is_only_text
                 odd_reasons_are_kept
             }
@@ -266,6 +267,7 @@ macro_rules! conformance_suite {
             ledger {
                 an_empty_ledger_is_sound
                 lines_come_in_the_order_of_the_parcels
+                erasing_content_leaves_the_ledger_sound
                 a_line_is_found_by_its_parcel
                 what_was_seen_before_has_no_second_line
                 fifty_at_once_make_one_chain
@@ -513,6 +515,9 @@ macro_rules! conformance_suite {
                 a_deleted_tenant_is_gone_at_once
                 all_that_a_deleted_tenant_sent_goes
                 what_is_in_flight_goes_after_it_has_ended
+                erased_content_is_gone
+                content_in_flight_is_not_erased
+                the_parcels_of_a_subject_are_found
             }
             orphans {
                 a_pause_goes_with_its_endpoint

@@ -176,7 +176,7 @@ pub trait Deliveries: Send + Sync + 'static {
 
     /// Delivers a stored event to more targets: none of the deliveries is leased, and those that are kept
     /// in order take their turn by the event's number. A target that has a delivery of it gets another.
-    /// Returns false if there is no such event.
+    /// Returns false if there is no such event, or if its content was erased.
     async fn redeliver(
         &self,
         scope: TenantScope,

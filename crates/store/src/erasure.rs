@@ -1,4 +1,4 @@
-//! Deleting a tenant with all that it has.
+//! Deleting a tenant with all that it has, and erasing the content of single parcels.
 //!
 //! The tenant, its endpoints, its documents and its pauses go at once. What it sent may be a lot, and goes in steps;
 //! until that is done, and for a while after, the store remembers the tenant as deleted.
@@ -7,7 +7,8 @@
 //! they are kept), and hashes of idempotency keys, until they expire.
 
 use async_trait::async_trait;
-use gancho_domain::{TenantId, Time};
+use bytes::Bytes;
+use gancho_domain::{ParcelId, TenantId, TenantScope, Time};
 
 use crate::Result;
 
@@ -31,6 +32,24 @@ pub struct EraseStep {
     pub is_clean: bool,
 }
 
+/// What became of erasing the content of a parcel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentErasure {
+    Erased,
+    AlreadyErased,
+    /// A delivery of it has not ended. Nothing was erased.
+    InFlight,
+    Unknown,
+}
+
+/// Parcels of a subject that one step has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubjectScan {
+    pub parcels: Vec<ParcelId>,
+    /// Where the next step goes on; nothing at the end.
+    pub next: Option<ParcelId>,
+}
+
 #[async_trait]
 pub trait Erasure: Send + Sync + 'static {
     /// Returns whether the tenant existed. Its slug is free afterwards.
@@ -47,4 +66,23 @@ pub trait Erasure: Send + Sync + 'static {
 
     /// No longer remembers the deleted tenant.
     async fn forget_deleted(&self, id: TenantId) -> Result<()>;
+
+    /// Replaces the body of a parcel, and removes its subject, its external id, the request it came in, what its
+    /// attempts sent and got, its dead letters and the reports on it. Ids, times, states, codes and the ledger stay.
+    async fn erase_content(
+        &self,
+        scope: TenantScope,
+        id: ParcelId,
+        replacement: Bytes,
+        now: Time,
+    ) -> Result<ContentErasure>;
+
+    /// The parcels of a subject, oldest first. A step reads at most `max` parcels.
+    async fn parcels_about(
+        &self,
+        scope: TenantScope,
+        subject: String,
+        after: Option<ParcelId>,
+        max: usize,
+    ) -> Result<SubjectScan>;
 }

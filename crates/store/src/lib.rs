@@ -6,7 +6,7 @@
 //! due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`] writes
 //! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
 //! an archive and removes them; [`deliveries`] reads all of it back, and [`all_tenants`] for the operator; [`nodes`] is the membership;
-//! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`erasure`] deletes a tenant with all that it has; [`upkeep`]
+//! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`erasure`] deletes a tenant with all that it has, and the content of parcels; [`upkeep`]
 //! prunes, expires and counts; [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`] reads the record of what
 //! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
 //! bounces and complaints of e-mails; [`audit`] is the log of who changed what; [`documents`] keeps the small documents that are set up
@@ -74,7 +74,7 @@ pub use deliveries::{
 pub use documents::{Collection, Document, Documents, Expect};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
 pub use endpoints::Endpoints;
-pub use erasure::{DeletedTenant, EraseStep, Erasure};
+pub use erasure::{ContentErasure, DeletedTenant, EraseStep, Erasure, SubjectScan};
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;

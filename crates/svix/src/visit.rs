@@ -222,8 +222,10 @@ impl Ask<'_> {
             self.path.parse().map_err(|_| SvixError::not_found("an object with this id"))?;
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(id) = self.visit.headers.get(&X_REQUEST_ID) {
-            headers.insert(X_REQUEST_ID, id.clone());
+        for name in [X_REQUEST_ID, TRACEPARENT] {
+            if let Some(value) = self.visit.headers.get(&name) {
+                headers.insert(name, value.clone());
+            }
         }
         if let Some(key) = self.key {
             headers.insert(IDEMPOTENCY_KEY, key);
@@ -236,4 +238,5 @@ impl Ask<'_> {
 }
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use gancho_engine::RefusedCounts;
+use gancho_engine::{RefusedCounts, SpanCounts};
 use http::StatusCode;
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, encoding::text::encode, registry::Registry,
@@ -32,6 +32,7 @@ struct Scrape {
     events_accepted: u64,
     refused: RefusedCounts,
     lost_nodes: u64,
+    spans: Option<SpanCounts>,
     disk: Option<Disk>,
     held: gancho_engine::room::Size,
     process: Process,
@@ -56,6 +57,7 @@ impl Watch {
             events_accepted: self.events_accepted.load(Ordering::Relaxed),
             refused: self.engine.refused_writes(),
             lost_nodes: self.engine.lost_nodes(),
+            spans: self.engine.span_counts(),
             disk: self.data_dir.as_deref().and_then(Disk::read),
             held: self.engine.held(),
             process: Process::read(),
@@ -164,6 +166,18 @@ impl Scrape {
             "Other nodes that this node declared dead.",
             [(vec![], self.lost_nodes)],
         )?;
+        if let Some(spans) = self.spans {
+            let outcomes = [
+                ("exported", spans.exported),
+                ("queue_full", spans.dropped),
+                ("refused", spans.failed),
+            ];
+            to.counter(
+                "gancho_spans",
+                "Spans of traces: exported, dropped because too many were waiting, and dropped because the collector did not take them.",
+                outcomes.map(|(outcome, count)| (vec![("outcome", outcome)], count)),
+            )?;
+        }
         let disk =
             |pick: fn(&Disk) -> u64| self.disk.as_ref().map(|disk| (vec![], pick(disk) as f64));
         to.gauge(

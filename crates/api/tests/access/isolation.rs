@@ -1,8 +1,10 @@
 //! TN-01: whatever is another tenant's answers as what does not exist, wherever it is named.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_api::{input::field::Noun, route::Needs, router::ROUTES};
+use gancho_domain::{Kind, Parcel, id::OfReceipt};
+use gancho_store::{NewParcel, NodeId};
 use serde_json::{Value, json};
 
 use crate::{
@@ -44,12 +46,35 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     ])
 }
 
+/// A webhook that a partner has sent.
+async fn receipt(stage: &Stage) -> String {
+    let (api, now) = (&stage.api, stage.api.clock.now());
+    let parcel = Parcel {
+        id: api.ids.make(),
+        tenant: api.ids.make(),
+        kind: Kind::Receipt,
+        event_type: "their-own-source".into(),
+        subject: None,
+        external_id: None,
+        is_test: false,
+        body: "{}".into(),
+        created_at: now,
+        trace: None,
+        erased_at: None,
+    };
+    let id = parcel.id.cast::<OfReceipt>().to_string();
+    let new = NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![] };
+    api.store.accept(vec![new], NodeId(0)).await.unwrap();
+    id
+}
+
 async fn matrix(stage: &Stage) {
     let (_good, good) = receiver(200).await;
     let (_bad, bad) = receiver(500).await;
     let [own, other] = [stage.tenant("own").await, stage.tenant("other").await];
     stage.operator().post("/v1/sources", &json!({"partner": "their-own-source"})).await.is(201);
-    let theirs = things(&other, &good, &bad).await;
+    let mut theirs = things(&other, &good, &bad).await;
+    theirs.insert(Noun::Receipt, receipt(stage).await);
     let portal = stage.operator().post("/v1/portal-links", &json!({"tenant": "own"})).await;
     let portal = portal.is(201).json()["token"].as_str().unwrap().to_owned();
     let portal = stage.anyone().with("authorization", &format!("Bearer {portal}"));

@@ -13,6 +13,7 @@ use gancho_mail::{
 };
 use gancho_outbound::{Plan, Plans, health};
 use gancho_store::NodeFacts;
+use gancho_traces::{TraceSettings, TraceSettingsError};
 use gancho_wire::Profile;
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     database,
     key_ring::{self, RingSource},
-    settings::{EmailVia, LoadedSettings, Role, Settings, address_policy},
+    settings::{EmailVia, LoadedSettings, Role, Secret, Settings, address_policy},
 };
 
 pub struct Setup {
@@ -60,6 +61,8 @@ pub struct Setup {
     pub data_dir: Option<PathBuf>,
     /// Nothing where neither alerts nor notices are sent.
     pub alerts: Option<AlertSettings>,
+    /// Nothing where traces are off.
+    pub traces: Option<TraceSettings>,
 }
 
 impl Setup {
@@ -92,6 +95,7 @@ impl Setup {
             node_facts: node_facts("api,ingest,worker".to_owned()),
             data_dir: None,
             alerts: None,
+            traces: None,
         }
     }
 
@@ -139,6 +143,7 @@ impl Setup {
             node_facts: node_facts(role_names(settings)),
             data_dir: Some(settings.data_dir.clone()),
             alerts: Some(AlertSettings::of(settings)?),
+            traces: traces(settings, &plain.node_name)?,
             ..plain
         })
     }
@@ -196,6 +201,16 @@ fn ses(settings: &Settings) -> anyhow::Result<SesSettings> {
         configuration_set: settings.ses_configuration_set.clone(),
         ..SesSettings::from_env(look).context("email_via")?
     })
+}
+
+fn traces(settings: &Settings, node: &str) -> anyhow::Result<Option<TraceSettings>> {
+    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
+    let headers = settings.otlp_headers.as_ref().map(Secret::reveal);
+    let read = TraceSettings::new(endpoint, headers, node).map_err(|error| match error {
+        TraceSettingsError::Url => anyhow::anyhow!("otlp_endpoint {error}"),
+        TraceSettingsError::Headers => anyhow::anyhow!("otlp_headers: {error}"),
+    });
+    read.map(Some)
 }
 
 /// The configured directory, or one next to a SQLite database. Nodes of a PostgreSQL database may have

@@ -90,6 +90,8 @@ mod tests {
             is_test: false,
             body: "{}".into(),
             created_at: now,
+            trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: ids.make(),

@@ -300,5 +300,12 @@ settings! {
         /// loopback interface only and the request has no proxy header (`X-Forwarded-For`, `Forwarded`, `Via`).
         /// Disable it if a proxy on this machine forwards requests without such a header.
         metrics_local: bool = "true",
+        /// OpenTelemetry collector that gets traces: the base URL of its OTLP receiver (HTTP with protobuf), to which
+        /// `/v1/traces` is appended, e.g. `http://127.0.0.1:4318`. If it is in a private network, add that to
+        /// `operator_allow_cidrs`.
+        /// Default: no traces.
+        otlp_endpoint: Option<Link> = "",
+        /// Headers of the requests to the collector, as `name=value`, separated by commas.
+        otlp_headers: Option<Secret> = "",
     }
 }

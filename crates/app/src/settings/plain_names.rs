@@ -15,7 +15,7 @@ struct PlainName {
     write: fn(&str) -> String,
 }
 
-const NAMES: [PlainName; 5] = [
+const NAMES: [PlainName; 7] = [
     PlainName {
         variable: "PORT",
         setting: "ingest_listen",
@@ -29,6 +29,17 @@ const NAMES: [PlainName; 5] = [
         variable: "RETRY_BASE_SECONDS",
         setting: "dispatch_base_delay",
         write: |seconds| format!("{}s", seconds.trim()),
+    },
+    // The standard's own names.
+    PlainName {
+        variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
+        setting: "otlp_endpoint",
+        write: str::to_owned,
+    },
+    PlainName {
+        variable: "OTEL_EXPORTER_OTLP_HEADERS",
+        setting: "otlp_headers",
+        write: str::to_owned,
     },
 ];
 

@@ -109,6 +109,14 @@ fn prometheus_accepts_the_rules_and_they_do_what_they_say() {
 }
 
 /// Verified with a binary that is there: the unit names the one of a package.
+/// Linted and rendered by helm itself.
+#[test]
+fn the_chart_renders_what_it_should() {
+    let check = root().join("ops/helm/check");
+    let done = Command::new(check).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn systemd_accepts_the_unit() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,8 +20,8 @@ use gancho_engine::{
     Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms,
 };
 use gancho_store::{
-    Accept, ArchiveSelection, Archiving, DeadFilter, DeadLetters, Deliveries, Job, NewDelivery,
-    NewParcel, NodeId, Tenants,
+    Accept, ArchiveSelection, Archiving, ContentErasure, DeadFilter, DeadLetters, Deliveries, Job,
+    NewDelivery, NewParcel, NodeId, Tenants,
 };
 use gancho_store_sqlite::SqliteStore;
 use gancho_testkit::wait_for;
@@ -111,6 +111,8 @@ impl Stage {
             is_test: false,
             body: Bytes::from_static(body),
             created_at: now,
+            trace: None,
+            erased_at: None,
         };
         let to = NewDelivery {
             id: self.ids.make(),
@@ -290,4 +292,26 @@ async fn what_cannot_be_written_stays() {
     fs::remove_file(stage.root()).unwrap();
     assert_eq!(engine.archive_once().await.unwrap(), 1);
     assert_eq!((stage.files().len(), stage.in_store().await), (1, 0));
+}
+
+/// What is erased leaves the archive too, and nothing else does.
+#[tokio::test]
+async fn an_erased_letter_leaves_the_archive() {
+    let stage = Stage::new().await;
+    let engine = stage.engine().await;
+    let erased = stage.bury(stage.tenant, WEBHOOK, br#"{"name":"canary"}"#).await;
+    let other = stage.bury(stage.tenant, WEBHOOK, br#"{"name":"other"}"#).await;
+    assert_eq!(engine.archive_once().await.unwrap(), 2);
+    assert_eq!(stage.files().len(), 2);
+    stage.clock.advance(Duration::from_hours(48));
+    let scope = TenantScope::internal(stage.tenant);
+    let event = stage.store.delivery(scope, erased).await.unwrap().unwrap().parcel.id;
+    let null = |_: &Parcel| Bytes::from_static(b"null");
+    let done = engine.erase_content(scope, event, null).await.unwrap();
+    assert_eq!((done.outcome, done.archived), (ContentErasure::Erased, 1));
+    let left = stage.files();
+    assert_eq!(left.len(), 1);
+    assert!(left.keys().all(|name| name.ends_with(&format!("{other}.json"))), "{left:?}");
+    let again = engine.erase_content(scope, event, null).await.unwrap();
+    assert_eq!((again.outcome, again.archived), (ContentErasure::AlreadyErased, 0));
 }

@@ -139,6 +139,8 @@ fn parcel() -> Arc<Parcel> {
         is_test: false,
         body: bytes::Bytes::new(),
         created_at: NOW,
+        trace: None,
+        erased_at: None,
     })
 }
 

@@ -140,6 +140,7 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
         lanes: scenario.lanes.iter().map(lane).collect(),
         limits: scenario.limits.clone(),
         archive: None,
+        spans: None,
         name: format!("{:?}", life.id),
     }
 }

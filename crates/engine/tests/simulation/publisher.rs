@@ -72,6 +72,8 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
         is_test: false,
         body: Bytes::from(vec![b'x'; dice.roll(0, 300) as usize]),
         created_at: world.now(),
+        trace: None,
+        erased_at: None,
     };
     let delivery = |target: &Target| NewDelivery {
         id: world.ids.make(),

@@ -141,6 +141,8 @@ impl Acceptor {
             is_test,
             body,
             created_at: now,
+            trace: None,
+            erased_at: None,
         };
         let delivery = |target: &crate::registry::Target| NewDelivery {
             id: self.ids.make(),

@@ -65,6 +65,8 @@ impl Publisher {
             is_test: event.is_test,
             body: event.data,
             created_at: now,
+            trace: event.trace,
+            erased_at: None,
         });
         let due_at = event.deliver_at.unwrap_or(now).max(now);
         let mut deliveries = fan_out(targets, to, &parcel.event_type, due_at, &self.ids);

@@ -36,6 +36,8 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
         is_test: false,
         body: Bytes::new(),
         created_at: Time::from_secs(1_000_000),
+        trace: None,
+        erased_at: None,
     };
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: Vec::new() }
 }

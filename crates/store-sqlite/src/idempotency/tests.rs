@@ -98,6 +98,8 @@ impl World {
             is_test: false,
             body: Bytes::new(),
             created_at: self.now,
+            trace: None,
+            erased_at: None,
         };
         (parcel, IdempotencyKey { key, content: [self.below(2) as u8; 32], until })
     }

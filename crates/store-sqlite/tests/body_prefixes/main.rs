@@ -42,6 +42,8 @@ async fn the_rest_of_a_body_is_not_read() {
             is_test: false,
             body: Bytes::from(vec![b'x'; LARGE]),
             created_at: Time::from_secs(1_800_000_000),
+            trace: None,
+            erased_at: None,
         };
         made.push(parcel.id);
         let new = NewParcel {

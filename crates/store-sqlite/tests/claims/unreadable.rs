@@ -22,6 +22,8 @@ fn event(ids: &IdMaker, now: Time) -> NewParcel {
         is_test: false,
         body: Bytes::from_static(b"{}"),
         created_at: now,
+        trace: None,
+        erased_at: None,
     };
     let delivery = NewDelivery {
         id: ids.make(),

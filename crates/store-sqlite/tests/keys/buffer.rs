@@ -30,6 +30,8 @@ fn parcel(id: ParcelId, tenant: TenantId, name: &str, key: [u8; 32]) -> NewParce
         is_test: false,
         body: Bytes::from_static(b"{}"),
         created_at: NOW,
+        trace: None,
+        erased_at: None,
     };
     let once = Some(IdempotencyKey { key, content: key, until: NOW + DAY });
     NewParcel { parcel: Arc::new(parcel), once, ledger: None, deliveries: Vec::new() }

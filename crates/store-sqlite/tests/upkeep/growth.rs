@@ -26,6 +26,8 @@ fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time) ->
         is_test: false,
         body: Bytes::from_static(b"{}"),
         created_at: now,
+        trace: None,
+        erased_at: None,
     };
     let delivery = |target: &TargetId| NewDelivery {
         id: ids.make(),

@@ -1,7 +1,7 @@
 //! Bodies and texts are stored byte for byte, whatever they contain.
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Next};
+use gancho_domain::{Attempt, Code, Failure, Next, TraceContext};
 
 use super::{
     Fixture,
@@ -147,4 +147,27 @@ pub async fn odd_reasons_are_kept<F: Fixture>() {
         assert_eq!(view.row.last_failure, Some(failure.clone()));
         assert_eq!(view.attempts[0].failure, Some(failure));
     }
+}
+
+/// A trace is stored with its event, for every attempt and for deliveries that are added later.
+pub async fn a_trace_is_kept<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let [shop, other] = [world.target(), world.target()];
+    let header = "00-0af7651916cd43dd8448eb211c80319c-ffad6b7169203331-01";
+    let trace = TraceContext::parse(header).unwrap();
+    let traced = world.event(acme).traced(trace).to(shop);
+    world.accept_all(vec![traced.clone(), world.event(acme).to(other)]).await;
+
+    let world = world.reopen().await;
+    for job in world.take_all().await {
+        let expected = (job.target == shop).then_some(trace);
+        assert_eq!(job.parcel.trace, expected);
+        assert_eq!(world.see(acme, job.delivery).await.parcel.trace, expected);
+        world.retry_at(&job, world.now()).await;
+    }
+    assert_eq!(world.see_event(acme, traced.id()).await.parcel.trace, Some(trace));
+    let again = world.take_all().await;
+    assert_eq!(again.iter().filter(|job| job.parcel.trace == Some(trace)).count(), 1);
+    assert_eq!(again.len(), 2);
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Tenant, TenantId};
+use bytes::Bytes;
+use gancho_domain::{ParcelId, State, Tenant, TenantId};
 
 use super::{
     Fixture,
@@ -10,8 +11,8 @@ use super::{
     endpoints::plain_endpoint,
 };
 use crate::{
-    DeadFilter, DeliveryFilter, EraseStep, EventFilter, NewSuppression, Pause, StoreError,
-    Suppression,
+    ContentErasure, DeadFilter, DeliveryFilter, EraseStep, EventFilter, NewSuppression, Pause,
+    StoreError, Suppression,
 };
 
 /// Runs steps of `max` until nothing more goes.
@@ -144,4 +145,125 @@ pub async fn what_is_in_flight_goes_after_it_has_ended<F: Fixture>() {
     assert_eq!((second.parcels, second.is_clean), (1, true));
     world.pass(hours(1));
     world.nothing_is_due().await;
+}
+
+async fn erase_content<F: Fixture>(
+    world: &World<F>,
+    tenant: TenantId,
+    id: ParcelId,
+) -> ContentErasure {
+    let replacement = Bytes::from_static(b"null");
+    world.store.erase_content(scope(tenant), id, replacement, world.now()).await.unwrap()
+}
+
+/// Nothing of what was in it can be read or searched any more; that it was there stays.
+pub async fn erased_content_is_gone<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let [shop, broken] = [world.target(), world.target()];
+    let secret = r#"{"name":"Ana Canary"}"#;
+    let draft = |tenant| world.event(tenant).body(secret).named("canary-7").about("canary-1");
+    let (own, other, kept) =
+        (draft(acme).to(shop).to(broken), draft(acme).to(shop), draft(globex).to(shop));
+    world.accept_all(vec![own.clone(), other.clone(), kept.clone()]).await;
+    for job in world.take_all().await {
+        if job.target == broken { world.give_up(&job).await } else { world.deliver(&job).await }
+    }
+    assert_eq!(
+        erase_content(&world, globex, own.id()).await,
+        ContentErasure::Unknown,
+        "not theirs"
+    );
+    assert_eq!(erase_content(&world, acme, world.id()).await, ContentErasure::Unknown);
+    let before = world.see_event(acme, own.id()).await;
+    world.pass(hours(1));
+
+    assert_eq!(erase_content(&world, acme, own.id()).await, ContentErasure::Erased);
+    let world = world.reopen().await;
+    let view = world.see_event(acme, own.id()).await;
+    assert_eq!(view.parcel.erased_at, Some(world.now()));
+    assert_eq!((&*view.parcel.body, &view.request), (b"null".as_slice(), &None));
+    assert_eq!((&view.parcel.subject, &view.parcel.external_id), (&None, &None));
+    assert_eq!(view.parcel.event_type, before.parcel.event_type);
+    let states = |rows: &[crate::DeliveryRow]| {
+        rows.iter().map(|row| (row.id, row.state)).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&view.deliveries), states(&before.deliveries));
+    for row in &view.deliveries {
+        for attempt in world.see(acme, row.id).await.attempts {
+            assert!(attempt.request_headers.is_empty() && attempt.response_headers.is_empty());
+            assert!(attempt.response_body.is_empty(), "{attempt:?}");
+            let reason = attempt.failure.as_ref().map(|failure| failure.reason().to_owned());
+            assert!(reason.is_none_or(|reason| reason == "erased"), "{attempt:?}");
+        }
+        assert_eq!(world.dead_letter(row.id).await, None);
+    }
+    let named =
+        |name: &str| EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
+    assert_eq!(world.list_events(acme, named("canary-7")).await.len(), 1, "the other one");
+    let text = DeliveryFilter { text: Some("Canary".into()), ..DeliveryFilter::default() };
+    assert_eq!(world.list(acme, text).await.len(), 1);
+    assert_eq!(erase_content(&world, acme, own.id()).await, ContentErasure::AlreadyErased);
+
+    // Others keep theirs, of other tenants and of the same subject.
+    for (tenant, draft) in [(acme, &other), (globex, &kept)] {
+        let view = world.see_event(tenant, draft.id()).await;
+        assert_eq!((&*view.parcel.body, view.parcel.erased_at), (secret.as_bytes(), None));
+    }
+    // It cannot be sent to anyone any more, and is pruned like any other.
+    assert!(!world.redeliver(acme, own.id(), vec![world.to(shop)]).await);
+    world.pass(hours(24 * 40));
+    world.prune(world.now()).await;
+    assert!(world.find_event(acme, own.id()).await.is_none());
+}
+
+/// What is being delivered, or waits, is not erased under a node's hands.
+pub async fn content_in_flight_is_not_erased<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let draft = world.event(acme).about("order-1").in_order_to(world.target());
+    world.accept(draft.clone()).await;
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::InFlight, "it waits");
+    let job = world.take_one().await;
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::InFlight);
+    assert_eq!(world.see_event(acme, draft.id()).await.parcel.erased_at, None);
+    world.retry_at(&job, world.now() + hours(1)).await;
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::InFlight);
+    let canceled = world.store.cancel(scope(acme), vec![job.delivery], world.now()).await;
+    assert_eq!(canceled, Ok(1));
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::Erased);
+    assert_eq!(world.see(acme, job.delivery).await.row.state, State::Dead);
+    assert_eq!(
+        world.dead(DeadFilter { code: Some("CANCELED".into()), ..DeadFilter::default() }).await,
+        []
+    );
+    // Whoever retries it gets no more than that it was erased.
+    world.store.retry_now(scope(acme), job.delivery, world.now()).await.unwrap();
+    assert_eq!(world.take_one().await.parcel.erased_at, Some(world.now()));
+}
+
+pub async fn the_parcels_of_a_subject_are_found<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let mut drafts = Vec::new();
+    for number in 0..7 {
+        drafts.push(world.event(acme).about(if number % 2 == 0 { "order-1" } else { "order-2" }));
+        drafts.push(world.event(globex).about("order-1"));
+        drafts.push(world.event(acme));
+    }
+    world.accept_all(drafts.clone()).await;
+    let mut found = Vec::new();
+    let mut after = None;
+    for step in 0.. {
+        assert!(step < 50, "it ends");
+        let scan =
+            world.store.parcels_about(scope(acme), "order-1".into(), after, 2).await.unwrap();
+        found.extend(scan.parcels);
+        after = scan.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<_> = drafts.iter().step_by(6).map(super::build::Draft::id).collect();
+    assert_eq!(found, expected);
 }

@@ -111,3 +111,17 @@ pub async fn the_chain_goes_on_after_a_restart_and_after_pruning<F: Fixture>() {
     world.accept(world.event(acme).in_ledger("two")).await;
     assert_eq!(audited(&world).await, ["one", "two"]);
 }
+
+/// The ledger has hashes only: it verifies whatever was erased.
+pub async fn erasing_content_leaves_the_ledger_sound<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let draft = |entry: &str| world.event(acme).kind(Kind::Receipt).in_ledger(entry);
+    let drafts = vec![draft("one"), draft("two"), draft("three")];
+    world.accept_all(drafts.clone()).await;
+    let replacement = bytes::Bytes::from_static(b"null");
+    let scope = super::build::scope(acme);
+    let erased = world.store.erase_content(scope, drafts[1].id(), replacement, world.now()).await;
+    assert_eq!(erased, Ok(crate::ContentErasure::Erased));
+    assert_eq!(audited(&world).await, ["one", "two", "three"]);
+}

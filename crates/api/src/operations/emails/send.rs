@@ -17,7 +17,10 @@ use crate::{
         body::{self, BodyError},
         request,
     },
-    operations::events::{new_event::header_key, publish::with_replay_header},
+    operations::events::{
+        new_event::{header_key, header_trace},
+        publish::with_replay_header,
+    },
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -91,7 +94,8 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let draft = draft(call.parse_body()?, header_key(&call.headers)?)?;
+    let mut draft = draft(call.parse_body()?, header_key(&call.headers)?)?;
+    draft.trace = header_trace(&call.headers);
     let outbox = &super::mail(&call.api)?.outbox;
     let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
     let answer = Answer::created(&AcceptedEmail { outbox_id: submitted.id.to_string() })?;
@@ -119,6 +123,7 @@ fn draft(body: EmailBody<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
         attachments: attachments(&body.attachments.unwrap_or_default())?,
         external_id: body.external_id,
         idempotency_key: key,
+        trace: None,
     })
 }
 

@@ -41,6 +41,8 @@ pub struct Email {
     /// Error code of the mail server or SES.
     pub ses_error: Option<String>,
     pub failed_at: Option<Timestamp>,
+    /// When its content was erased.
+    pub erased_at: Option<Timestamp>,
     /// The e-mail's delivery, to retry or replay it.
     pub delivery_id: String,
     /// Oldest first.
@@ -87,6 +89,7 @@ impl From<EmailView> for Email {
             message_id: view.message_id,
             ses_error: view.ses_error,
             failed_at: view.failed_at.map(Timestamp),
+            erased_at: view.erased_at.map(Timestamp),
             delivery_id: view.row.delivery.to_string(),
             attempt_log: view.attempts.into_iter().map(Into::into).collect(),
             summary: view.row.into(),

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{EventBody, header_key, new_event},
+    new_event::{EventBody, header_key, header_trace, new_event},
     publish::{render, with_rate_headers},
 };
 use crate::{
@@ -198,7 +198,9 @@ fn parse(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<New
         Some(_) => None,
         None => key.map(|key| format!("{key}#{index}")),
     };
-    new_event(&body, &call.body, key.as_deref(), &pointer, call.api.clock.now())
+    let now = call.api.clock.now();
+    let event = new_event(&body, &call.body, key.as_deref(), &pointer, now)?;
+    Ok(NewEvent { trace: header_trace(&call.headers), ..event })
 }
 
 /// If the store accepted nothing, the whole request fails, so that the client retries all of it.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{EventType, Time};
+use gancho_domain::{EventType, Time, TraceContext};
 use gancho_outbound::NewEvent;
 use http::{HeaderMap, HeaderName};
 
@@ -32,6 +32,7 @@ request! {
 }
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The `Idempotency-Key` header, if present.
@@ -51,6 +52,13 @@ pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
             "the header `Idempotency-Key` is sent more than once; send it once",
         )),
     }
+}
+
+/// The `traceparent` header (W3C Trace Context), if there is a valid one.
+pub fn header_trace(headers: &HeaderMap) -> Option<TraceContext> {
+    let mut values = headers.get_all(&TRACEPARENT).iter();
+    let only = values.next().filter(|_| values.next().is_none())?;
+    TraceContext::parse(only.to_str().ok()?)
 }
 
 /// Turns the body into an event. `bytes` is what the body was parsed from, and `pointer` where it is in the request.
@@ -91,6 +99,7 @@ pub fn new_event(
         idempotency_key: key.map(Into::into),
         deliver_at: body.deliver_at,
         is_test: false,
+        trace: None,
     })
 }
 

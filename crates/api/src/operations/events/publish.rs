@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{EventBody, header_key, new_event},
+    new_event::{EventBody, header_key, header_trace, new_event},
 };
 use crate::{
     answer::{Answer, whole_seconds},
@@ -60,7 +60,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
     let principal = call.tenant()?;
     let header_key = header_key(&call.headers)?;
-    let event = new_event(&call.parse_body()?, &call.body, header_key, "", call.api.clock.now())?;
+    let now = call.api.clock.now();
+    let mut event = new_event(&call.parse_body()?, &call.body, header_key, "", now)?;
+    event.trace = header_trace(&call.headers);
     let name = event.event_type.as_str().to_owned();
     let published =
         call.api.publisher.publish(principal.scope(), principal.tenant(), event).await?;

@@ -32,6 +32,7 @@ pub struct EventSummary {
 pub struct Event {
     pub id: String,
     pub r#type: String,
+    /// `null` if the content was erased.
     pub data: Json,
     pub subject: Option<String>,
     pub external_id: Option<String>,
@@ -40,6 +41,8 @@ pub struct Event {
     /// Whether it was created by a test call.
     pub is_test: bool,
     pub created_at: Timestamp,
+    /// When its content was erased.
+    pub erased_at: Option<Timestamp>,
     pub deliveries: Vec<Delivery>,
 }
 
@@ -71,6 +74,7 @@ impl From<EventView> for Event {
             sequence_number: number,
             is_test: parcel.is_test,
             created_at: Timestamp(parcel.created_at),
+            erased_at: parcel.erased_at.map(Timestamp),
             deliveries: deliveries.into_iter().map(Into::into).collect(),
         }
     }

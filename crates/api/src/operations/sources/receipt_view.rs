@@ -65,8 +65,10 @@ pub struct ReceiptDelivery {
 pub struct ReceiptDetailView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
-    /// The body as it was received, with secrets masked.
+    /// The body as it was received, with secrets masked; null if the content was erased.
     pub payload: Json,
+    /// When its content was erased.
+    pub erased_at: Option<Timestamp>,
     /// The request headers, with secrets masked; null for old receipts, whose headers were not stored.
     pub headers: Option<BTreeMap<String, String>>,
     pub context: VerificationContext,
@@ -154,6 +156,7 @@ impl ReceiptDetailView {
             attempt_log: log(view.attempts),
         });
         Self {
+            erased_at: detail.erased_at.map(Timestamp),
             payload: Json::of(&payload::shown(Some(&source.preset()), &detail.payload)),
             context: VerificationContext::of(&receipt, detail.request.as_ref()),
             headers: detail.request.map(|request| headers(request.headers)),

@@ -126,6 +126,8 @@ impl Maker {
             is_test: false,
             body: self.body.clone(),
             created_at,
+            trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gancho_domain::{EmailId, ReplayId, TenantId, TenantScope, Time};
+use bytes::Bytes;
+use gancho_domain::{EmailId, ParcelId, ReplayId, TenantId, TenantScope, Time};
 use gancho_store::{
-    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, DeletedTenant, DeliveryRow, EmailReport,
-    EmailReports, EraseStep, Erasure, FailedEmails, LeasedReplay, NewEmailReport, NewReplayJob,
-    NewSuppression, OpenReplayOutcome, Page, PageRequest, ReplayCounts, ReplayEnd, ReplayJob,
-    ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression, Suppressions,
+    AcceptOutcome, AuditEntry, AuditFilter, AuditLog, ContentErasure, DeletedTenant, DeliveryRow,
+    EmailReport, EmailReports, EraseStep, Erasure, FailedEmails, LeasedReplay, NewEmailReport,
+    NewReplayJob, NewSuppression, OpenReplayOutcome, Page, PageRequest, ReplayCounts, ReplayEnd,
+    ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, SubjectScan,
+    Suppression, Suppressions,
 };
 
 use super::Proxy;
@@ -161,5 +163,25 @@ impl Erasure for Proxy {
 
     async fn forget_deleted(&self, id: TenantId) -> Result<()> {
         self.inner.forget_deleted(id).await
+    }
+
+    async fn erase_content(
+        &self,
+        scope: TenantScope,
+        id: ParcelId,
+        replacement: Bytes,
+        now: Time,
+    ) -> Result<ContentErasure> {
+        self.inner.erase_content(scope, id, replacement, now).await
+    }
+
+    async fn parcels_about(
+        &self,
+        scope: TenantScope,
+        subject: String,
+        after: Option<ParcelId>,
+        max: usize,
+    ) -> Result<SubjectScan> {
+        self.inner.parcels_about(scope, subject, after, max).await
     }
 }

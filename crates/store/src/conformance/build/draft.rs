@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{
-    DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind,
+    DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, TraceContext,
+    parcel::Kind,
 };
 
 use crate::{IdempotencyKey, LedgerReceipt, NewDelivery, NewParcel, TargetId};
@@ -30,6 +31,8 @@ impl Draft {
             is_test: false,
             body: Bytes::from_static(br#"{"total":"9.90"}"#),
             created_at: now,
+            trace: None,
+            erased_at: None,
         };
         Self { ids, parcel, once: None, ledger: None, deliveries: Vec::new() }
     }
@@ -51,6 +54,11 @@ impl Draft {
 
     pub fn kind(mut self, kind: Kind) -> Self {
         self.parcel.kind = kind;
+        self
+    }
+
+    pub fn traced(mut self, trace: TraceContext) -> Self {
+        self.parcel.trace = Some(trace);
         self
     }
 

@@ -106,6 +106,8 @@ impl Filler {
             is_test: false,
             body: Bytes::from(body),
             created_at,
+            trace: None,
+            erased_at: None,
         };
         let delivery = NewDelivery {
             id: self.ids.make(),

@@ -1,0 +1,257 @@
+//! `POST /v1/erasures`: erases the content of one event, e-mail or receipt, or everything of a subject or of an
+//! e-mail address.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use gancho_access::{Principal, Right};
+use gancho_domain::{EmailId, EventId, Id, Kind, Lane, Parcel, ParcelId, ReceiptId, TenantScope};
+use gancho_engine::{ArchiveRunError, ErasedContent};
+use gancho_mail::{Mailbox, email};
+use gancho_store::{ContentErasure, DeliveryFilter, PageRequest};
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    codes,
+    cursor::CursorScope,
+    input::{Request, field::Noun, request},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+/// A call searches no longer than this; the next one goes on.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Parcels that one step of a search reads.
+const STEP: usize = 2_000;
+const PAGE: usize = 100;
+
+request! {
+    struct ErasureBody {
+        /// Id of an event whose content is erased.
+        optional event_id: String as id(Noun::Event),
+        /// Id of an e-mail whose content is erased.
+        optional outbox_id: String as id(Noun::Email),
+        /// Id of a receipt whose content is erased. Operator only.
+        optional receipt_id: String as id(Noun::Receipt),
+        /// Erase all events of this subject.
+        optional subject: String as text(1, 256),
+        /// Erase all e-mails to this address.
+        optional email_address: String as text(3, 600),
+        /// `next_cursor` of the response before, with the same `subject` or `email_address`.
+        optional cursor: String as text(1, 400),
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema, Default)]
+struct Erasure {
+    /// Number of events, e-mails or receipts whose content was erased.
+    erased: u64,
+    /// Number of those whose content had been erased before.
+    already_erased: u64,
+    /// Number of waiting deliveries that were canceled.
+    canceled: u64,
+    /// Number of archived dead letters that were removed.
+    archived: u64,
+    /// Number of events or e-mails that were not erased because a delivery is in flight. Repeat the request a few seconds
+    /// later.
+    in_flight: u64,
+    /// Where to continue; null if all of it was searched.
+    next_cursor: Option<String>,
+}
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/erasures",
+    operation_id: "eraseContent",
+    needs: Needs::Anyone(Right::Manage),
+    takes: Takes::Body(ErasureBody::FIELDS),
+    gives: Gives::ok::<Erasure>("What was erased."),
+    refuses: &[&codes::CONFLICT, &codes::NOT_FOUND, &codes::TENANT_REQUIRED, &codes::BAD_CURSOR],
+    tag: TAG,
+    summary: "Erase content",
+    about: "Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.",
+    run: |call| Box::pin(run(call)),
+    ..Route::DEFAULT
+};
+
+/// What to erase.
+enum Wish {
+    One(Kind, ParcelId),
+    Subject(String),
+    Address(Mailbox),
+}
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let body: ErasureBody = call.parse_body()?;
+    let cursor = body.cursor.clone();
+    let report = match wish(body)? {
+        Wish::One(kind, id) => one(&call, kind, id).await?,
+        Wish::Subject(subject) => of_subject(&call, subject, cursor).await?,
+        Wish::Address(mailbox) => of_address(&call, &mailbox, cursor).await?,
+    };
+    Answer::ok(&report)
+}
+
+fn wish(body: ErasureBody) -> Result<Wish, Problem> {
+    let mut wishes = Vec::new();
+    if let Some(id) = body.event_id {
+        wishes.push(Wish::One(Kind::Event, parsed::<EventId>("/event_id", &id)?));
+    }
+    if let Some(id) = body.outbox_id {
+        wishes.push(Wish::One(Kind::Email, parsed::<EmailId>("/outbox_id", &id)?.cast()));
+    }
+    if let Some(id) = body.receipt_id {
+        wishes.push(Wish::One(Kind::Receipt, parsed::<ReceiptId>("/receipt_id", &id)?.cast()));
+    }
+    wishes.extend(body.subject.map(Wish::Subject));
+    if let Some(address) = body.email_address {
+        let mailbox = address.parse().map_err(|why| {
+            Problem::field("/email_address", format!("not a valid e-mail address: {why}"))
+        })?;
+        wishes.push(Wish::Address(mailbox));
+    }
+    match (wishes.pop(), wishes.is_empty()) {
+        (Some(wish), true) => Ok(wish),
+        _ => Err(Problem::field(
+            "",
+            "name exactly one of `event_id`, `outbox_id`, `receipt_id`, `subject` and `email_address`",
+        )),
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(at: &str, id: &str) -> Result<T, Problem> {
+    id.parse().map_err(|error: T::Err| Problem::field(at, error.to_string()))
+}
+
+async fn one(call: &Call, kind: Kind, id: ParcelId) -> Result<Erasure, Problem> {
+    let not_found = || {
+        Problem::not_found(match kind {
+            Kind::Event => Noun::Event,
+            Kind::Email => Noun::Email,
+            Kind::Receipt => Noun::Receipt,
+        })
+    };
+    let scope = match &call.principal {
+        Principal::Tenant(principal) => principal.scope(),
+        Principal::Operator(operator) => {
+            let owner = call.api.store.event_owner(id).await?;
+            operator.scope_of(owner.ok_or_else(not_found)?)
+        }
+    };
+    let view = call.api.store.event(scope, id).await?;
+    view.filter(|view| view.parcel.kind == kind).ok_or_else(not_found)?;
+    let mut report = Erasure::default();
+    match erase(call, scope, id, &mut report).await? {
+        ContentErasure::InFlight => Err(Problem::new(
+            &codes::CONFLICT,
+            "a delivery is in flight, so nothing was erased; repeat the request in a few seconds",
+        )),
+        ContentErasure::Unknown => Err(not_found()),
+        ContentErasure::Erased | ContentErasure::AlreadyErased => Ok(report),
+    }
+}
+
+async fn erase(
+    call: &Call,
+    scope: TenantScope,
+    id: ParcelId,
+    report: &mut Erasure,
+) -> Result<ContentErasure, Problem> {
+    let done = call.api.engine.erase_content(scope, id, replacement).await;
+    let ErasedContent { outcome, canceled, archived } = done.map_err(|error| match error {
+        ArchiveRunError::Store(error) => error.into(),
+        ArchiveRunError::Archive(error) => Problem::new(
+            &codes::UNAVAILABLE,
+            format!("the content was erased from the database, but not from the archive: {error}"),
+        ),
+    })?;
+    report.canceled += canceled;
+    report.archived += archived;
+    match outcome {
+        ContentErasure::Erased => report.erased += 1,
+        ContentErasure::AlreadyErased => report.already_erased += 1,
+        ContentErasure::InFlight => report.in_flight += 1,
+        ContentErasure::Unknown => {}
+    }
+    Ok(outcome)
+}
+
+/// What is stored in place of the body: e-mails stay e-mails.
+fn replacement(parcel: &Parcel) -> Bytes {
+    let email = (parcel.kind == Kind::Email).then(|| email::erased(&parcel.body)).flatten();
+    email.unwrap_or_else(|| Bytes::from_static(b"null"))
+}
+
+async fn of_subject(
+    call: &Call,
+    subject: String,
+    cursor: Option<String>,
+) -> Result<Erasure, Problem> {
+    let (began, scope) = (Instant::now(), call.tenant()?.scope());
+    let place = CursorScope::named(ROUTE.path, scope.tenant(), format!("subject={subject}"));
+    let mut after = position::<16>(call, &place, cursor)?.map(Id::from_bytes);
+    let mut report = Erasure::default();
+    loop {
+        let scan = call.api.store.parcels_about(scope, subject.clone(), after, STEP).await?;
+        for id in scan.parcels {
+            erase(call, scope, id, &mut report).await?;
+        }
+        let Some(next) = scan.next else { return Ok(report) };
+        if began.elapsed() > PATIENCE {
+            report.next_cursor = Some(call.api.cursors.seal(&place, &next.bytes()));
+            return Ok(report);
+        }
+        after = Some(next);
+    }
+}
+
+async fn of_address(
+    call: &Call,
+    mailbox: &Mailbox,
+    cursor: Option<String>,
+) -> Result<Erasure, Problem> {
+    let (began, scope) = (Instant::now(), call.tenant()?.scope());
+    let address = mailbox.address();
+    let place = CursorScope::named(ROUTE.path, scope.tenant(), format!("address={address}"));
+    let mut after = position::<32>(call, &place, cursor)?;
+    let filter = DeliveryFilter {
+        lane: Some(Lane::Email),
+        text: Some(address),
+        ..DeliveryFilter::default()
+    };
+    let mut report = Erasure::default();
+    loop {
+        let request = PageRequest::new(PAGE, after);
+        let page = call.api.store.deliveries(scope, filter.clone(), request).await?;
+        let ids = page.rows.iter().map(|row| row.event).collect();
+        // The address may also occur in the text of an e-mail to someone else.
+        let openings = call.api.store.body_prefixes(scope, ids, email::OPENING).await?;
+        for (id, opening) in openings {
+            let summary = email::EmailSummary::in_opening(&opening);
+            if summary.is_some_and(|email| email.to.normalised() == mailbox.normalised()) {
+                erase(call, scope, id, &mut report).await?;
+            }
+        }
+        let Some(next) = page.next else { return Ok(report) };
+        if began.elapsed() > PATIENCE {
+            report.next_cursor = Some(call.api.cursors.seal(&place, &next));
+            return Ok(report);
+        }
+        after = Some(next);
+    }
+}
+
+fn position<const N: usize>(
+    call: &Call,
+    place: &CursorScope,
+    cursor: Option<String>,
+) -> Result<Option<[u8; N]>, Problem> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let bytes = call.api.cursors.open(place, &cursor)?;
+    let bytes = bytes.try_into().map_err(|_| Problem::internal("a cursor has a wrong size"))?;
+    Ok(Some(bytes))
+}

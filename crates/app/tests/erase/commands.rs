@@ -1,0 +1,52 @@
+//! `gancho erase`: what was received is gone, and the ledger still verifies.
+
+use std::fs;
+
+use gancho_testkit::until;
+
+use crate::{operator::Operator, scripted_receiver::Receiver};
+
+#[test]
+fn the_ledger_verifies_after_receipts_were_erased() {
+    let at = Operator::start();
+    let receipts = at.receive(3);
+    at.run(&["ledger", "checkpoint"]).ok();
+    let refused = at.run(&["erase", "receipt", &receipts[1]]);
+    assert_ne!(refused.code, 0, "it asks first: {refused:?}");
+    let erased = at.json(&["erase", "receipt", &receipts[1], "--yes"]);
+    assert_eq!(erased["erased"], 1, "{erased}");
+    let verified = at.run(&["ledger", "verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    assert!(verified.out.contains('3'), "{verified:?}");
+    let again = at.json(&["erase", "receipt", &receipts[1], "--yes"]);
+    assert_eq!((&again["erased"], &again["already_erased"]), (&0.into(), &1.into()));
+    let unknown = at.run(&["erase", "event", "evt_01HZZZZZZZZZZZZZZZZZZZZZZZ", "--yes"]);
+    assert_ne!(unknown.code, 0, "{unknown:?}");
+}
+
+/// The database file does not have it any more.
+#[test]
+fn the_bytes_are_gone_from_the_file() {
+    let at = Operator::start();
+    let receiver = Receiver::start();
+    receiver.answer_with(410, "response-canary");
+    let key = at.served.tenant("acme");
+    at.served.endpoint(&key, &receiver.url());
+    let event = at.served.publish(&key, "a.b", r#"{"name":"payload-canary"}"#);
+    let dead = || at.json(&["dlq", "list"])["data"].as_array().unwrap().len();
+    until("it is a dead letter", || dead() == 1);
+    let erased = at.json(&["erase", "event", &event, "--tenant", "acme", "--yes"]);
+    assert_eq!(erased["erased"], 1, "{erased}");
+    assert_eq!(dead(), 0);
+    let folder = at.stop();
+    let data = folder.path().join("data");
+    let mut files = Vec::new();
+    for name in ["gancho.db", "gancho.db-wal"] {
+        files.extend(fs::read(data.join(name)).unwrap_or_default());
+    }
+    assert!(!files.is_empty());
+    for canary in ["payload-canary", "response-canary"] {
+        let found = files.windows(canary.len()).any(|part| part == canary.as_bytes());
+        assert!(!found, "{canary} is in the database file");
+    }
+}

@@ -1,0 +1,55 @@
+//! Spans for traces: one for each parcel that was accepted, and one for each attempt.
+//!
+//! They are reported when the store has confirmed what they are about, from what is at hand anyway: without a
+//! sink they cost nothing.
+
+use gancho_domain::{Attempt, Next, Parcel, Time};
+use gancho_store::{AcceptOutcome, Job, NewParcel};
+
+use crate::Engine;
+
+/// Takes spans. Must return at once, whatever becomes of the spans.
+pub trait SpanSink: Send + Sync + 'static {
+    /// The parcel and its deliveries were stored, at `stored_at`.
+    fn accepted(&self, parcel: &Parcel, stored_at: Time);
+
+    /// An attempt was made, and `next` follows from it.
+    fn attempted(&self, job: &Job, attempt: &Attempt, next: &Next);
+
+    fn counts(&self) -> SpanCounts;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SpanCounts {
+    pub exported: u64,
+    /// Dropped because the queue was full.
+    pub dropped: u64,
+    /// Dropped because the collector did not take them.
+    pub failed: u64,
+}
+
+impl Engine {
+    /// What became of spans; `None` without a sink.
+    pub fn span_counts(&self) -> Option<SpanCounts> {
+        self.spans.as_ref().map(|spans| spans.counts())
+    }
+
+    pub(crate) fn trace_accepted<'a>(
+        &self,
+        accepted: impl IntoIterator<Item = (&'a NewParcel, &'a AcceptOutcome)>,
+    ) {
+        let Some(spans) = &self.spans else { return };
+        let now = self.clock.now();
+        for (new, outcome) in accepted {
+            if matches!(outcome, AcceptOutcome::New { .. }) {
+                spans.accepted(&new.parcel, now);
+            }
+        }
+    }
+
+    pub(crate) fn trace_attempt(&self, job: &Job, attempt: Option<&Attempt>, next: &Next) {
+        if let (Some(spans), Some(attempt)) = (&self.spans, attempt) {
+            spans.attempted(job, attempt, next);
+        }
+    }
+}
