@@ -117,6 +117,9 @@ mod sources {
     mod commands;
     mod own_targets;
 }
+mod sql {
+    mod publish;
+}
 mod stats {
     mod commands;
 }

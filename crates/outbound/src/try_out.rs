@@ -70,6 +70,7 @@ pub async fn try_out(
         idempotency_key: None,
         deliver_at: None,
         is_test: true,
+        intake_id: None,
     };
     let event = publisher.publish_to(scope, tenant, endpoint, event).await?.id;
     let view = publisher.store.event(scope, event).await?;

@@ -189,6 +189,7 @@ pub fn event(event_type: &str, data: &'static str) -> NewEvent {
         idempotency_key: None,
         deliver_at: None,
         is_test: false,
+        intake_id: None,
     }
 }
 

@@ -14,7 +14,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use tokio_postgres::{Client, Config, NoTls};
+pub use tokio_postgres::{Client, Error};
+use tokio_postgres::{Config, NoTls};
 
 /// A server that this process started.
 pub struct Postgres {
@@ -117,9 +118,19 @@ impl Database {
         at(&self.server, &self.name)
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A client of its own on this database, without the store.
     pub async fn client(&self) -> Result<Client> {
         client(&self.url()).await
+    }
+
+    /// The same as another role.
+    pub async fn client_as(&self, role: &str) -> Result<Client> {
+        let mut config: Config = self.url().parse()?;
+        connect(config.user(role)).await
     }
 }
 
@@ -160,7 +171,10 @@ impl Drop for Database {
 }
 
 async fn client(url: &str) -> Result<Client> {
-    let config: Config = url.parse()?;
+    connect(&url.parse()?).await
+}
+
+async fn connect(config: &Config) -> Result<Client> {
     let (client, connection) = config.connect(NoTls).await.context("connecting")?;
     tokio::spawn(connection);
     Ok(client)

@@ -201,6 +201,7 @@ async fn publish(
         idempotency_key: None,
         deliver_at: None,
         is_test: false,
+        intake_id: None,
     };
     // One write a line, so that lines of several tasks do not mix.
     let scope = TenantScope::internal(tenant.id);

@@ -91,6 +91,7 @@ pub fn new_event(
         idempotency_key: key.map(Into::into),
         deliver_at: body.deliver_at,
         is_test: false,
+        intake_id: None,
     })
 }
 

@@ -81,6 +81,7 @@ impl DeliverBench {
                         idempotency_key: None,
                         deliver_at: None,
                         is_test: false,
+                        intake_id: None,
                     };
                     gateway.publisher.publish(scope, tenant, event).await?;
                 }

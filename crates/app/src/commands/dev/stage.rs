@@ -212,6 +212,7 @@ impl Stage {
             idempotency_key: None,
             deliver_at: None,
             is_test: false,
+            intake_id: None,
         };
         self.gateway.publisher.publish(self.scope(), &self.tenant, event).await?;
         Ok(())
