@@ -83,6 +83,9 @@ mod login {
     mod profiles;
     mod tls;
 }
+mod nodes {
+    mod fleet;
+}
 mod operator;
 mod ops {
     pub mod files;
