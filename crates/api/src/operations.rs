@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod nodes;
 pub mod portal_links;
 pub mod queues;
+pub mod rejected_events;
 pub mod replays;
 pub mod sources;
 pub mod stats;

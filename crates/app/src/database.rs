@@ -52,7 +52,7 @@ pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
 pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
     let found = match url.strip_prefix("sqlite:") {
         Some(path) => gancho_store_sqlite::schema(path),
-        None => gancho_store_postgres::schema(url).await,
+        None => gancho_store_postgres::schema_version(url).await,
     };
     found.context("cannot open the database")
 }

@@ -22,8 +22,8 @@ use gancho_domain::{
 use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
-    EndpointDraft, EndpointService, EventTypes, HealthService, Outbound, OutboundSetup, Plans,
-    Publisher, Registry, Replays, notify::NoticeSink,
+    EndpointDraft, EndpointService, EventTypes, HealthService, IntakeMover, Outbound,
+    OutboundSetup, Plans, Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
 use gancho_traces::TraceExporter;
@@ -228,6 +228,7 @@ impl Gateway {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
+        gateway.intake().describe(setup.max_event_bytes).await?;
         gateway.start_loops(setup.is_worker);
         if let Some(routes) = routes {
             let stop = gateway.stopping.clone();
@@ -243,6 +244,8 @@ impl Gateway {
             self.tasks.spawn(async move { health.run_digests(stop).await });
             let (replays, stop) = (self.replays.clone(), self.stopping.clone());
             self.tasks.spawn(async move { replays.run(stop).await });
+            let (intake, stop) = (self.intake(), self.stopping.clone());
+            self.tasks.spawn(async move { intake.run(stop).await });
             if self.mailing.is_none() {
                 let (store, engine) = (self.store.clone(), self.engine.clone());
                 let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
@@ -260,6 +263,14 @@ impl Gateway {
         self.tasks.spawn(async move { orphans.run(stop).await });
         if let Some(receiving) = &self.receiving {
             receiving.start_loops(&self.tasks, &self.stopping);
+        }
+    }
+
+    fn intake(&self) -> IntakeMover {
+        IntakeMover {
+            store: self.store.clone(),
+            publisher: self.publisher.clone(),
+            clock: self.base.clock.clone(),
         }
     }
 

@@ -88,6 +88,9 @@ mod login {
     mod profiles;
     mod tls;
 }
+mod nodes {
+    mod fleet;
+}
 mod operator;
 mod ops {
     pub mod files;
@@ -121,6 +124,9 @@ mod sign {
 mod sources {
     mod commands;
     mod own_targets;
+}
+mod sql {
+    mod publish;
 }
 mod stats {
     mod commands;

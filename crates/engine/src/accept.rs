@@ -30,6 +30,14 @@ use crate::{
 
 const BYTES_PER_ROW: usize = 4 << 10;
 
+/// Where parcels come from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    Caller,
+    /// The store's intake.
+    Intake,
+}
+
 /// Room in the queue of a lane. Freed when dropped.
 struct Reservation {
     lane: Lane,
@@ -42,12 +50,28 @@ impl Engine {
     /// the same. Many parcels are stored in several transactions, and other tenants have their turn between
     /// them; where one fails, so do those after it.
     pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
+        self.accept_from(Origin::Caller, parcels).await
+    }
+
+    /// The same for parcels that are in the store's intake, which they leave in the same transaction.
+    pub async fn accept_intake(
+        self: &Arc<Self>,
+        parcels: Vec<NewParcel>,
+    ) -> Vec<Result<AcceptOutcome>> {
+        self.accept_from(Origin::Intake, parcels).await
+    }
+
+    async fn accept_from(
+        self: &Arc<Self>,
+        origin: Origin,
+        parcels: Vec<NewParcel>,
+    ) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
         for Turn { parcels, rows } in in_turns(parcels) {
             let count = parcels.len();
             if failure.is_none() {
-                match self.accept_turn(parcels, rows).await {
+                match self.accept_turn(origin, parcels, rows).await {
                     Ok(accepted) => answers.extend(accepted.into_iter().map(Ok)),
                     Err(error) => failure = Some(error),
                 }
@@ -62,7 +86,7 @@ impl Engine {
     /// The same for one parcel.
     pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<AcceptOutcome> {
         let rows = rows(&new);
-        let accepted = self.accept_turn(vec![new], rows).await?.pop();
+        let accepted = self.accept_turn(Origin::Caller, vec![new], rows).await?.pop();
         accepted.ok_or_else(|| {
             StoreError::Corrupt("the store returned no result for an accepted parcel".into())
         })
@@ -71,6 +95,7 @@ impl Engine {
     /// In one transaction.
     async fn accept_turn(
         self: &Arc<Self>,
+        origin: Origin,
         mut parcels: Vec<NewParcel>,
         rows: usize,
     ) -> Result<Vec<AcceptOutcome>> {
@@ -80,7 +105,7 @@ impl Engine {
         let share = self.write_shares.acquire(tenant, rows).await;
         let this = self.clone();
         let work = async move {
-            let stored = this.store_and_queue(&mut parcels).await;
+            let stored = this.store_and_queue(origin, &mut parcels).await;
             match &stored {
                 Ok(_) => this.note_acceptance(),
                 Err(error) => this.note_refusal(tenant, parcels.len(), error),
@@ -102,12 +127,16 @@ impl Engine {
 
     async fn store_and_queue(
         self: &Arc<Self>,
+        origin: Origin,
         parcels: &mut [NewParcel],
     ) -> Result<Vec<AcceptOutcome>> {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
         let reserved = self.reserve(parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
-        let accepted = self.store.accept(parcels.to_vec(), node).await?;
+        let accepted = match origin {
+            Origin::Caller => self.store.accept(parcels.to_vec(), node).await?,
+            Origin::Intake => self.store.accept_intake(parcels.to_vec(), node).await?,
+        };
         if accepted.len() != parcels.len() {
             return Err(StoreError::Corrupt(
                 "the store returned no result for an accepted parcel".into(),

@@ -2,7 +2,7 @@
 //! them there.
 //!
 //! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and with the
-//! [`event_types`]; [`fan_out`] selects the endpoints; [`endpoints`] creates and changes them; [`registry`]
+//! [`event_types`]; [`intake`] accepts what `gancho.publish` has stored; [`fan_out`] selects the endpoints; [`endpoints`] creates and changes them; [`registry`]
 //! caches them, prepared for delivery; [`carrier`] makes one attempt, with the headers of `request`.
 //! [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends deliveries to
 //! deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
@@ -16,6 +16,7 @@ pub mod endpoints;
 pub mod event_types;
 pub mod fan_out;
 pub mod health;
+pub mod intake;
 pub mod limits;
 pub mod notify;
 pub mod orphans;
@@ -34,6 +35,7 @@ pub use endpoints::{
 };
 pub use event_types::{Catalog, EventTypeError, EventTypeInfo, EventTypes, NewEventType};
 pub use health::HealthService;
+pub use intake::IntakeMover;
 pub use limits::{PublishRates, RateStanding};
 pub use notify::Notifier;
 pub use orphans::OrphanSweeper;

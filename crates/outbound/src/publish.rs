@@ -51,6 +51,9 @@ pub struct NewEvent {
     pub is_test: bool,
     /// The publisher's place in its trace. Not part of what a repeated key is compared by.
     pub trace: Option<TraceContext>,
+    /// The id under which `gancho.publish` has stored it. It then leaves the intake in the transaction that accepts it;
+    /// a batch has all of its events from there, or none.
+    pub intake_id: Option<EventId>,
 }
 
 /// How long idempotency keys are remembered.
@@ -142,9 +145,13 @@ impl Publisher {
         }
         let accept = async {
             let targets = self.registry.of(scope.tenant()).await?;
+            let is_intake = events.iter().any(|event| event.intake_id.is_some());
             let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
             let published: Vec<Published> = parcels.iter().map(Published::of).collect();
-            let accepted = self.engine.accept(parcels).await;
+            let accepted = match is_intake {
+                false => self.engine.accept(parcels).await,
+                true => self.engine.accept_intake(parcels).await,
+            };
             Ok(self.answer(scope, published, accepted).await)
         };
         accept.await.unwrap_or_else(|error: StoreError| vec![Err(error.into()); count])

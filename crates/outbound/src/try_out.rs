@@ -71,6 +71,7 @@ pub async fn try_out(
         deliver_at: None,
         is_test: true,
         trace: None,
+        intake_id: None,
     };
     let event = publisher.publish_to(scope, tenant, endpoint, event).await?.id;
     let view = publisher.store.event(scope, event).await?;

@@ -190,6 +190,7 @@ pub fn event(event_type: &str, data: &'static str) -> NewEvent {
         deliver_at: None,
         is_test: false,
         trace: None,
+        intake_id: None,
     }
 }
 

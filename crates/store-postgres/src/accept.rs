@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     committer::Rules,
-    idempotency,
+    idempotency, intake,
     order::{self, Line},
     rows::{self, text, uuid},
     session::{execute, query},
@@ -35,10 +35,33 @@ impl Accept for PostgresStore {
 pub(crate) struct Incoming<'a> {
     pub new: &'a NewParcel,
     pub holder: NodeId,
+    /// Whether it comes from the intake, which it leaves with this transaction.
+    pub is_intake: bool,
 }
 
 /// Inside a transaction. One answer for each, in order.
 pub(crate) async fn write(
+    session: &ClientWrapper,
+    incoming: &[Incoming<'_>],
+    rules: &Rules,
+) -> Result<Vec<AcceptOutcome>, TxError> {
+    if !incoming.iter().any(|one| one.is_intake) {
+        return write_new(session, incoming, rules).await;
+    }
+    let moved = intake::hold(session, incoming).await?;
+    let present: Vec<Incoming<'_>> =
+        incoming.iter().filter(|one| !moved.contains(&one.new.parcel.id)).copied().collect();
+    let outcomes = write_new(session, &present, rules).await?;
+    intake::remove(session, &present, &outcomes).await?;
+    let mut outcomes = outcomes.into_iter();
+    let outcome = |one: &Incoming<'_>| match one.new.parcel.id {
+        first if moved.contains(&first) => Some(AcceptOutcome::Again { first }),
+        _ => outcomes.next(),
+    };
+    Ok(incoming.iter().filter_map(outcome).collect())
+}
+
+async fn write_new(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
     rules: &Rules,

@@ -22,6 +22,8 @@ use crate::{
 /// One call.
 pub(crate) enum Work {
     Accept(Vec<NewParcel>, NodeId),
+    /// The same for parcels that are in the intake.
+    AcceptIntake(Vec<NewParcel>, NodeId),
     Settle(NodeId, Vec<Settlement>),
     /// Through here, so that an answer that was lost is looked into. To release a second time what was
     /// released already could take it from the node that claimed it in between: this very node, perhaps.
@@ -82,7 +84,9 @@ pub(crate) async fn run(
 impl Work {
     fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
         let (node, settlements) = match self {
-            Self::Accept(..) | Self::Release(_) | Self::Report(..) => (NodeId(0), [].as_slice()),
+            Self::Accept(..) | Self::AcceptIntake(..) | Self::Release(_) | Self::Report(..) => {
+                (NodeId(0), [].as_slice())
+            }
             Self::Settle(node, settlements) => (*node, settlements.as_slice()),
         };
         settlements.iter().map(move |settlement| Ending { node, settlement })
@@ -90,12 +94,15 @@ impl Work {
 
     fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
         let (parcels, holder) = match self {
-            Self::Accept(parcels, holder) => (parcels.as_slice(), *holder),
+            Self::Accept(parcels, holder) | Self::AcceptIntake(parcels, holder) => {
+                (parcels.as_slice(), *holder)
+            }
             // None of a notice's deliveries is held, so there is no holder to name.
             Self::Report(_, new) => (std::slice::from_ref(&new.notice), NodeId(0)),
             Self::Settle(..) | Self::Release(_) => ([].as_slice(), NodeId(0)),
         };
-        parcels.iter().map(move |new| Incoming { new, holder })
+        let is_intake = matches!(self, Self::AcceptIntake(..));
+        parcels.iter().map(move |new| Incoming { new, holder, is_intake })
     }
 
     /// Of every delivery that may be written, those that follow included.
@@ -110,9 +117,10 @@ impl Work {
     /// What was leased to the caller's node, as the answer says.
     pub(crate) fn held(&self, answer: &Answer) -> Leases {
         let (node, parcels): (NodeId, Vec<(&NewParcel, &AcceptOutcome)>) = match (self, answer) {
-            (Self::Accept(parcels, holder), Answer::Accepted(answers)) => {
-                (*holder, parcels.iter().zip(answers).collect())
-            }
+            (
+                Self::Accept(parcels, holder) | Self::AcceptIntake(parcels, holder),
+                Answer::Accepted(answers),
+            ) => (*holder, parcels.iter().zip(answers).collect()),
             (Self::Settle(node, settlements), Answer::Settled(answers)) => {
                 let follow =
                     settlements.iter().zip(answers).flat_map(|(one, answer)| match answer {
@@ -141,7 +149,7 @@ impl Work {
             })
         };
         match self {
-            Self::Accept(parcels, _) => of_parcels(parcels),
+            Self::Accept(parcels, _) | Self::AcceptIntake(parcels, _) => of_parcels(parcels),
             Self::Settle(_, settlements) => settlements.iter().fold((0, 0), |sum, one| {
                 let (rows, bytes) = of_parcels(&one.follow);
                 let answer = one.attempt.as_ref().map_or(0, |one| one.response_body.len());
@@ -158,7 +166,7 @@ impl Work {
 
 fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'a> {
     let holder = ending.node;
-    ending.settlement.follow.iter().map(move |new| Incoming { new, holder })
+    ending.settlement.follow.iter().map(move |new| Incoming { new, holder, is_intake: false })
 }
 
 /// The reports among the calls, each with what became of its notice.
@@ -249,7 +257,7 @@ fn answers(
     calls
         .iter()
         .map(|call| match call {
-            Work::Accept(parcels, _) => {
+            Work::Accept(parcels, _) | Work::AcceptIntake(parcels, _) => {
                 Answer::Accepted(accepted.by_ref().take(parcels.len()).collect())
             }
             Work::Settle(_, settlements) => Answer::Settled(

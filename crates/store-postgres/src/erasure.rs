@@ -48,7 +48,8 @@ where d.tenant_id = $1 and d.id = held.id",
 });
 
 /// Tables, and the columns of their keys beside the tenant.
-const SMALL: [(&str, &str); 6] = [
+const SMALL: [(&str, &str); 7] = [
+    ("intake", "id"),
     ("dead_letters", "delivery_id"),
     ("suppressions", "address"),
     ("email_reports", "email_id"),

@@ -1,11 +1,11 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
-//! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
-//! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
+//! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and runs
+//! [`migrations`]; [`session`] is how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
 //! from which a [`committer`] gathers what many of them want to write into one transaction;
 //! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
-//! accepted and not to be sent, and [`give_up`] for dead letters made outside of settling.
+//! accepted and not to be sent, [`intake`] for what `gancho.publish` has stored (installed by [`publish_function`]), and [`give_up`] for dead letters made outside of settling.
 //! [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps
 //! what was leased without its node learning of it. Lists are found by a bounded [`look`] back.
 //! [`dead_letters`] and [`archiving`], [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and
@@ -27,6 +27,7 @@ mod audit;
 mod batch;
 mod claim;
 mod committer;
+mod database_url;
 mod dead_letters;
 mod deal;
 mod deliveries;
@@ -39,6 +40,7 @@ mod events;
 mod expiry_time;
 mod give_up;
 mod idempotency;
+mod intake;
 mod ledger;
 #[cfg(test)]
 mod list_cost;
@@ -55,10 +57,12 @@ mod pauses;
 #[cfg(test)]
 mod plans;
 mod prune;
+mod publish_function;
 mod queue;
 mod redeliver;
 mod replays;
 mod rows;
+mod schema;
 mod scratch;
 mod session;
 mod settle;
@@ -81,7 +85,7 @@ use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
-pub use migrations::{SCHEMA_VERSION, schema};
+pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 

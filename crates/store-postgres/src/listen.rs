@@ -18,6 +18,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::batch::Ring;
 
 const CHANNEL: &str = "gancho_due";
+/// Rung by `gancho.publish` when its transaction commits.
+pub(crate) const INTAKE_CHANNEL: &str = "gancho_intake";
 /// Minimum interval between two notifications to other nodes.
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
@@ -27,11 +29,16 @@ const MAX_REST: Duration = Duration::from_secs(2);
 pub(crate) struct Bells {
     here: Arc<Notify>,
     others: Notify,
+    intake: Arc<Notify>,
 }
 
 impl Bells {
     pub(crate) fn here(&self) -> Arc<Notify> {
         self.here.clone()
+    }
+
+    pub(crate) fn intake(&self) -> Arc<Notify> {
+        self.intake.clone()
     }
 
     pub(crate) fn ring(&self, ring: Ring) {
@@ -82,6 +89,7 @@ impl Line {
                     rest = FIRST_REST;
                     // Whatever was rung while no one listened.
                     self.bells.ring_here();
+                    self.bells.intake.notify_one();
                     let error = self.tell_others(&client).await;
                     tracing::warn!(%error, "LISTEN connection lost");
                 }
@@ -103,7 +111,7 @@ impl Line {
         tokio::spawn(stop.clone().run_until_cancelled_owned(reader));
         let pid = client.query_one("select pg_backend_pid()", &[]).await?;
         own.store(pid.try_get(0)?, Ordering::Relaxed);
-        client.batch_execute(&format!("listen {CHANNEL}")).await?;
+        client.batch_execute(&format!("listen {CHANNEL}; listen {INTAKE_CHANNEL}")).await?;
         Ok((client, stop.drop_guard()))
     }
 
@@ -138,9 +146,10 @@ async fn read<T: TlsStream + Unpin>(
     own: &AtomicI32,
 ) {
     while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-        if let AsyncMessage::Notification(note) = message
-            && note.process_id() != own.load(Ordering::Relaxed)
-        {
+        let AsyncMessage::Notification(note) = message else { continue };
+        if note.channel() == INTAKE_CHANNEL {
+            bells.intake.notify_one();
+        } else if note.process_id() != own.load(Ordering::Relaxed) {
             bells.ring_here();
         }
     }

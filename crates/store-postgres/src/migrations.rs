@@ -3,7 +3,7 @@
 use gancho_store::{Result, SchemaVersion, StoreError};
 use tokio_postgres::Client;
 
-use crate::{open, tx_error::store_error};
+use crate::{open, publish_function, schema, tx_error::store_error};
 
 pub(crate) struct Migration {
     pub number: i32,
@@ -72,6 +72,7 @@ pub(crate) const ALL: &[Migration] = &[
     },
     Migration { number: 19, name: "traces", sql: include_str!("../migrations/0019_traces.sql") },
     Migration { number: 20, name: "erased", sql: include_str!("../migrations/0020_erased.sql") },
+    Migration { number: 21, name: "intake", sql: include_str!("../migrations/0021_intake.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
@@ -83,10 +84,13 @@ const TABLE: &str = "create table if not exists schema_migrations (
     checksum bigint      not null,
     ran_at   timestamptz not null default now())";
 
-/// Brings the tables up to what this program knows. Nodes that start together wait for each other.
-pub(crate) async fn run(client: &mut Client) -> Result<()> {
+/// Brings the tables up to what this program knows, in the schema of this name or where they are. Returns the schema.
+/// Nodes that start together wait for each other.
+pub(crate) async fn run(client: &mut Client, name: Option<&str>) -> Result<String> {
     let step = client.transaction().await.map_err(store_error)?;
     step.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).await.map_err(store_error)?;
+    let tables = schema::find_or_create(&step, name).await?;
+    step.batch_execute(&schema::search_path(&tables)).await.map_err(store_error)?;
     step.batch_execute(TABLE).await.map_err(store_error)?;
     let ran = step
         .query("select number, name, checksum from schema_migrations order by number", &[])
@@ -109,14 +113,16 @@ pub(crate) async fn run(client: &mut Client) -> Result<()> {
         .await
         .map_err(store_error)?;
     }
-    step.commit().await.map_err(store_error)
+    publish_function::install(&step, &tables).await?;
+    step.commit().await.map_err(store_error)?;
+    Ok(tables)
 }
 
 /// The newest schema that this program knows.
 pub const SCHEMA_VERSION: u32 = ALL.len() as u32;
 
 /// The schema of a database, which is not changed. An empty one has none.
-pub async fn schema(url: &str) -> Result<SchemaVersion> {
+pub async fn schema_version(url: &str) -> Result<SchemaVersion> {
     let client = open::plain_session(url).await?;
     let exists = client.query_one("select to_regclass('schema_migrations') is not null", &[]).await;
     let exists: bool = exists.map_err(store_error)?.get(0);

@@ -3,16 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_store::{Result, StoreError};
-use tokio_postgres::{Client, Config};
+use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     PostgresStore, committer,
+    database_url::DatabaseUrl,
     expiry_time::ExpiryTime,
     listen, migrations,
     prune::Passes,
+    schema,
     session::{self, Turns},
-    tls,
     tx_error::store_error,
 };
 
@@ -44,32 +45,38 @@ impl Default for Options {
 
 const OLDEST_SERVER: i32 = 150_000;
 
-/// One connection to look at a database. Nothing is checked or changed.
+/// One connection to look at a database, with its schema. Nothing is checked or changed.
 pub(crate) async fn plain_session(url: &str) -> Result<deadpool_postgres::Object> {
-    let config = config(url)?;
-    let tls = tls::connector(config.get_ssl_mode())?;
-    session::of(&session::pool(&config, &tls, 1, "")?).await
+    let url = DatabaseUrl::parse(url)?;
+    let tls = url.tls()?;
+    let session = session::of(&session::pool(&url.server, &tls, 1, "")?).await?;
+    let schema = schema::find(&**session, url.schema.as_deref()).await?;
+    session.batch_execute(&schema::search_path(&schema)).await.map_err(store_error)?;
+    Ok(session)
 }
 
 impl PostgresStore {
-    /// `url` is a connection string such as `postgres://gancho@db.internal/gancho?sslmode=require`.
+    /// `url` is a connection string such as `postgres://gancho@db.internal/gancho?sslmode=require`, with the
+    /// parameters of [`DatabaseUrl`].
     pub async fn connect(url: &str, options: Options) -> Result<Arc<Self>> {
-        let config = config(url)?;
-        let tls = tls::connector(config.get_ssl_mode())?;
+        let url = DatabaseUrl::parse(url)?;
+        let (config, tls) = (&url.server, url.tls()?);
         let size = options.pool.max(2);
-        let pool = session::pool(&config, &tls, size, "")?;
-        {
-            let mut first = session::of(&pool).await?;
+        let schema = {
+            let mut first = session::of(&session::pool(config, &tls, 1, "")?).await?;
             check(&first).await?;
-            migrations::run(&mut first).await?;
-        }
-        let lifeline = session::pool(&config, &tls, 1, "")?;
+            migrations::run(&mut first, url.schema.as_deref()).await?
+        };
+        let path = schema::search_path(&schema);
+        let pool = session::pool(config, &tls, size, &path)?;
+        let lifeline = session::pool(config, &tls, 1, &path)?;
         let stop = CancellationToken::new();
-        let bells = listen::start(&config, &tls, stop.clone());
-        let writers = session::pool(&config, &tls, options.committers.max(1) + 1, "")?;
+        let bells = listen::start(config, &tls, stop.clone());
+        let writers = session::pool(config, &tls, options.committers.max(1) + 1, &path)?;
         let readers = options.lists.max(2);
-        let lists = session::pool(&config, &tls, readers, session::OF_LISTS)?;
-        let upkeep = session::pool(&config, &tls, 1, "")?;
+        let lists = format!("{path};\n{}", session::OF_LISTS);
+        let lists = session::pool(config, &tls, readers, &lists)?;
+        let upkeep = session::pool(config, &tls, 1, &path)?;
         let rules = committer::Rules {
             bells: bells.clone(),
             orphaned_leases: Arc::default(),
@@ -94,30 +101,6 @@ impl PostgresStore {
             _until_dropped: stop.drop_guard(),
         }))
     }
-}
-
-pub(crate) fn config(url: &str) -> Result<Config> {
-    let mut config: Config = url.parse().map_err(|error| {
-        // The text of the URL may hold a password, so it is not repeated.
-        StoreError::Refused(format!(
-            "invalid database URL ({error}): write it as \
-             postgres://user:password@host:5432/database?sslmode=require"
-        ))
-    })?;
-    if config.get_application_name().is_none() {
-        config.application_name("gancho");
-    }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(5));
-    }
-    // A peer that vanished without a word must be noticed long before a lease runs out.
-    if config.get_tcp_user_timeout().is_none() {
-        config.tcp_user_timeout(Duration::from_secs(10));
-    }
-    config.keepalives_idle(Duration::from_secs(10));
-    config.keepalives_interval(Duration::from_secs(3));
-    config.keepalives_retries(3);
-    Ok(config)
 }
 
 /// Refuses a server that may lose commits that it has acknowledged.

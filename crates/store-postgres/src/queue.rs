@@ -57,7 +57,19 @@ impl Queue {
         parcels: Vec<NewParcel>,
         holder: NodeId,
     ) -> Result<Vec<AcceptOutcome>> {
-        match self.call(Work::Accept(parcels, holder)).await? {
+        self.accepted(Work::Accept(parcels, holder)).await
+    }
+
+    pub(crate) async fn accept_intake(
+        &self,
+        parcels: Vec<NewParcel>,
+        holder: NodeId,
+    ) -> Result<Vec<AcceptOutcome>> {
+        self.accepted(Work::AcceptIntake(parcels, holder)).await
+    }
+
+    async fn accepted(&self, work: Work) -> Result<Vec<AcceptOutcome>> {
+        match self.call(work).await? {
             Answer::Accepted(answers) => Ok(answers),
             Answer::Settled(_) | Answer::Released => Err(mixed_up()),
         }

@@ -90,7 +90,7 @@ async fn add(
         })
         .collect();
     let fresh: Vec<Incoming<'_>> =
-        new.iter().map(|new| Incoming { new, holder: NodeId(0) }).collect();
+        new.iter().map(|new| Incoming { new, holder: NodeId(0), is_intake: false }).collect();
     let placed = place(session, &fresh).await?;
     insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
     let sent = new.iter().flat_map(|new| &new.deliveries);

@@ -43,8 +43,9 @@ pub(crate) fn pool(
     config: &Config,
     tls: &MakeRustlsConnect,
     size: usize,
-    settings: &'static str,
+    settings: &str,
 ) -> Result<Pool> {
+    let settings = format!("{SETTINGS};\n{settings}");
     let manager = Manager::from_config(
         config.clone(),
         tls.clone(),
@@ -56,10 +57,10 @@ pub(crate) fn pool(
         .wait_timeout(Some(MAX_WAIT))
         .create_timeout(Some(MAX_WAIT))
         .post_create(Hook::async_fn(move |client, _| {
-            Box::pin(async move {
-                let set = client.batch_execute(&format!("{SETTINGS};\n{settings}")).await;
-                set.map_err(HookError::Backend)
-            })
+            let settings = settings.clone();
+            Box::pin(
+                async move { client.batch_execute(&settings).await.map_err(HookError::Backend) },
+            )
         }))
         .build()
         .map_err(|error| StoreError::Refused(error.to_string()))

@@ -1,36 +1,54 @@
-//! TLS as the URL's `sslmode` says: `disable`, `prefer` (the default) or `require`.
+//! TLS as the URL's `sslmode` says: `disable`, `prefer` (the default), `require` or `verify-full`.
 //!
-//! `require` checks the server's certificate against the machine's own roots. `prefer` takes any
+//! `require` and `verify-full` are the same: they check the server's certificate and its name, against the file in
+//! `sslrootcert` or the machine's own roots. `prefer` takes any
 //! certificate: it would speak without TLS too, so a check would only lock out servers that have a
 //! certificate of their own making, and protect from no one.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use gancho_store::{Result, StoreError};
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{self, CryptoProvider},
-    pki_types::{CertificateDer, ServerName, UnixTime},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
 };
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub(crate) fn connector(mode: SslMode) -> Result<MakeRustlsConnect> {
+pub(crate) fn connector(mode: SslMode, root_file: Option<&Path>) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| StoreError::Refused(format!("could not set up TLS: {error}")))?;
     let config = if mode == SslMode::Require {
-        builder.with_root_certificates(roots()?)
+        builder.with_root_certificates(roots(root_file)?)
     } else {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
     };
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-fn roots() -> Result<RootCertStore> {
+fn roots(file: Option<&Path>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
+    if let Some(file) = file {
+        let refused = |why: String| {
+            let text =
+                format!("sslrootcert {}: {why}: name a PEM file of certificates", file.display());
+            StoreError::Refused(text)
+        };
+        let certificates =
+            CertificateDer::pem_file_iter(file).map_err(|why| refused(why.to_string()))?;
+        for certificate in certificates {
+            let certificate = certificate.map_err(|why| refused(why.to_string()))?;
+            roots.add(certificate).map_err(|why| refused(why.to_string()))?;
+        }
+        if roots.is_empty() {
+            return Err(refused("it holds no certificate".to_owned()));
+        }
+        return Ok(roots);
+    }
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {

@@ -12,7 +12,9 @@ mod nodes {
 }
 mod open {
     mod refusals;
+    mod schema;
     mod scratch;
+    mod tls;
 }
 mod server {
     mod crash;

@@ -210,6 +210,9 @@ impl SqliteStore {
     }
 }
 
+/// Other programs cannot write to the file.
+impl gancho_store::Intake for SqliteStore {}
+
 impl Store for SqliteStore {
     fn name(&self) -> &'static str {
         "sqlite"

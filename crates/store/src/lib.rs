@@ -2,7 +2,7 @@
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] stores a parcel and its deliveries, [`idempotency`] deduplicates it; [`claim`] leases
+//! what; [`accept`] stores a parcel and its deliveries, [`idempotency`] deduplicates it, [`intake`] hands in what applications have stored; [`claim`] leases
 //! due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`] writes
 //! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
 //! an archive and removes them; [`deliveries`] reads all of it back, and [`all_tenants`] for the operator; [`nodes`] is the membership;
@@ -38,6 +38,7 @@ pub mod erasure;
 pub mod error;
 pub mod fair;
 pub mod idempotency;
+pub mod intake;
 pub mod ledger;
 pub mod nodes;
 pub mod orphans;
@@ -78,6 +79,7 @@ pub use erasure::{ContentErasure, DeletedTenant, EraseStep, Erasure, SubjectScan
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
+pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;
 pub use nodes::{NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
@@ -113,6 +115,7 @@ pub trait Store:
     + Erasure
     + Archiving
     + AuditLog
+    + Intake
     + Ledger
     + Nodes
     + Orphans

@@ -14,7 +14,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use tokio_postgres::{Client, Config, NoTls};
+pub use tokio_postgres::{Client, Error};
+use tokio_postgres::{Config, NoTls};
 
 /// A server that this process started.
 pub struct Postgres {
@@ -38,8 +39,28 @@ impl Postgres {
 
     /// Another server, for a test that stops it or wants other settings, such as `fsync=off`.
     pub fn start(settings: &[&str]) -> Result<Self> {
-        let binaries = binaries()?;
+        Self::start_in(folder()?, settings)
+    }
+
+    /// One that accepts TLS, with a certificate and its key in PEM.
+    pub fn start_with_tls(certificate: &str, key: &str) -> Result<Self> {
         let folder = folder()?;
+        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
+            let path = folder.join(name);
+            std::fs::write(&path, content)?;
+            // The server refuses a key that others can read.
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+            give_to_server(&path)?;
+        }
+        // Relative to the data.
+        Self::start_in(
+            folder,
+            &["ssl=on", "ssl_cert_file=../server.crt", "ssl_key_file=../server.key"],
+        )
+    }
+
+    fn start_in(folder: PathBuf, settings: &[&str]) -> Result<Self> {
+        let binaries = binaries()?;
         let leash = leash(&binaries, &folder)?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut server = Self { folder, binaries, port, settings: String::new(), leash };
@@ -117,9 +138,19 @@ impl Database {
         at(&self.server, &self.name)
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A client of its own on this database, without the store.
     pub async fn client(&self) -> Result<Client> {
         client(&self.url()).await
+    }
+
+    /// The same as another role.
+    pub async fn client_as(&self, role: &str) -> Result<Client> {
+        let mut config: Config = self.url().parse()?;
+        connect(config.user(role)).await
     }
 }
 
@@ -160,7 +191,10 @@ impl Drop for Database {
 }
 
 async fn client(url: &str) -> Result<Client> {
-    let config: Config = url.parse()?;
+    connect(&url.parse()?).await
+}
+
+async fn connect(config: &Config) -> Result<Client> {
     let (client, connection) = config.connect(NoTls).await.context("connecting")?;
     tokio::spawn(connection);
     Ok(client)
@@ -216,11 +250,16 @@ fn as_server(program: &Path) -> Command {
 fn folder() -> Result<PathBuf> {
     // The shell removes it, not this process, which may not live to do so.
     let folder = tempfile::Builder::new().prefix("gancho-postgres-").tempdir()?.keep();
-    if is_root() {
-        let owned = Command::new("chown").arg("postgres").arg(&folder).status()?;
-        anyhow::ensure!(owned.success(), "cannot give {} away", folder.display());
-    }
+    give_to_server(&folder)?;
     Ok(folder)
+}
+
+fn give_to_server(path: &Path) -> Result<()> {
+    if is_root() {
+        let owned = Command::new("chown").arg("postgres").arg(path).status()?;
+        anyhow::ensure!(owned.success(), "cannot give {} away", path.display());
+    }
+    Ok(())
 }
 
 /// Waits for the end of this process. An interrupt from the keyboard reaches it too, and must not

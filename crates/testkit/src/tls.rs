@@ -42,6 +42,18 @@ impl Authority {
         self.0.der().clone()
     }
 
+    /// The root in PEM.
+    pub fn root_pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// A certificate for the names and its key, in PEM.
+    pub fn pem(&self, names: &[&str]) -> Result<(String, String)> {
+        let key = KeyPair::generate()?;
+        let certificate = params(names, Life::Now)?.signed_by(&key, &self.0)?;
+        Ok((certificate.pem(), key.serialize_pem()))
+    }
+
     /// A server with a certificate for the names (or addresses), that offers the protocols.
     pub fn server(&self, names: &[&str], life: Life, alpn: &[&str]) -> Result<Arc<ServerConfig>> {
         let key = KeyPair::generate()?;

@@ -11,7 +11,7 @@ use std::{
 
 use gancho_domain::{Lane, TenantId, Time};
 use gancho_engine::{Buckets, TenantCount};
-use gancho_store::{DeadFilter, DeadStats, LaneDepth, Result, Space};
+use gancho_store::{DeadFilter, DeadStats, IntakeCounts, LaneDepth, Result, Space};
 use parking_lot::RwLock;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -63,6 +63,7 @@ pub struct StoreSnapshot {
     pub depths: Vec<Depth>,
     pub dead: Dead,
     pub space: Space,
+    pub intake: IntakeCounts,
     /// The scheduler's shares of the busiest tenants, by lane.
     pub shares: Vec<(Lane, Vec<TenantShare>)>,
     /// What this node did for tenants since it started, by lane; the rest as `other`.
@@ -133,6 +134,7 @@ impl Watch {
         let depths = self.store.depths().await?;
         let dead = self.store.dead_stats(DeadFilter::default()).await?;
         let space = self.store.space().await?;
+        let intake = self.store.intake_counts().await?;
         let now = self.clock.now();
         let ages = self.read_ages(dead.total, now).await?;
         let mut dead = self.name_dead_letters(dead, now).await?;
@@ -151,6 +153,7 @@ impl Watch {
                 .collect(),
             dead,
             space,
+            intake,
             shares,
             tenants,
         })

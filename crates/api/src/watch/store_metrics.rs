@@ -32,7 +32,17 @@ fn queues(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
         .depths
         .iter()
         .map(|depth| (vec![("lane", depth.of.lane.name())], depth.age.as_secs_f64()));
-    to.gauge("gancho_queue_age_seconds", "How long the oldest pending delivery has been due.", ages)
+    to.gauge(
+        "gancho_queue_age_seconds",
+        "How long the oldest pending delivery has been due.",
+        ages,
+    )?;
+    let intake = [("waiting", snapshot.intake.waiting), ("rejected", snapshot.intake.rejected)];
+    to.gauge(
+        "gancho_intake_events",
+        "Events published from SQL: waiting to be accepted, and rejected; each counted up to 100,000.",
+        intake.map(|(state, count)| (vec![("state", state)], count as f64)),
+    )
 }
 
 fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {

@@ -25,6 +25,7 @@ const SUPPORT: [(&str, &str); 21] = [
     ("POST", "/deliveries/{delivery_id}/retry"),
     ("POST", "/webhooks/{id}/deliveries/{delivery_id}/retry"),
     ("POST", "/deliveries/{delivery_id}/check-signature"),
+    ("POST", "/rejected-events/{event_id}/retry"),
     ("POST", "/replays"),
     ("POST", "/replays/{replay_id}/cancel"),
     ("POST", "/dlq/{letter_id}/replay"),

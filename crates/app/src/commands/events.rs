@@ -1,8 +1,11 @@
 //! `gancho events`: what was published.
 
+mod rejected;
+
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use self::rejected::Rejected;
 use super::{
     client::{AnyTenantArgs, Window, filtered, rows, show_list},
     deliveries,
@@ -27,6 +30,8 @@ enum Action {
     Show(Show),
     /// Cancel the deliveries of an event that have not started, e.g. of a scheduled one.
     Cancel(Show),
+    /// List events that were published from SQL and rejected, newest first; retry or delete one.
+    Rejected(Rejected),
 }
 
 #[derive(Debug, Args)]
@@ -63,6 +68,7 @@ impl Events {
             Action::List(list) => list.run().await,
             Action::Show(show) => show.run().await,
             Action::Cancel(event) => event.cancel().await,
+            Action::Rejected(rejected) => rejected.run().await,
         }
     }
 }

@@ -202,6 +202,7 @@ async fn publish(
         deliver_at: None,
         is_test: false,
         trace: None,
+        intake_id: None,
     };
     // One write a line, so that lines of several tasks do not mix.
     let scope = TenantScope::internal(tenant.id);

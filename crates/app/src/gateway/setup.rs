@@ -15,6 +15,7 @@ use gancho_outbound::{Plan, Plans, health};
 use gancho_store::NodeFacts;
 use gancho_traces::{TraceSettings, TraceSettingsError};
 use gancho_wire::Profile;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     AlertSettings,
@@ -49,6 +50,8 @@ pub struct Setup {
     pub profiles: Vec<Profile>,
     pub plans: Plans,
     pub publish_rate: Option<Rate>,
+    /// Maximum size of the data of an event that is published from SQL.
+    pub max_event_bytes: u64,
     pub replay_rate: u32,
     pub failing_for: Duration,
     /// Whether notices go to the operator as well.
@@ -87,6 +90,7 @@ impl Setup {
             profiles: Vec::new(),
             plans: Plans::default(),
             publish_rate: None,
+            max_event_bytes: 1 << 20,
             replay_rate: 100,
             failing_for: health::FAILING_FOR,
             has_notices: false,
@@ -136,6 +140,7 @@ impl Setup {
             profiles: loaded.profiles.clone(),
             plans,
             publish_rate: settings.publish_rate,
+            max_event_bytes: settings.publish_body_limit.0,
             replay_rate: settings.replay_rate,
             failing_for: settings.failing_for,
             has_notices: settings.notify_url.is_some(),
@@ -242,7 +247,19 @@ pub fn has_role(settings: &Settings, role: Role) -> bool {
 /// The configured database, or a file in the data directory.
 pub fn database_url(settings: &Settings) -> String {
     match &settings.database_url {
-        Some(url) => url.reveal().to_owned(),
+        Some(url) if url.reveal().starts_with("sqlite:") => url.reveal().to_owned(),
+        Some(url) => with_parameters(url.reveal(), settings),
         None => format!("sqlite:{}", settings.data_dir.join("gancho.db").display()),
     }
+}
+
+/// The store takes what is set beside the URL as parameters of it.
+fn with_parameters(url: &str, settings: &Settings) -> String {
+    let mut url = url.to_owned();
+    if let Some(schema) = &settings.database_schema {
+        let sign = if url.contains('?') { '&' } else { '?' };
+        let schema = utf8_percent_encode(schema, NON_ALPHANUMERIC);
+        url += &format!("{sign}schema={schema}");
+    }
+    url
 }

@@ -82,6 +82,9 @@ settings! {
         /// share.
         /// Default: `gancho.db` in the data directory.
         database_url: Option<DatabaseUrl> = "",
+        /// Schema of the tables in PostgreSQL. It is created if it does not exist. The same as `schema` in the database URL.
+        /// Default: where the tables are, or the first schema of the role's search path, which is usually `public`.
+        database_schema: Option<String> = "",
         /// File of the key ring that encrypts secrets in the database. All nodes of a database need the same
         /// ring. A file that its group or others can read is refused. Back it up separately from the database:
         /// without it, no secret can be decrypted.

@@ -176,6 +176,8 @@ impl Upkeep for Proxy {
 
 // The engine does not call what follows.
 
+impl gancho_store::Intake for Proxy {}
+
 #[async_trait]
 impl AllTenants for Proxy {
     async fn all_deliveries(

@@ -52,6 +52,11 @@ pub(super) fn get(name: &str) -> Option<&'static Arc<CompiledType>> {
     BUILT_IN.get(name)
 }
 
+/// The names of all.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.keys().copied()
+}
+
 /// By name.
 pub(super) fn all() -> impl Iterator<Item = &'static CompiledType> {
     BUILT_IN.values().map(|one| &**one)

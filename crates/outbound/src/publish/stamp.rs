@@ -56,7 +56,7 @@ impl Publisher {
         let now = self.clock.now();
         let once = event.idempotency_key.as_deref().map(|key| once(key, &event, now));
         let parcel = Arc::new(Parcel {
-            id: self.ids.make(),
+            id: event.intake_id.unwrap_or_else(|| self.ids.make()),
             tenant: scope.tenant(),
             kind: Kind::Event,
             event_type: event.event_type.as_str().into(),

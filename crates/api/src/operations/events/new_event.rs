@@ -100,6 +100,7 @@ pub fn new_event(
         deliver_at: body.deliver_at,
         is_test: false,
         trace: None,
+        intake_id: None,
     })
 }
 

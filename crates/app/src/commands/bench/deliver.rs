@@ -82,6 +82,7 @@ impl DeliverBench {
                         deliver_at: None,
                         is_test: false,
                         trace: None,
+                        intake_id: None,
                     };
                     gateway.publisher.publish(scope, tenant, event).await?;
                 }

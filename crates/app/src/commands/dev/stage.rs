@@ -213,6 +213,7 @@ impl Stage {
             deliver_at: None,
             is_test: false,
             trace: None,
+            intake_id: None,
         };
         self.gateway.publisher.publish(self.scope(), &self.tenant, event).await?;
         Ok(())

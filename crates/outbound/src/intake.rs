@@ -1,0 +1,207 @@
+//! Accepts what applications have published with `gancho.publish`, in their own transactions: takes it from the store's
+//! intake and publishes it as the API does, with the same checks and limits.
+//!
+//! What is refused here cannot be answered any more, since the caller's transaction is over. It stays in the intake as a
+//! rejected event, with the error code of the API, until it is retried or deleted. What only comes too fast waits.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use gancho_domain::{Clock, EventId, EventType, Tenant, TenantId, TenantScope};
+use gancho_store::{IntakeBatch, IntakeEvent, IntakeSettings, Result, Store, StoreError};
+use gancho_wire::strict_json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
+
+/// How often the intake is looked at. Usually the store's bell is faster.
+const LOOK: Duration = Duration::from_secs(1);
+/// A store that failed is left alone for this long.
+const REST: Duration = Duration::from_secs(1);
+
+const BATCH: IntakeBatch = IntakeBatch {
+    max_tenants: 16,
+    max_events: 100,
+    max_bytes: 4 << 20,
+    lease: Duration::from_secs(15),
+};
+
+pub struct IntakeMover {
+    pub store: Arc<dyn Store>,
+    pub publisher: Arc<Publisher>,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why an event was not accepted.
+enum Refusal {
+    Rejected { code: &'static str, reason: String },
+    Postponed(Duration),
+}
+
+impl IntakeMover {
+    /// Tells `gancho.publish` what it has to check by itself.
+    pub async fn describe(&self, max_bytes: u64) -> Result<()> {
+        let plans = &self.publisher.plans;
+        let limit = |name: &str| Some((name.to_owned(), plans.get(name)?.events?));
+        self.store
+            .describe_intake(IntakeSettings {
+                max_bytes,
+                plans: plans.names().filter_map(limit).collect(),
+                event_types: catalog::names().map(str::to_owned).collect(),
+            })
+            .await
+    }
+
+    /// Runs until it is stopped. Returns at once if the store has no intake.
+    pub async fn run(&self, stop: CancellationToken) {
+        let Some(bell) = self.store.intake_bell() else { return };
+        let mut after = None;
+        while !stop.is_cancelled() {
+            let wait = match self.step(&mut after).await {
+                Ok(0) => LOOK,
+                Ok(_) => continue,
+                Err(error) => {
+                    tracing::warn!(%error, "could not read the intake; will retry");
+                    REST
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = bell.notified() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Accepts the oldest events of the next tenants. Returns how many were taken.
+    async fn step(&self, after: &mut Option<TenantId>) -> Result<usize> {
+        let taken = self.store.take_intake(*after, BATCH).await?;
+        let count = taken.len();
+        *after = taken.last().map(|last| last.tenant).or(*after);
+        let tenants = taken.chunk_by(|one, next| one.tenant == next.tenant);
+        let accept = |events: &[IntakeEvent]| self.accept(events.to_vec());
+        join_all(tenants.map(accept)).await;
+        Ok(count)
+    }
+
+    /// The events of one tenant.
+    async fn accept(&self, events: Vec<IntakeEvent>) {
+        let Some(id) = events.first().map(|event| event.tenant) else { return };
+        let scope = TenantScope::internal(id);
+        let ids: Vec<EventId> = events.iter().map(|event| event.id).collect();
+        let refused = match self.store.tenant(id).await {
+            Ok(Some(tenant)) => self.publish(scope, &tenant, events).await,
+            Ok(None) => {
+                let reason = "the tenant was deleted".to_owned();
+                let gone =
+                    |id| (id, Refusal::Rejected { code: "unknown_tenant", reason: reason.clone() });
+                ids.into_iter().map(gone).collect()
+            }
+            Err(error) => ids.into_iter().map(|id| (id, of_store(&error))).collect(),
+        };
+        for (event, refusal) in refused {
+            let noted = match refusal {
+                Refusal::Postponed(delay) => {
+                    self.store.postpone_intake(scope, &[event], delay).await
+                }
+                Refusal::Rejected { code, reason } => {
+                    self.reject(scope, event, code, &reason).await
+                }
+            };
+            if let Err(error) = noted {
+                // Its lease ends, and it is tried again.
+                tracing::debug!(%error, %event, "could not note a refused event of the intake");
+            }
+        }
+    }
+
+    /// Returns those that were refused.
+    async fn publish(
+        &self,
+        scope: TenantScope,
+        tenant: &Tenant,
+        events: Vec<IntakeEvent>,
+    ) -> Vec<(EventId, Refusal)> {
+        let mut refused = Vec::new();
+        let (mut ids, mut valid) = (Vec::new(), Vec::new());
+        for event in events {
+            let id = event.id;
+            match new_event(event) {
+                Ok(event) => {
+                    ids.push(id);
+                    valid.push(event);
+                }
+                Err(refusal) => refused.push((id, refusal)),
+            }
+        }
+        let answers = self.publisher.publish_all(scope, tenant, valid).await;
+        for (id, answer) in ids.into_iter().zip(answers) {
+            if let Err(error) = answer {
+                refused.push((id, Refusal::of(error)));
+            }
+        }
+        refused
+    }
+
+    async fn reject(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        code: &str,
+        reason: &str,
+    ) -> Result<()> {
+        if self.store.reject_intake(scope, event, code, reason, self.clock.now()).await? {
+            let tenant = scope.tenant();
+            tracing::warn!(%tenant, %event, code, reason, "rejected an event that was published from SQL");
+        }
+        Ok(())
+    }
+}
+
+/// The function has checked most of it. JSON that only PostgreSQL accepts is found here.
+fn new_event(event: IntakeEvent) -> Result<NewEvent, Refusal> {
+    let rejected = |code, reason| Refusal::Rejected { code, reason };
+    let event_type: EventType = event.event_type.parse().map_err(
+        |error: gancho_domain::event_type::EventTypeParseError| {
+            rejected("invalid_field", error.to_string())
+        },
+    )?;
+    strict_json::check(&event.data, None)
+        .map_err(|error| rejected("bad_json", error.to_string()))?;
+    Ok(NewEvent {
+        event_type,
+        data: event.data,
+        subject: event.subject,
+        external_id: event.external_id,
+        idempotency_key: event.idempotency_key,
+        deliver_at: event.deliver_at,
+        is_test: false,
+        intake_id: Some(event.id),
+    })
+}
+
+impl Refusal {
+    fn of(error: PublishError) -> Self {
+        let code = match &error {
+            PublishError::Store(error) => return of_store(error),
+            PublishError::TooFast { retry_after, .. } => return Self::Postponed(*retry_after),
+            PublishError::KeyClash { .. } => "idempotency_mismatch",
+            PublishError::PlanLimit(_) => "plan_limit",
+            PublishError::Faulty(faults) => match faults.first().map(|fault| fault.code) {
+                Some(code @ ("schema_mismatch" | "unknown_event_type" | "reserved_event_type")) => {
+                    code
+                }
+                _ => "invalid_field",
+            },
+        };
+        Self::Rejected { code, reason: error.to_string() }
+    }
+}
+
+fn of_store(error: &StoreError) -> Refusal {
+    if error.is_permanent() {
+        return Refusal::Rejected { code: "internal", reason: error.to_string() };
+    }
+    Refusal::Postponed(REST)
+}

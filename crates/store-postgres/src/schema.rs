@@ -1,0 +1,57 @@
+//! The schema that the tables are in: the one that is set, the one where they are, or the first of the search path.
+//!
+//! Every session sets its search path to this schema alone, so that nothing of the same name elsewhere is taken for
+//! ours: another program's `schema_migrations`, or a schema called as the role, which comes before `public`.
+
+use gancho_store::{Result, StoreError};
+use tokio_postgres::GenericClient;
+
+use crate::{publish_function::quoted, tx_error::store_error};
+
+/// Where the migrations are noted, by the search path; where none are, the first schema of the path.
+const FIND: &str = "
+select coalesce(
+    (select n.nspname from unnest(current_schemas(false)) with ordinality as s(name, place)
+     join pg_namespace n on n.nspname = s.name
+     join pg_class c on c.relnamespace = n.oid and c.relname = 'schema_migrations' and c.relkind in ('r', 'p')
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'checksum'
+     order by s.place limit 1),
+    current_schema())::text";
+
+pub(crate) async fn find(client: &impl GenericClient, name: Option<&str>) -> Result<String> {
+    if let Some(name) = name {
+        return Ok(name.to_owned());
+    }
+    let found = client.query_one(FIND, &[]).await.map_err(store_error)?;
+    found.get::<_, Option<String>>(0).ok_or_else(|| {
+        StoreError::Refused(
+            "the search path of this role names no schema that exists: name one for the tables, with \
+             database_schema or `schema` in the database URL"
+                .to_owned(),
+        )
+    })
+}
+
+/// The same; creates the schema of this name if it does not exist.
+pub(crate) async fn find_or_create(
+    client: &impl GenericClient,
+    name: Option<&str>,
+) -> Result<String> {
+    let found = find(client, name).await?;
+    let sql = "select from pg_namespace where nspname = $1";
+    if client.query_opt(sql, &[&found]).await.map_err(store_error)?.is_none() {
+        let create = format!("create schema {}", quoted(&found));
+        client.batch_execute(&create).await.map_err(|error| {
+            StoreError::Refused(format!(
+                "the schema {found} does not exist and could not be created ({}): create it, and grant this role \
+                 all rights on it",
+                store_error(error)
+            ))
+        })?;
+    }
+    Ok(found)
+}
+
+pub(crate) fn search_path(schema: &str) -> String {
+    format!("set search_path = {}", quoted(schema))
+}
