@@ -177,6 +177,7 @@ fn new_event(event: IntakeEvent) -> Result<NewEvent, Refusal> {
         idempotency_key: event.idempotency_key,
         deliver_at: event.deliver_at,
         is_test: false,
+        trace: None,
         intake_id: Some(event.id),
     })
 }
