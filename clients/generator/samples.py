@@ -7,6 +7,8 @@ from .names import POSITIONAL, camel, snake
 from .python import safe
 
 WIDTH = 88
+# Parameters without which a call is refused.
+QUERY = {"purgeDeadLetters": {"code": "HTTP_410"}}
 
 
 def files(spec):
@@ -28,7 +30,8 @@ def named(operation):
 def arguments(operation):
     """The fields of the example that are arguments, those that are required first."""
     example = operation.example or {}
-    return [(field.name, example[field.name]) for field in operation.body or [] if field.name in example]
+    given = [(field.name, example[field.name]) for field in operation.body or [] if field.name in example]
+    return given + list(QUERY.get(operation.id, {}).items())
 
 
 # ---- Python --------------------------------------------------------------------------------------------

@@ -73,6 +73,13 @@ def test_a_list_that_never_ends(make, proxy, cursor):
         list(make(api_key="k", url=proxy.url).webhooks.list())
 
 
+@pytest.mark.parametrize("kind, text", [("text/html", "<p>"), ("application/json", "{}"), ("application/x-ndjson", "{")])
+def test_a_stream_of_something_else(make, proxy, kind, text):
+    proxy.script = [(200, kind, text)]
+    with pytest.raises(g.UnexpectedResponseError):
+        list(make(api_key="k", url=proxy.url).dead_letters.export())
+
+
 def test_a_problem_of_something_else(make, proxy):
     text = '{"code": 5, "detail": null, "title": [], "errors": ["a", 1, {"pointer": null}], "request_id": 7}'
     proxy.script = [(400, "Application/Problem+JSON; charset=utf-8", text)]

@@ -81,6 +81,6 @@ export function sendWithFetch(fetch: typeof globalThis.fetch): Send {
   };
 }
 
-function late(url: string, timeout: number): APITimeoutError {
+export function late(url: string, timeout: number): APITimeoutError {
   return new APITimeoutError(`${new URL(url).origin} did not answer within ${Math.ceil(timeout)} ms`);
 }

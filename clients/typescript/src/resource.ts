@@ -27,7 +27,7 @@ export abstract class Resource {
   /** JSON values, one a line. */
   protected async *_lines<T>(operation: Operation): AsyncGenerator<T> {
     for await (const line of this.transport.lines(operation)) {
-      if (line.trim()) yield JSON.parse(line) as T;
+      if (line.trim()) yield parsed(line) as T;
     }
   }
 
@@ -39,9 +39,17 @@ export abstract class Resource {
       if (line.startsWith("data:")) {
         data.push(line.slice(5));
       } else if (line === "" && data.length > 0) {
-        yield JSON.parse(data.join("\n")) as T;
+        yield parsed(data.join("\n")) as T;
         data = [];
       }
     }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw unexpectedAnswer(String(error));
   }
 }

@@ -1,7 +1,7 @@
 // Sends a request as often as it takes.
 
 import { APIConnectionError, APITimeoutError, type APIError, RateLimitError, errorOf, notJson } from "./errors.js";
-import type { Answer } from "./http.js";
+import { type Answer, late } from "./http.js";
 import { type Operation, type Request, requestOf } from "./operation.js";
 import type { Settings } from "./settings.js";
 
@@ -12,6 +12,9 @@ const uncertain = new Set([408, 502, 503, 504]);
 const notSent = new Set([
   "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT",
 ]);
+
+/** What arrives bit by bit: server-sent events, or JSON a line. */
+const stream = /^(text\/event-stream|application\/x-ndjson)/i;
 
 /** Certificates do not get better by asking again. */
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_/;
@@ -63,13 +66,15 @@ export class Transport {
     const controller = new AbortController();
     const abort = () => controller.abort(signal?.reason);
     signal?.addEventListener("abort", abort);
-    const timer = setTimeout(() => controller.abort(), timeout);
+    const timer = setTimeout(() => controller.abort(late(url, timeout)), timeout);
     try {
       const response = await fetch(request.url, { ...request.init, signal: controller.signal });
       clearTimeout(timer);
       if (!response.ok || !response.body) {
         throw errorOf({ status: response.status, headers: response.headers, body: await response.text() }, url);
       }
+      const answer = { status: response.status, headers: response.headers, body: "" };
+      if (!stream.test(response.headers.get("content-type") ?? "")) throw notJson(answer, url);
       const decoder = new TextDecoder();
       let rest = "";
       for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -80,6 +85,7 @@ export class Transport {
       if (rest) yield rest;
     } catch (error) {
       signal?.throwIfAborted();
+      // An answer that breaks off is a TypeError, as is one that does not come.
       throw error instanceof TypeError ? connectionError(error, url) : error;
     } finally {
       clearTimeout(timer);

@@ -103,6 +103,17 @@ test("JSON of something else is neither an event that was published nor a page",
   }
 });
 
+test("a stream of something else", async (t) => {
+  const between = await proxy(t);
+  const client = new g.Gancho({ apiKey: "k", url: between.url, timeout: 500 });
+  for (const [kind, text] of [["text/html", "<p>"], ["application/json", "{}"], ["application/x-ndjson", "{"]]) {
+    between.script = [[200, kind, text]];
+    await caught(g.UnexpectedResponseError, () => collect(client.deadLetters.export()));
+  }
+  between.script = ["hold"];
+  await caught(g.APITimeoutError, () => collect(client.deadLetters.export()));
+});
+
 test("a problem of something else", async (t) => {
   const between = await proxy(t);
   const client = new g.Gancho({ apiKey: "k", url: between.url });

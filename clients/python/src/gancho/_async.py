@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +10,7 @@ import aiohttp
 from yarl import URL
 
 from ._operation import Operation, Request
-from ._pages import EventStreamParser, Page, decoded_answer
+from ._pages import EventStreamParser, Page, decoded_answer, decoded_line
 from ._settings import Attempts, Settings
 from ._sync import answer_of
 from .errors import APIConnectionError, APITimeoutError, error_of
@@ -93,10 +92,10 @@ class AsyncTransport:
             async with self._open(request, timeout) as response:
                 if response.status != 200:
                     raise error_of(response.status, response.headers, await response.read(), self.settings.url)
-                parser = EventStreamParser(response.headers.get("content-type", ""))
+                parser = EventStreamParser(response.status, response.headers, self.settings.url)
                 async for line in _lines(response.content):
                     if (complete := parser.feed(line)) is not None:
-                        yield decoded_answer(operation, json.loads(complete))
+                        yield decoded_line(operation, complete)
         except _FAILURES as error:
             raise connection_error(error, self.settings.url, self.settings.timeout) from error
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ._model import Model, decode
 from ._operation import Operation
-from .errors import unexpected_answer
+from .errors import not_json, unexpected_answer
 
 T = TypeVar("T")
 
@@ -44,11 +46,21 @@ def decoded_answer(operation: Operation[T], value: Any) -> T:
     return answer
 
 
+def decoded_line(operation: Operation[T], text: str) -> T:
+    try:
+        return decoded_answer(operation, json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise unexpected_answer(str(error)) from error
+
+
 class EventStreamParser:
     """Takes the lines of a stream, server-sent events or JSON lines, and returns the JSON of each complete one."""
 
-    def __init__(self, content_type: str) -> None:
-        self.is_sse = content_type.startswith("text/event-stream")
+    def __init__(self, status: int, headers: Mapping[str, str], url: str) -> None:
+        kind = headers.get("content-type", "").lower()
+        self.is_sse = kind.startswith("text/event-stream")
+        if not self.is_sse and not kind.startswith("application/x-ndjson"):
+            raise not_json(status, headers, url)
         self.data: list[str] = []
 
     def feed(self, line: str) -> str | None:

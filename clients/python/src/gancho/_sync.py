@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import httpx
 
 from ._operation import Operation, Request
-from ._pages import EventStreamParser, Page, decoded_answer
+from ._pages import EventStreamParser, Page, decoded_answer, decoded_line
 from ._settings import Attempts, Settings
 from .errors import APIConnectionError, APITimeoutError, InvalidRequestError, error_of, not_json
 
@@ -85,10 +85,10 @@ class Transport:
             try:
                 if response.status_code != 200:
                     raise error_of(response.status_code, response.headers, response.read(), self.settings.url)
-                parser = EventStreamParser(response.headers.get("content-type", ""))
+                parser = EventStreamParser(response.status_code, response.headers, self.settings.url)
                 for line in response.iter_lines():
                     if (complete := parser.feed(line)) is not None:
-                        yield decoded_answer(operation, json.loads(complete))
+                        yield decoded_line(operation, complete)
             finally:
                 response.close()
         except httpx.TransportError as error:

@@ -333,7 +333,7 @@ export class Emails extends Resource {
    *
    * Required scope: `publish`.
    *
-   * @example gancho.emails.send({"from": "shop@example.com", "subject": "order_1", "text": "Your invoice is paid.", "to": "ana@example.com"})
+   * @example gancho.emails.send({"from": "shop@example.com", "subject": "Your invoice", "text": "Your invoice is paid.", "to": "ana@example.com"})
    */
   async send(options: types.SendEmailOptions): Promise<types.AcceptedEmail> {
     return this._call<types.AcceptedEmail>({ method: "POST", url: "/v1/email/send", takesTenant: true, body: options, idempotency: { field: "idempotencyKey", key: options.idempotency_key }, required: ["outboxId"] });
@@ -691,7 +691,7 @@ export class Sources extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.sources.create({"partner": "stripe", "preset": {"amount": 4200, "invoice": "inv_1"}})
+   * @example gancho.sources.create({"partner": "stripe", "preset": "stripe"})
    */
   async create(options: types.CreateSourceOptions): Promise<types.NewSource> {
     return this._call<types.NewSource>({ method: "POST", url: "/v1/sources", body: options, required: ["created_at", "has_verify_token", "id", "is_active", "partner", "preset", "schema", "targets", "updated_at", "dispatch_secret"] });

@@ -898,7 +898,7 @@ class AsyncEmails(AsyncResource):
 
         Required scope: `publish`.
 
-        Example: `gancho.emails.send(from_='shop@example.com', subject='order_1', text='Your invoice is paid.',
+        Example: `gancho.emails.send(from_='shop@example.com', subject='Your invoice', text='Your invoice is paid.',
         to='ana@example.com')`
 
         :param from_: Sender: `shop@example.com` or `Shop <shop@example.com>`.
@@ -1719,7 +1719,7 @@ class AsyncSources(AsyncResource):
 
         Operator only.
 
-        Example: `gancho.sources.create(partner='stripe', preset={'amount': 4200, 'invoice': 'inv_1'})`
+        Example: `gancho.sources.create(partner='stripe', preset='stripe')`
 
         :param partner: Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.

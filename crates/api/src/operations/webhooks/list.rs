@@ -42,19 +42,18 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let WebhooksQuery { paging, external_id } = call.parse_query()?;
     let page = Page::of(&call, call.owner().tenant(), &paging)?;
-    let (found, next_cursor) = match external_id {
-        Some(external_id) => (find(&call, &external_id).await?, None),
-        None => {
-            let (after, max) = (page.after_id(), page.max_read());
-            let store = &call.api.store;
-            let found = match &call.principal {
-                Principal::Tenant(principal) => {
-                    store.newest_endpoints(principal.scope(), after, max).await?
-                }
-                Principal::Operator(_) => store.all_endpoints(after, max).await?,
-            };
-            page.cut(found, |last| last.id.bytes().to_vec())
-        }
+    let (found, next_cursor) = if let Some(external_id) = external_id {
+        (find(&call, &external_id).await?, None)
+    } else {
+        let (after, max) = (page.after_id(), page.max_read());
+        let store = &call.api.store;
+        let found = match &call.principal {
+            Principal::Tenant(principal) => {
+                store.newest_endpoints(principal.scope(), after, max).await?
+            }
+            Principal::Operator(_) => store.all_endpoints(after, max).await?,
+        };
+        page.cut(found, |last| last.id.bytes().to_vec())
     };
     let paused = PausedWebhooks::read(&call.api).await?;
     let mut data = Vec::with_capacity(found.len());
