@@ -62,10 +62,10 @@ try {
     for (let time = 0; time < 2; time += 1) {
       await page.goto(`/ui/endpoints?q=${encodeURIComponent("Loja")}`);
       const state = await page.locator("tbody .status").first().innerText();
-      assert.match(state, /slow|active/i, state);
       assert.doesNotMatch(state, /fail/i);
+      if (time > 0) assert.match(state, /slow/i);
       await call("POST", "/v1/events", { type: "order.slow", data: {} }, key);
-      await page.waitForTimeout(2_600);
+      await page.waitForTimeout(4_600);
     }
   });
 

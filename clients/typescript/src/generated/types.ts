@@ -1130,6 +1130,12 @@ export interface ListDeliveriesOptions {
   event_id?: string;
   /** Only deliveries of events with this external id. */
   external_id?: string;
+  /** Only deliveries of events with this subject. */
+  subject?: string;
+  /** Only deliveries that failed with this code: at their last attempt, or when they were given up. E.g. `TIMEOUT`. */
+  error_code?: string;
+  /** Only deliveries whose last attempt got this response status. */
+  response_status?: number;
   /** Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page searches about 2,000 payloads. */
   text?: string;
   /** Only deliveries created at or after this time. */
@@ -1789,6 +1795,12 @@ export interface ListWebhookDeliveriesOptions {
   event_id?: string;
   /** Only deliveries of events with this external id. */
   external_id?: string;
+  /** Only deliveries of events with this subject. */
+  subject?: string;
+  /** Only deliveries that failed with this code: at their last attempt, or when they were given up. E.g. `TIMEOUT`. */
+  error_code?: string;
+  /** Only deliveries whose last attempt got this response status. */
+  response_status?: number;
   /** Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page searches about 2,000 payloads. */
   text?: string;
   /** Only deliveries created at or after this time. */

@@ -65,6 +65,12 @@ impl Standing {
         self.has_failed = true;
     }
 
+    /// An attempt ended in a way that is not its fault, and showed that it cannot take more.
+    pub fn burdened(&mut self) {
+        self.is_troubled = true;
+        self.has_failed = false;
+    }
+
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
@@ -104,7 +110,8 @@ mod tests {
         target.failed();
         assert_eq!(target.pool(), Pool::Troubled);
         assert!(target.has_failed());
-        target.succeeded(Duration::from_secs(9));
-        assert!(!target.has_failed());
+        target.burdened();
+        assert_eq!(target.pool(), Pool::Troubled);
+        assert!(!target.has_failed(), "it answered, however late");
     }
 }

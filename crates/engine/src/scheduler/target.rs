@@ -209,8 +209,10 @@ impl<T> TargetLine<T> {
         match outcome {
             Outcome::Tried { at_fault, load, latency } => {
                 self.pace.note(load);
-                if at_fault || load == Load::Heavy {
+                if at_fault {
                     self.standing.failed();
+                } else if load == Load::Heavy {
+                    self.standing.burdened();
                 } else {
                     self.standing.succeeded(latency);
                 }

@@ -566,6 +566,9 @@ class Deliveries(Resource):
         event_type: str | None = None,
         event_id: str | None = None,
         external_id: str | None = None,
+        subject: str | None = None,
+        error_code: str | None = None,
+        response_status: int | None = None,
         text: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -588,6 +591,10 @@ class Deliveries(Resource):
         :param event_type: Only deliveries of events of this type.
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
+        :param subject: Only deliveries of events with this subject.
+        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
+            up. E.g. `TIMEOUT`.
+        :param response_status: Only deliveries whose last attempt got this response status.
         :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
             searches about 2,000 payloads.
         :param since: Only deliveries created at or after this time.
@@ -608,6 +615,9 @@ class Deliveries(Resource):
                     "event_type": event_type,
                     "event_id": event_id,
                     "external_id": external_id,
+                    "subject": subject,
+                    "error_code": error_code,
+                    "response_status": response_status,
                     "text": text,
                     "since": since,
                     "until": until,
@@ -751,6 +761,9 @@ class Deliveries(Resource):
         event_type: str | None = None,
         event_id: str | None = None,
         external_id: str | None = None,
+        subject: str | None = None,
+        error_code: str | None = None,
+        response_status: int | None = None,
         text: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -768,6 +781,10 @@ class Deliveries(Resource):
         :param event_type: Only deliveries of events of this type.
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
+        :param subject: Only deliveries of events with this subject.
+        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
+            up. E.g. `TIMEOUT`.
+        :param response_status: Only deliveries whose last attempt got this response status.
         :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
             searches about 2,000 payloads.
         :param since: Only deliveries created at or after this time.
@@ -785,6 +802,9 @@ class Deliveries(Resource):
                     "event_type": event_type,
                     "event_id": event_id,
                     "external_id": external_id,
+                    "subject": subject,
+                    "error_code": error_code,
+                    "response_status": response_status,
                     "text": text,
                     "since": since,
                     "until": until,
