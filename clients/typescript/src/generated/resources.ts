@@ -444,6 +444,19 @@ export class EventTypes extends Resource {
 /** Publish events and look them up. */
 export class Events extends Resource {
   /**
+   * Erase content.
+   *
+   * Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   *
+   * @example gancho.events.eraseContent({"cursor": "text"})
+   */
+  async eraseContent(options: types.EraseContentOptions = {}): Promise<types.Erasure> {
+    return this._call<types.Erasure>({ method: "POST", url: "/v1/erasures", takesTenant: true, body: options });
+  }
+
+  /**
    * List events.
    *
    * The operator without `X-Tenant` sees the events of all tenants, each with its `tenant`, and cannot filter by `external_id`. A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.

@@ -355,6 +355,8 @@ export interface Email extends EmailSummary {
   attemptLog: EmailAttempt[];
   /** The e-mail's delivery, to retry or replay it. */
   deliveryId: string;
+  /** When its content was erased. */
+  erasedAt?: string | null;
   failedAt?: string | null;
   /** Masked e-mail address. */
   from: string;
@@ -403,10 +405,31 @@ export interface EndpointUsage {
   used: number;
 }
 
+export interface Erasure {
+  /** Number of those whose content had been erased before. */
+  already_erased: number;
+  /** Number of archived dead letters that were removed. */
+  archived: number;
+  /** Number of waiting deliveries that were canceled. */
+  canceled: number;
+  /** Number of events, e-mails or receipts whose content was erased. */
+  erased: number;
+  /**
+   * Number of events or e-mails that were not erased because a delivery is in flight. Repeat the request a few seconds
+   * later.
+   */
+  in_flight: number;
+  /** Where to continue; null if all of it was searched. */
+  next_cursor?: string | null;
+}
+
 export interface Event {
   created_at: string;
+  /** `null` if the content was erased. */
   data: unknown;
   deliveries: Delivery[];
+  /** When its content was erased. */
+  erased_at?: string | null;
   external_id?: string | null;
   id: string;
   /** Whether it was created by a test call. */
@@ -692,9 +715,11 @@ export interface ReceiptDeliveryDetail extends ReceiptDelivery {
 export interface ReceiptDetail extends ReceiptSummary {
   context: VerificationContext;
   deliveries: ReceiptDeliveryDetail[];
+  /** When its content was erased. */
+  erased_at?: string | null;
   /** The request headers, with secrets masked; null for old receipts, whose headers were not stored. */
   headers?: Record<string, string> | null;
-  /** The body as it was received, with secrets masked. */
+  /** The body as it was received, with secrets masked; null if the content was erased. */
   payload: unknown;
 }
 
@@ -1306,6 +1331,22 @@ export interface ListEmailsOptions {
   since?: string | Date;
   /** Only e-mails submitted before this time. */
   until?: string | Date;
+}
+
+/** What `events.eraseContent` takes. */
+export interface EraseContentOptions {
+  /** `next_cursor` of the response before, with the same `subject` or `email_address`. */
+  cursor?: string;
+  /** Erase all e-mails to this address. */
+  email_address?: string;
+  /** Id of an event whose content is erased. */
+  event_id?: string;
+  /** Id of an e-mail whose content is erased. */
+  outbox_id?: string;
+  /** Id of a receipt whose content is erased. Operator only. */
+  receipt_id?: string;
+  /** Erase all events of this subject. */
+  subject?: string;
 }
 
 /** What `events.list` takes. */

@@ -39,6 +39,7 @@ __all__ = [
     "EmailAttempt",
     "EmailSummary",
     "EndpointUsage",
+    "Erasure",
     "Event",
     "EventSummary",
     "EventType",
@@ -490,6 +491,8 @@ class Email(EmailSummary):
     """Oldest first."""
     delivery_id: str
     """The e-mail's delivery, to retry or replay it."""
+    erased_at: datetime | None = None
+    """When its content was erased."""
     failed_at: datetime | None = None
     from_: str
     """Masked e-mail address."""
@@ -522,11 +525,33 @@ class EndpointUsage(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class Erasure(Model):
+    """Erasure."""
+    already_erased: int
+    """Number of those whose content had been erased before."""
+    archived: int
+    """Number of archived dead letters that were removed."""
+    canceled: int
+    """Number of waiting deliveries that were canceled."""
+    erased: int
+    """Number of events, e-mails or receipts whose content was erased."""
+    in_flight: int
+    """Number of events or e-mails that were not erased because a delivery is in flight. Repeat the request a few seconds
+    later.
+    """
+    next_cursor: str | None = None
+    """Where to continue; null if all of it was searched."""
+
+
+@dataclass(kw_only=True, repr=False)
 class Event(Model):
     """Event."""
     created_at: datetime
     data: Any
+    """`null` if the content was erased."""
     deliveries: list[Delivery]
+    erased_at: datetime | None = None
+    """When its content was erased."""
     external_id: str | None = None
     id: str
     is_test: bool
@@ -899,10 +924,12 @@ class ReceiptDetail(ReceiptSummary):
     """Receipt detail."""
     context: VerificationContext
     deliveries: list[ReceiptDeliveryDetail]
+    erased_at: datetime | None = None
+    """When its content was erased."""
     headers: dict[str, str] | None = None
     """The request headers, with secrets masked; null for old receipts, whose headers were not stored."""
     payload: Any
-    """The body as it was received, with secrets masked."""
+    """The body as it was received, with secrets masked; null if the content was erased."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1339,11 +1366,12 @@ decoded(
 )
 decoded(
     Email,
-    {"companyId": "company_id", "createdAt": "created_at", "externalId": "external_id", "failureCode": "failure_code", "failureReason": "failure_reason", "nextRetryAt": "next_retry_at", "outboxId": "outbox_id", "sentAt": "sent_at", "attemptLog": "attempt_log", "deliveryId": "delivery_id", "failedAt": "failed_at", "from": "from_", "messageId": "message_id", "sesError": "ses_error"},
+    {"companyId": "company_id", "createdAt": "created_at", "externalId": "external_id", "failureCode": "failure_code", "failureReason": "failure_reason", "nextRetryAt": "next_retry_at", "outboxId": "outbox_id", "sentAt": "sent_at", "attemptLog": "attempt_log", "deliveryId": "delivery_id", "erasedAt": "erased_at", "failedAt": "failed_at", "from": "from_", "messageId": "message_id", "sesError": "ses_error"},
     created_at=timestamp,
     next_retry_at=timestamp,
     sent_at=timestamp,
     attempt_log=list_of(EmailAttempt),
+    erased_at=timestamp,
     failed_at=timestamp,
 )
 decoded(
@@ -1357,6 +1385,7 @@ decoded(
     {},
     created_at=timestamp,
     deliveries=list_of(Delivery),
+    erased_at=timestamp,
 )
 decoded(
     EventSummary,
@@ -1491,6 +1520,7 @@ decoded(
     ts_received=timestamp,
     context=VerificationContext.from_json,
     deliveries=list_of(ReceiptDeliveryDetail),
+    erased_at=timestamp,
 )
 decoded(
     Rejection,

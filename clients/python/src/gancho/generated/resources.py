@@ -1204,6 +1204,53 @@ class EventTypes(Resource):
 class Events(Resource):
     """Publish events and look them up."""
 
+    def erase_content(
+        self,
+        *,
+        cursor: str | None = None,
+        email_address: str | None = None,
+        event_id: str | None = None,
+        outbox_id: str | None = None,
+        receipt_id: str | None = None,
+        subject: str | None = None,
+    ) -> models.Erasure:
+        """Erase content.
+
+        Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails,
+        dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in
+        flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`;
+        repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids
+        that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A
+        search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.
+
+        Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        Example: `gancho.events.erase_content(cursor='text')`
+
+        :param cursor: `next_cursor` of the response before, with the same `subject` or `email_address`.
+        :param email_address: Erase all e-mails to this address.
+        :param event_id: Id of an event whose content is erased.
+        :param outbox_id: Id of an e-mail whose content is erased.
+        :param receipt_id: Id of a receipt whose content is erased. Operator only.
+        :param subject: Erase all events of this subject.
+        """
+        return self._call(
+            Operation(
+                "POST",
+                "/v1/erasures",
+                model=models.Erasure,
+                takes_tenant=True,
+                body=given({
+                    "cursor": cursor,
+                    "email_address": email_address,
+                    "event_id": event_id,
+                    "outbox_id": outbox_id,
+                    "receipt_id": receipt_id,
+                    "subject": subject,
+                }),
+            )
+        )
+
     def list(
         self,
         *,
