@@ -138,7 +138,7 @@ impl IntakeMover {
         let answers = self.publisher.publish_all(scope, tenant, valid).await;
         for (id, answer) in ids.into_iter().zip(answers) {
             if let Err(error) = answer {
-                refused.push((id, Refusal::of(error)));
+                refused.push((id, Refusal::of(&error)));
             }
         }
         refused
@@ -183,18 +183,18 @@ fn new_event(event: IntakeEvent) -> Result<NewEvent, Refusal> {
 }
 
 impl Refusal {
-    fn of(error: PublishError) -> Self {
-        let code = match &error {
+    fn of(error: &PublishError) -> Self {
+        let code = match error {
             PublishError::Store(error) => return of_store(error),
             PublishError::TooFast { retry_after, .. } => return Self::Postponed(*retry_after),
             PublishError::KeyClash { .. } => "idempotency_mismatch",
             PublishError::PlanLimit(_) => "plan_limit",
-            PublishError::Faulty(faults) => match faults.first().map(|fault| fault.code) {
-                Some(code @ ("schema_mismatch" | "unknown_event_type" | "reserved_event_type")) => {
-                    code
-                }
-                _ => "invalid_field",
-            },
+            PublishError::Faulty(faults) => {
+                let has_code = |code: &&str| {
+                    ["schema_mismatch", "unknown_event_type", "reserved_event_type"].contains(code)
+                };
+                faults.first().map(|fault| fault.code).filter(has_code).unwrap_or("invalid_field")
+            }
         };
         Self::Rejected { code, reason: error.to_string() }
     }

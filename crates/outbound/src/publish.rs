@@ -148,9 +148,10 @@ impl Publisher {
             let is_intake = events.iter().any(|event| event.intake_id.is_some());
             let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
             let published: Vec<Published> = parcels.iter().map(Published::of).collect();
-            let accepted = match is_intake {
-                false => self.engine.accept(parcels).await,
-                true => self.engine.accept_intake(parcels).await,
+            let accepted = if is_intake {
+                self.engine.accept_intake(parcels).await
+            } else {
+                self.engine.accept(parcels).await
             };
             Ok(self.answer(scope, published, accepted).await)
         };

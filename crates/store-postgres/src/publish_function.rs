@@ -45,25 +45,20 @@ pub(crate) async fn install(step: &Transaction<'_>, tables: &str) -> Result<()> 
         return Ok(());
     }
     let tables = quoted(tables);
-    let mut sql = String::new();
-    if no_schema {
-        sql += &format!("create schema {name};\n");
-    }
-    if schema == "gancho" && name != tables {
-        // A role of this name finds the schema before `public`. Versions of this program that create their tables
-        // wherever the search path says must find them there, and go no further.
-        sql += &format!(
-            "create or replace view {name}.schema_migrations as select * from {tables}.schema_migrations;\n"
-        );
-    }
-    sql += &FUNCTION.replace("{schema}", name).replace("{tables}", &tables);
-    if is_new {
-        sql += &format!("revoke all on function {name}.{SIGNATURE} from public;\n");
-    }
-    sql += &format!(
+    let create = no_schema.then(|| format!("create schema {name}"));
+    // A role of this name finds the schema before `public`. Versions of this program that create their tables
+    // wherever the search path says must find them there, and go no further.
+    let view = (schema == "gancho" && name != tables).then(|| {
+        format!("create or replace view {name}.schema_migrations as select * from {tables}.schema_migrations")
+    });
+    let function = FUNCTION.replace("{schema}", name).replace("{tables}", &tables);
+    let revoke = is_new.then(|| format!("revoke all on function {name}.{SIGNATURE} from public"));
+    let comment = format!(
         "comment on function {name}.{SIGNATURE} is
          'Publishes an event if this transaction commits. Gancho, version {VERSION}'"
     );
+    let steps = [create, view, Some(function), revoke, Some(comment)];
+    let sql = steps.into_iter().flatten().collect::<Vec<_>>().join(";\n");
     step.batch_execute(&sql).await.map_err(store_error)
 }
 

@@ -40,6 +40,7 @@ pub struct InstrumentationScope {
     pub version: String,
 }
 
+#[expect(clippy::struct_field_names, reason = "the protocol's names")]
 #[derive(Clone, PartialEq, Message)]
 pub struct Span {
     #[prost(bytes = "vec", tag = "1")]

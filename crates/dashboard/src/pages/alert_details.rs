@@ -1,6 +1,6 @@
 //! The sentence of an alert in the reader's language, and what the alert is about as a link.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
 
@@ -59,8 +59,8 @@ pub async fn about<'a>(
     let mut about = HashMap::new();
     for (rule, subject) in subjects.filter_map(|(rule, subject)| Some((rule, subject?.as_str()))) {
         let key = (rule.clone(), subject.to_owned());
-        if !about.contains_key(&key) {
-            about.insert(key, link(visit, rule, subject).await);
+        if let Entry::Vacant(vacant) = about.entry(key) {
+            vacant.insert(link(visit, rule, subject).await);
         }
     }
     about

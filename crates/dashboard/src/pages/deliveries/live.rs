@@ -60,6 +60,7 @@ pub async fn stream(visit: Visit) -> PageResult {
     Ok((headers, Body::from_stream(rows.into_stream())).into_response())
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
 struct LiveRows {
     feed: LiveFeed,
     body: Body,
