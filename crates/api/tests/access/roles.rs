@@ -16,7 +16,7 @@ use crate::{
 const PASSWORD: &str = "correct horse battery";
 
 /// What support may change: nothing else.
-const SUPPORT: [(&str, &str); 21] = [
+const SUPPORT: [(&str, &str); 22] = [
     ("POST", "/events/{event_id}/cancel"),
     ("POST", "/webhooks/{id}/test"),
     ("POST", "/webhooks/test"),
