@@ -115,7 +115,7 @@ impl Browser {
         let mut fields = fields.to_vec();
         fields.push(("csrf", &token));
         let answer = self.send("POST", path, &[SAME_ORIGIN], &form(&fields));
-        if answer.status != 303 { answer } else { self.follow(&answer) }
+        if answer.status == 303 { self.follow(&answer) } else { answer }
     }
 
     /// Opens the page that an answer leads to, with the cookies that it sets.

@@ -33,7 +33,7 @@ pub struct IntakeMover {
 }
 
 /// Why an event was not accepted.
-enum Refusal {
+enum IntakeError {
     Rejected { code: &'static str, reason: String },
     Postponed(Duration),
 }
@@ -94,18 +94,19 @@ impl IntakeMover {
             Ok(Some(tenant)) => self.publish(scope, &tenant, events).await,
             Ok(None) => {
                 let reason = "the tenant was deleted".to_owned();
-                let gone =
-                    |id| (id, Refusal::Rejected { code: "unknown_tenant", reason: reason.clone() });
+                let gone = |id| {
+                    (id, IntakeError::Rejected { code: "unknown_tenant", reason: reason.clone() })
+                };
                 ids.into_iter().map(gone).collect()
             }
             Err(error) => ids.into_iter().map(|id| (id, of_store(&error))).collect(),
         };
         for (event, refusal) in refused {
             let noted = match refusal {
-                Refusal::Postponed(delay) => {
+                IntakeError::Postponed(delay) => {
                     self.store.postpone_intake(scope, &[event], delay).await
                 }
-                Refusal::Rejected { code, reason } => {
+                IntakeError::Rejected { code, reason } => {
                     self.reject(scope, event, code, &reason).await
                 }
             };
@@ -122,7 +123,7 @@ impl IntakeMover {
         scope: TenantScope,
         tenant: &Tenant,
         events: Vec<IntakeEvent>,
-    ) -> Vec<(EventId, Refusal)> {
+    ) -> Vec<(EventId, IntakeError)> {
         let mut refused = Vec::new();
         let (mut ids, mut valid) = (Vec::new(), Vec::new());
         for event in events {
@@ -138,7 +139,7 @@ impl IntakeMover {
         let answers = self.publisher.publish_all(scope, tenant, valid).await;
         for (id, answer) in ids.into_iter().zip(answers) {
             if let Err(error) = answer {
-                refused.push((id, Refusal::of(&error)));
+                refused.push((id, IntakeError::of(&error)));
             }
         }
         refused
@@ -160,8 +161,8 @@ impl IntakeMover {
 }
 
 /// The function has checked most of it. JSON that only PostgreSQL accepts is found here.
-fn new_event(event: IntakeEvent) -> Result<NewEvent, Refusal> {
-    let rejected = |code, reason| Refusal::Rejected { code, reason };
+fn new_event(event: IntakeEvent) -> Result<NewEvent, IntakeError> {
+    let rejected = |code, reason| IntakeError::Rejected { code, reason };
     let event_type: EventType = event.event_type.parse().map_err(
         |error: gancho_domain::event_type::EventTypeParseError| {
             rejected("invalid_field", error.to_string())
@@ -182,7 +183,7 @@ fn new_event(event: IntakeEvent) -> Result<NewEvent, Refusal> {
     })
 }
 
-impl Refusal {
+impl IntakeError {
     fn of(error: &PublishError) -> Self {
         let code = match error {
             PublishError::Store(error) => return of_store(error),
@@ -200,9 +201,9 @@ impl Refusal {
     }
 }
 
-fn of_store(error: &StoreError) -> Refusal {
+fn of_store(error: &StoreError) -> IntakeError {
     if error.is_permanent() {
-        return Refusal::Rejected { code: "internal", reason: error.to_string() };
+        return IntakeError::Rejected { code: "internal", reason: error.to_string() };
     }
-    Refusal::Postponed(REST)
+    IntakeError::Postponed(REST)
 }

@@ -255,11 +255,7 @@ pub fn database_url(settings: &Settings) -> String {
 
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
-    let mut url = url.to_owned();
-    if let Some(schema) = &settings.database_schema {
-        let sign = if url.contains('?') { '&' } else { '?' };
-        let schema = utf8_percent_encode(schema, NON_ALPHANUMERIC);
-        url += &format!("{sign}schema={schema}");
-    }
-    url
+    let Some(schema) = &settings.database_schema else { return url.to_owned() };
+    let sign = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{sign}schema={}", utf8_percent_encode(schema, NON_ALPHANUMERIC))
 }

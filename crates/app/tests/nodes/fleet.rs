@@ -55,7 +55,7 @@ impl Proxy {
 }
 
 fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
-    let mut buffer = [0; 64 << 10];
+    let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         while is_cut.load(Ordering::SeqCst) {
             // Sleeps as long as the network is down.
@@ -237,10 +237,10 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     fleet.rejoins(&cut, number);
 
     // Rolled one by one.
-    for place in 0..apis.len() {
+    for (place, api) in apis.iter_mut().enumerate() {
         let new = fleet.node("api,ingest");
         load.apis.lock().unwrap()[place] = new.address;
-        std::mem::replace(&mut apis[place], new).stop();
+        std::mem::replace(api, new).stop();
         load.goes_on();
     }
     let workers: Vec<Gateway> = [frozen, cut]
