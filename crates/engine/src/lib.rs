@@ -11,7 +11,7 @@
 //! work back, `expire`, `archive`, `prune` and `erase` clear up (`erase_content` for single parcels) while `clock_guard` trusts the clock, `stop`
 //! ends it, `stats`, `status` and `timings` report on it, `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
-//! `spans` reports what happens to whoever traces it, `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
+//! `spans` reports what happens to the exporter of traces, `delivery_log` logs results (`log_sampler` says which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead

@@ -106,7 +106,7 @@ struct Counters {
 }
 
 /// What a collector made of a batch.
-enum Refusal {
+enum CollectorError {
     /// It may take it later.
     Later(String),
     Never(String),
@@ -185,7 +185,7 @@ impl TraceExporter {
                     self.counters.exported.fetch_add(count, Ordering::Relaxed);
                     return;
                 }
-                Err(Refusal::Later(error)) if attempt < ATTEMPTS => {
+                Err(CollectorError::Later(error)) if attempt < ATTEMPTS => {
                     tokio::select! {
                         () = stop.cancelled() => error,
                         () = sleep(delay) => {
@@ -194,7 +194,7 @@ impl TraceExporter {
                         }
                     }
                 }
-                Err(Refusal::Later(error) | Refusal::Never(error)) => error,
+                Err(CollectorError::Later(error) | CollectorError::Never(error)) => error,
             };
             self.counters.failed.fetch_add(count, Ordering::Relaxed);
             if warned_at.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
@@ -219,7 +219,7 @@ impl TraceExporter {
         ExportTraceServiceRequest { resource_spans }.encode_to_vec().into()
     }
 
-    async fn post(&self, body: Bytes) -> Result<(), Refusal> {
+    async fn post(&self, body: Bytes) -> Result<(), CollectorError> {
         let TraceSettings { url, headers, .. } = &self.settings;
         let outcome = self.client.post(url, headers.clone(), body, TIMEOUT).await;
         match outcome.answer {
@@ -227,12 +227,14 @@ impl TraceExporter {
                 200..300 => Ok(()),
                 // As the protocol has it.
                 status @ (429 | 502 | 503 | 504) => {
-                    Err(Refusal::Later(format!("the collector responded {status}")))
+                    Err(CollectorError::Later(format!("the collector responded {status}")))
                 }
-                status => Err(Refusal::Never(format!("the collector responded {status}"))),
+                status => Err(CollectorError::Never(format!("the collector responded {status}"))),
             },
-            Err(error) if error.for_good => Err(Refusal::Never(error.failure.reason().to_owned())),
-            Err(error) => Err(Refusal::Later(error.failure.reason().to_owned())),
+            Err(error) if error.for_good => {
+                Err(CollectorError::Never(error.failure.reason().to_owned()))
+            }
+            Err(error) => Err(CollectorError::Later(error.failure.reason().to_owned())),
         }
     }
 

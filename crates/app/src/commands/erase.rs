@@ -24,11 +24,11 @@ const PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Args)]
 pub struct Erase {
     #[command(subcommand)]
-    what: What,
+    what: ErasureScope,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ErasureScope {
     /// Erase the content of an event: evt_…
     Event(One),
     /// Erase the content of an e-mail: out_…
@@ -56,11 +56,13 @@ struct One {
 impl Erase {
     pub async fn run(self) -> anyhow::Result<()> {
         let (field, noun, one) = match self.what {
-            What::Event(one) => ("event_id", "the content of the event", one),
-            What::Email(one) => ("outbox_id", "the content of the e-mail", one),
-            What::Receipt(one) => ("receipt_id", "the content of the receipt", one),
-            What::Subject(one) => ("subject", "the content of all events of the subject", one),
-            What::Address(one) => ("email_address", "the content of all e-mails to", one),
+            ErasureScope::Event(one) => ("event_id", "the content of the event", one),
+            ErasureScope::Email(one) => ("outbox_id", "the content of the e-mail", one),
+            ErasureScope::Receipt(one) => ("receipt_id", "the content of the receipt", one),
+            ErasureScope::Subject(one) => {
+                ("subject", "the content of all events of the subject", one)
+            }
+            ErasureScope::Address(one) => ("email_address", "the content of all e-mails to", one),
         };
         one.run(field, noun).await
     }

@@ -49,6 +49,7 @@ impl Stage {
             if is_so(counts) {
                 return counts;
             }
+            // Sleeps between two looks.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("{what}: {:?}", self.exporter.counts());
@@ -80,6 +81,7 @@ async fn a_batch_is_sent_again_while_the_collector_is_busy() {
     let running = tokio::spawn(async move { exporter.run(stopped).await });
     stage.exporter.accepted(&parcel(7), Time::from_secs(1_800_000_001));
     while stage.lines("request").len() < 2 {
+        // Sleeps between two looks.
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     stage.respond(200).await;
