@@ -453,7 +453,7 @@ export class Events extends Resource {
    * @example gancho.events.eraseContent({"cursor": "text"})
    */
   async eraseContent(options: types.EraseContentOptions = {}): Promise<types.Erasure> {
-    return this._call<types.Erasure>({ method: "POST", url: "/v1/erasures", takesTenant: true, body: options });
+    return this._call<types.Erasure>({ method: "POST", url: "/v1/erasures", takesTenant: true, body: options, required: ["already_erased", "archived", "canceled", "erased", "in_flight"] });
   }
 
   /**
@@ -509,6 +509,37 @@ export class Events extends Resource {
    */
   async cancel(eventId: string): Promise<types.CanceledEvent> {
     return this._call<types.CanceledEvent>({ method: "POST", url: `/v1/events/${path(eventId)}/cancel`, takesTenant: true, required: ["canceled", "id", "in_flight"] });
+  }
+
+  /**
+   * List rejected events.
+   *
+   * Lists events that an application has published from SQL (`gancho.publish`) and that were rejected after its transaction was committed, e.g. because they do not match the schema of their type. They are stored until they are retried or deleted. Events that are published with the API are rejected in its response and are not listed.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  listRejected(options: types.ListRejectedEventsOptions = {}): Pages<types.RejectedEvent> {
+    return this._list<types.RejectedEvent>({ method: "GET", url: "/v1/rejected-events", takesTenant: true, query: options });
+  }
+
+  /**
+   * Delete a rejected event.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async deleteRejected(eventId: string): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/rejected-events/${path(eventId)}`, takesTenant: true });
+  }
+
+  /**
+   * Retry a rejected event.
+   *
+   * Checks an event again that was published from SQL and rejected. It is then accepted under its id, or rejected again. Another event with its idempotency key that still waits to be accepted is a conflict.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async retryRejected(eventId: string): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/rejected-events/${path(eventId)}/retry`, takesTenant: true });
   }
 }
 

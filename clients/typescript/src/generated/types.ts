@@ -755,6 +755,26 @@ export interface ReceiptSummary {
   ts_received: string;
 }
 
+/** An event that was published from SQL and rejected. */
+export interface RejectedEvent {
+  /** Error code, as `POST /v1/events` would have answered. */
+  code: string;
+  /** Data of the event; null if it is not valid JSON. */
+  data: unknown;
+  /** What is wrong. */
+  detail: string;
+  external_id?: string | null;
+  /** The id that `gancho.publish` returned. */
+  id: string;
+  idempotency_key?: string | null;
+  /** When `gancho.publish` was called. */
+  published_at: string;
+  rejected_at: string;
+  subject?: string | null;
+  tenant_id: string;
+  type: string;
+}
+
 export interface Rejection {
   at: string;
   detail?: string | null;
@@ -1402,6 +1422,12 @@ export interface CreatePortalLinkOptions {
   tenant: string;
   /** How long the link is valid. Default: `1h`; at most `24h`. */
   expires_in?: string;
+}
+
+/** What `events.listRejected` takes. */
+export interface ListRejectedEventsOptions {
+  /** Maximum number of items per page. Default: 50. */
+  limit?: number;
 }
 
 /** What `replays.list` takes. */

@@ -1406,6 +1406,70 @@ class AsyncEvents(AsyncResource):
             )
         )
 
+    def list_rejected(
+        self,
+        *,
+        limit: int | None = None,
+    ) -> AsyncPages[models.RejectedEvent]:
+        """List rejected events.
+
+        Lists events that an application has published from SQL (`gancho.publish`) and that were rejected after its
+        transaction was committed, e.g. because they do not match the schema of their type. They are stored until they
+        are retried or deleted. Events that are published with the API are rejected in its response and are not listed.
+
+        Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param limit: Maximum number of items per page. Default: 50.
+        """
+        return self._list(
+            Operation(
+                "GET",
+                "/v1/rejected-events",
+                model=models.RejectedEvent,
+                takes_tenant=True,
+                query=given({"limit": limit}),
+            )
+        )
+
+    async def delete_rejected(
+        self,
+        event_id: str,
+    ) -> None:
+        """Delete a rejected event.
+
+        Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param event_id: Id of the event.
+        """
+        await self._call(
+            Operation[None](
+                "DELETE",
+                f"/v1/rejected-events/{path(event_id)}",
+                takes_tenant=True,
+            )
+        )
+
+    async def retry_rejected(
+        self,
+        event_id: str,
+    ) -> None:
+        """Retry a rejected event.
+
+        Checks an event again that was published from SQL and rejected. It is then accepted under its id, or rejected
+        again. Another event with its idempotency key that still waits to be accepted is a conflict.
+
+        Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param event_id: Id of the event.
+        """
+        await self._call(
+            Operation[None](
+                "POST",
+                f"/v1/rejected-events/{path(event_id)}/retry",
+                takes_tenant=True,
+            )
+        )
+
 
 class AsyncLedger(AsyncResource):
     """The tamper-evident record of received webhooks. Operator only."""

@@ -70,6 +70,7 @@ __all__ = [
     "ReceiptDetail",
     "ReceiptProof",
     "ReceiptSummary",
+    "RejectedEvent",
     "Rejection",
     "Reloaded",
     "ReplayJob",
@@ -948,6 +949,27 @@ class ReceiptProof(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class RejectedEvent(Model):
+    """An event that was published from SQL and rejected."""
+    code: str
+    """Error code, as `POST /v1/events` would have answered."""
+    data: Any
+    """Data of the event; null if it is not valid JSON."""
+    detail: str
+    """What is wrong."""
+    external_id: str | None = None
+    id: str
+    """The id that `gancho.publish` returned."""
+    idempotency_key: str | None = None
+    published_at: datetime
+    """When `gancho.publish` was called."""
+    rejected_at: datetime
+    subject: str | None = None
+    tenant_id: str
+    type: str
+
+
+@dataclass(kw_only=True, repr=False)
 class Rejection(Model):
     """Rejection."""
     at: datetime
@@ -1521,6 +1543,12 @@ decoded(
     context=VerificationContext.from_json,
     deliveries=list_of(ReceiptDeliveryDetail),
     erased_at=timestamp,
+)
+decoded(
+    RejectedEvent,
+    {},
+    published_at=timestamp,
+    rejected_at=timestamp,
 )
 decoded(
     Rejection,
