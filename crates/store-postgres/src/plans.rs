@@ -42,7 +42,9 @@ async fn taking_goes_by_the_target_and_the_id() {
     let plan = plan(&session, &TAKE, values).await;
     assert!(plan.contains("Index Scan using deliveries_pending on deliveries d"), "{plan}");
     assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
-    assert!(plan.contains("Index Scan using parcels_pkey on parcels p"), "{plan}");
+    // Either finds one row, and without statistics they cost the same.
+    let by = |index: &str| plan.contains(&format!("Index Scan using {index} on parcels p"));
+    assert!(by("parcels_pkey") || by("parcels_by_id"), "{plan}");
     for wrong in ["Seq Scan", "Hash Join", "Merge Join"] {
         assert!(!plan.contains(wrong), "{wrong}\n{plan}");
     }

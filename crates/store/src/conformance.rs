@@ -148,9 +148,9 @@ macro_rules! conformance_suite {
             }
             bytes {
                 bodies_are_kept_byte_for_byte
-                a_trace_is_kept
                 odd_text_is_only_text
                 odd_reasons_are_kept
+                a_trace_is_kept
             }
             order {
                 the_second_waits_until_the_first_is_delivered
@@ -267,11 +267,11 @@ macro_rules! conformance_suite {
             ledger {
                 an_empty_ledger_is_sound
                 lines_come_in_the_order_of_the_parcels
-                erasing_content_leaves_the_ledger_sound
                 a_line_is_found_by_its_parcel
                 what_was_seen_before_has_no_second_line
                 fifty_at_once_make_one_chain
                 the_chain_goes_on_after_a_restart_and_after_pruning
+                erasing_content_leaves_the_ledger_sound
             }
             dead_letters {
                 each_filter_narrows_the_list

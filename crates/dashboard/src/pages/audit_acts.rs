@@ -3,6 +3,9 @@
 pub fn key(operation: &str) -> Option<&'static str> {
     Some(match operation {
         "cancelEvent" => "act.cancel_event",
+        "eraseContent" => "act.erase_content",
+        "retryRejectedEvent" => "act.retry_rejected_event",
+        "deleteRejectedEvent" => "act.delete_rejected_event",
         "createWebhook" => "act.create_webhook",
         "replaceWebhook" => "act.replace_webhook",
         "updateWebhook" => "act.update_webhook",
