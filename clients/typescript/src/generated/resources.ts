@@ -450,7 +450,7 @@ export class Events extends Resource {
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
-   * @example gancho.events.eraseContent({"cursor": "text"})
+   * @example gancho.events.eraseContent({"email_address": "ana@example.com"})
    */
   async eraseContent(options: types.EraseContentOptions = {}): Promise<types.Erasure> {
     return this._call<types.Erasure>({ method: "POST", url: "/v1/erasures", takesTenant: true, body: options, required: ["already_erased", "archived", "canceled", "erased", "in_flight"] });

@@ -110,12 +110,13 @@ impl Samples<'_> {
         self.value(schema, Place::start(true))
     }
 
-    /// A body as a caller would begin with: what is required, or else the first field.
+    /// A body as a caller would begin with: what is required, or else the first field that is not for going on.
     fn body(&self, schema: &Value) -> Value {
         let whole = self.value(schema, Place::start(false));
         if whole.as_object().is_some_and(Map::is_empty) {
             let fields = resolve(self.schemas, schema)["properties"].as_object();
-            if let Some((name, field)) = fields.and_then(|fields| fields.iter().next()) {
+            let first = fields.and_then(|all| all.iter().find(|(name, _)| *name != "cursor"));
+            if let Some((name, field)) = first {
                 return json!({ name: self.value(field, Place::start(false).below(name)) });
             }
         }
@@ -216,7 +217,10 @@ fn text(schema: &Value, place: Place) -> String {
         (_, "text") => "Your invoice is paid.",
         (_, "partner") => "stripe",
         (_, "from") => "shop@example.com",
-        (_, "to" | "email" | "address" | "addresses" | "emails" | "recipient") => "ana@example.com",
+        (
+            _,
+            "to" | "email" | "email_address" | "address" | "addresses" | "emails" | "recipient",
+        ) => "ana@example.com",
         (_, "subject") if place.component == "SendEmailRequest" => "Your invoice",
         (_, "subject" | "external_id") => "order_1",
         (_, "next_cursor") => "eyJhIjoxfQ",

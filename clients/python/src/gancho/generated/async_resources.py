@@ -1225,7 +1225,7 @@ class AsyncEvents(AsyncResource):
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        Example: `gancho.events.erase_content(cursor='text')`
+        Example: `gancho.events.erase_content(email_address='ana@example.com')`
 
         :param cursor: `next_cursor` of the response before, with the same `subject` or `email_address`.
         :param email_address: Erase all e-mails to this address.
