@@ -68,7 +68,7 @@ export function settingsOf(options: Options): Settings {
     url: url.replace(/\/+$/, "").replace(/\/v1$/, ""),
     headers: { Authorization: `Bearer ${key}`, "User-Agent": `gancho-typescript/${version}` },
     tenant: options.tenant || environment.GANCHO_TENANT || undefined,
-    timeout: options.timeout ?? 10_000,
+    timeout: options.timeout ?? 20_000,
     deadline: options.deadline ?? 60_000,
     maxRetries: options.maxRetries ?? 5,
     send: isNode && !options.fetch ? sendWithNode : sendWithFetch(options.fetch ?? globalThis.fetch),

@@ -16,7 +16,7 @@ from . import __version__
 from ._operation import Request
 from .errors import APIError, APITimeoutError, ConfigurationError
 
-DEFAULT_TIMEOUT = 10.0
+DEFAULT_TIMEOUT = 20.0
 DEFAULT_DEADLINE = 60.0
 DEFAULT_MAX_RETRIES = 5
 
