@@ -12,7 +12,7 @@ export interface Options {
   token?: string;
   /** Slug or id of the tenant that the operator acts for. Default: `GANCHO_TENANT`. */
   tenant?: string;
-  /** Milliseconds that one attempt may take. Default: 10,000. */
+  /** Milliseconds that one attempt may take. Default: 20,000. */
   timeout?: number;
   /** Milliseconds that a call may take, retries and the waits between them included. Default: 60,000. */
   deadline?: number;
