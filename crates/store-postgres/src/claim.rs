@@ -97,11 +97,11 @@ impl Claiming for PostgresStore {
                 plan.leave();
             }
         }
-        let caught_up = plan.caught_up;
+        let Plan { cursor, caught_up, ends_lap, left, .. } = plan;
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // Nothing is awaited any more: the caller has them.
         guard.iter_mut().for_each(LeaseGuard::clear);
-        Ok(ClaimResult { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
+        Ok(ClaimResult { jobs, cursor, more: !caught_up, caught_up, ends_lap, left, next_due })
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {

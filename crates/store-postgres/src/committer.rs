@@ -70,11 +70,12 @@ impl Committer {
     async fn run(mut self) {
         let mut busy = false;
         loop {
-            let mut calls = self.queue.next().await;
+            let mut batch = self.queue.next().await;
             if busy {
-                self.queue.gather(&mut calls).await;
+                self.queue.gather(&mut batch).await;
             }
-            self.commit(calls).await;
+            self.commit(std::mem::take(&mut batch.calls)).await;
+            drop(batch);
             busy = !self.queue.is_empty();
         }
     }

@@ -6,7 +6,7 @@
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Id, TenantId};
-use gancho_store::{Claim, ClaimCursor, ClaimRound, ClaimTurn, TargetId};
+use gancho_store::{Claim, ClaimCursor, ClaimProgress, ClaimTurn, TargetId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -98,7 +98,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
 struct Follower {
     takes: Vec<Take>,
     cursor: ClaimCursor,
-    round: ClaimRound,
+    progress: ClaimProgress,
     /// The last turn that went on where an earlier one stopped.
     resumed: Option<ClaimTurn>,
     far: bool,
@@ -106,10 +106,9 @@ struct Follower {
 
 impl Follower {
     fn new(mut cursor: ClaimCursor) -> Self {
+        let progress = ClaimProgress::resume(&mut cursor);
         let resumed = cursor.turn.take();
-        let from = resumed.map_or(cursor.tenant, |turn| Some(turn.tenant));
-        let round = cursor.round.take().unwrap_or(ClaimRound::after(from));
-        Self { takes: Vec::new(), cursor, round, resumed, far: false }
+        Self { takes: Vec::new(), cursor, progress, resumed, far: false }
     }
 
     fn follow(&mut self, step: &Row) -> Result<(), TxError> {
@@ -129,17 +128,17 @@ impl Follower {
                 self.cursor.targets.remove(&tenant);
                 self.resumed = Some(ClaimTurn::after(tenant, from));
             }
-            (Some("left"), Some(tenant), _) => self.round.leave(tenant),
+            (Some("left"), Some(tenant), _) => self.progress.leave(tenant),
             (Some("cut"), Some(tenant), target) => {
-                self.round.leave(tenant);
+                self.progress.leave(tenant);
                 self.cursor.targets.extend(target.map(|target| (tenant, target)));
             }
-            (Some("wrap"), ..) => self.round.wrap(),
+            (Some("wrap"), ..) => self.progress.wrap(),
             (Some("turn"), Some(tenant), at) => self.interrupt(tenant, at, take == Some(1)),
             (Some(end @ ("whole" | "full" | "far")), tenant, _) => {
                 self.cursor.tenant = tenant;
                 if let Some(tenant) = tenant {
-                    self.round.reach(tenant);
+                    self.progress.reach(tenant);
                 }
                 self.far = end == "far";
             }
@@ -160,9 +159,11 @@ impl Follower {
     }
 
     fn done(mut self) -> (Plan, bool) {
-        let caught_up = self.round.is_complete();
-        self.cursor.round = (!caught_up).then_some(self.round);
-        (Plan { takes: self.takes, cursor: self.cursor, caught_up }, self.far)
+        let caught_up = self.progress.is_caught_up();
+        self.cursor.round = (!caught_up).then_some(self.progress.round);
+        let ends_lap = self.progress.end_lap(&mut self.cursor);
+        let Self { takes, cursor, progress: ClaimProgress { left, .. }, .. } = self;
+        (Plan { takes, cursor, caught_up, ends_lap, left }, self.far)
     }
 }
 

@@ -89,7 +89,7 @@ pub use replays::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
-pub use round::{ClaimRound, ClaimTurn};
+pub use round::{ClaimProgress, ClaimRound, ClaimTurn};
 pub use schema_version::SchemaVersion;
 pub use settle::{Settle, SettleOutcome, Settlement};
 pub use statistics::{
