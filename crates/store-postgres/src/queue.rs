@@ -151,18 +151,20 @@ impl Queue {
     async fn call(&self, work: Work) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let (rows, bytes) = work.size();
-        let call = Call { work, reply, rows, bytes };
-        {
-            let mut waiting = self.0.calls.lock();
-            let line = if bytes > HEAVY { &mut waiting.heavy } else { &mut waiting.light };
-            line.push_back(call);
-        }
-        self.0.came.notify_one();
+        self.push(Call { work, reply, rows, bytes });
         let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
         let (answer, mut guard) = answer.await.unwrap_or_else(stopped)?;
         // Nothing is awaited any more: the caller has it.
         guard.clear();
         Ok(answer)
+    }
+
+    fn push(&self, call: Call) {
+        let mut waiting = self.0.calls.lock();
+        let line = if call.bytes > HEAVY { &mut waiting.heavy } else { &mut waiting.light };
+        line.push_back(call);
+        drop(waiting);
+        self.0.came.notify_one();
     }
 
     /// For a committer: what fits into one transaction, at least one call.
@@ -242,4 +244,48 @@ fn rows_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> usize {
 
 pub(crate) fn mixed_up() -> StoreError {
     StoreError::Broken("an answer went to the wrong caller".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIGHT: usize = 1_000;
+    const MEGABYTE: usize = 1 << 20;
+
+    fn queue_of(sizes: &[usize]) -> Queue {
+        let queue = Queue::default();
+        for bytes in sizes {
+            let work = Work::Release((NodeId(1), Vec::new()));
+            queue.push(Call { work, reply: oneshot::channel().0, rows: 1, bytes: *bytes });
+        }
+        queue
+    }
+
+    fn sizes(batch: Option<&Batch>) -> Vec<usize> {
+        batch.into_iter().flat_map(|batch| &batch.calls).map(|call| call.bytes).collect()
+    }
+
+    #[test]
+    fn large_bodies_are_carried_apart_and_by_one_committer_at_a_time() {
+        let queue = queue_of(&[MEGABYTE, LIGHT, MEGABYTE, MEGABYTE, LIGHT]);
+        let heavy = queue.begin();
+        assert_eq!(sizes(heavy.as_ref()), [MEGABYTE; 2], "no more than fit");
+        let light = queue.begin();
+        assert_eq!(sizes(light.as_ref()), [LIGHT; 2]);
+        assert!(queue.begin().is_none() && queue.is_empty(), "one carries them already");
+        drop(light);
+        assert!(queue.begin().is_none());
+        drop(heavy);
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE]);
+        assert!(queue.begin().is_none());
+    }
+
+    #[test]
+    fn a_single_committer_serves_both_in_turn() {
+        let queue = queue_of(&[MEGABYTE, MEGABYTE, MEGABYTE, LIGHT]);
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE; 2]);
+        assert_eq!(sizes(queue.begin().as_ref()), [LIGHT], "not all of the others first");
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE]);
+    }
 }
