@@ -2,6 +2,7 @@
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
 mod alerting;
+mod archiving;
 mod mailing;
 mod notices;
 mod receiving;
@@ -15,11 +16,10 @@ use anyhow::Context;
 use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
 use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
-use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
+use gancho_engine::{Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, IntakeMover, Outbound,
@@ -32,6 +32,7 @@ use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use alerting::AlertSettings;
+pub use archiving::ArchiveSetup;
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
@@ -161,7 +162,7 @@ impl Gateway {
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
         });
         let has_archive = setup.archive.is_some();
-        let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
+        let archive = setup.archive.map(|it| it.open(base.store.clone(), base.clock.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let traces = setup.traces.map(|traces| TraceExporter::new(traces, own_client.clone()));
         let engine = Engine::start(EngineSetup {
@@ -170,7 +171,7 @@ impl Gateway {
             random,
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
-            archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
+            archive: archive.transpose()?,
             name: setup.node_name.clone(),
             facts: setup.node_facts,
             spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),

@@ -39,6 +39,9 @@ mod dashboard {
     mod portal_entry;
     mod users;
 }
+mod dead_letters {
+    mod archive;
+}
 mod deliveries {
     mod loops;
     mod tail;

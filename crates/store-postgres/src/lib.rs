@@ -40,6 +40,7 @@ mod events;
 mod expiry_time;
 mod give_up;
 mod idempotency;
+mod import;
 mod intake;
 mod ledger;
 #[cfg(test)]

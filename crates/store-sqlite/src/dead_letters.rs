@@ -151,7 +151,8 @@ fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i6
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
 /// parcel).
 pub(crate) const LETTER: &str = "d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, \
-    l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
+    l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at, \
+    p.event_type, p.external_id, p.is_test";
 
 pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     Ok(DeadLetter {
@@ -169,6 +170,9 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
         enqueued_at: rows::time(row, 11)?,
         moved_at: rows::time(row, 12)?,
         expires_at: rows::time(row, 13)?,
+        event_type: row.get(14)?,
+        external_id: row.get(15)?,
+        is_test: row.get(16)?,
     })
 }
 

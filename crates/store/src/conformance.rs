@@ -37,6 +37,7 @@ pub mod expire;
 pub mod fairness;
 pub mod fan_out;
 pub mod growth;
+pub mod import;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
@@ -294,6 +295,16 @@ macro_rules! conformance_suite {
                 only_what_is_named_leaves
                 what_left_stays_in_the_log_until_it_is_pruned
                 two_nodes_at_once_take_no_more_than_one
+            }
+            import {
+                what_left_comes_back_as_it_was
+                what_was_pruned_comes_back_whole
+                an_import_is_done_once
+                two_letters_of_one_event_come_back
+                what_is_alive_or_erased_stays_as_it_is
+                an_id_of_another_is_refused
+                an_imported_letter_is_replayed_and_leaves
+                a_subject_counts_what_came_back
             }
             replay {
                 a_replay_starts_the_plan_anew

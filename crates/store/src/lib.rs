@@ -63,7 +63,7 @@ pub use accept::{
     Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
 };
 pub use all_tenants::{AllTenants, TenantRow};
-pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
+pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};

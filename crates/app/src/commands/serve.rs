@@ -71,8 +71,9 @@ impl Serve {
         }
         if !gateway.has_archive {
             tracing::warn!(
-                hint = "dead letters stay in the database until they are replayed or purged",
-                "archive_dir is not set"
+                hint = "dead letters stay in the database until they are replayed or purged; set archive_url, or \
+                        archive_dir to a directory that all nodes share",
+                "neither archive_url nor archive_dir is set"
             );
         }
         let mut servers = start_front(&gateway, &loaded, listener)?;

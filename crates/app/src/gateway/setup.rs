@@ -18,7 +18,7 @@ use gancho_wire::Profile;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
-    AlertSettings,
+    AlertSettings, ArchiveSetup,
     mailing::{Limits as MailLimits, MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
@@ -39,8 +39,8 @@ pub struct Setup {
     pub own_client: gancho_egress::Settings,
     pub receiving: Option<ReceivingSetup>,
     pub mail: Option<MailSetup>,
-    /// The archive directory of dead letters. Without one they stay in the store.
-    pub archive: Option<PathBuf>,
+    /// The archive of dead letters. Without one they stay in the store.
+    pub archive: Option<ArchiveSetup>,
     pub limits: Limits,
     /// Maximum number of webhook deliveries in flight.
     pub concurrency: u32,
@@ -134,7 +134,7 @@ impl Setup {
                 is_ingest: has_role(settings, Role::Ingest),
             }),
             mail: mail(settings)?,
-            archive: archive_folder(settings),
+            archive: ArchiveSetup::of(settings)?,
             limits,
             concurrency: settings.concurrency,
             profiles: loaded.profiles.clone(),
@@ -216,16 +216,6 @@ fn traces(settings: &Settings, node: &str) -> anyhow::Result<Option<TraceSetting
         TraceSettingsError::Headers => anyhow::anyhow!("otlp_headers: {error}"),
     });
     read.map(Some)
-}
-
-/// The configured directory, or one next to a SQLite database. Nodes of a PostgreSQL database may have
-/// ephemeral disks, so an archive on one of them could be lost.
-fn archive_folder(settings: &Settings) -> Option<PathBuf> {
-    let beside = || {
-        let is_local = database_url(settings).starts_with("sqlite:");
-        is_local.then(|| settings.data_dir.join("archive"))
-    };
-    settings.archive_dir.clone().or_else(beside)
 }
 
 fn node_facts(roles: String) -> NodeFacts {

@@ -25,6 +25,7 @@ pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError
     rules.listening(settings);
     rules.bounds(settings);
     rules.addresses(settings);
+    rules.archive(settings);
     rules.email(settings);
     rules.portal(settings);
 }
@@ -168,6 +169,39 @@ impl Rules<'_> {
             let hint = format!("use a duration {range}");
             self.refuse(value < min || value > max, key, "out of range", &hint);
         }
+    }
+
+    fn archive(&mut self, settings: &Settings) {
+        let Some(_) = &settings.archive_url else {
+            for (key, is_set) in [
+                ("archive_endpoint", settings.archive_endpoint.is_some()),
+                ("archive_region", settings.archive_region.is_some()),
+                ("archive_access_key_id", settings.archive_access_key_id.is_some()),
+                ("archive_secret_access_key", settings.archive_secret_access_key.is_some()),
+            ] {
+                let what = format!("{key} is set without archive_url");
+                self.refuse(
+                    is_set,
+                    key,
+                    &what,
+                    "set archive_url to s3://BUCKET/PREFIX, or remove it",
+                );
+            }
+            return;
+        };
+        self.refuse(
+            settings.archive_dir.is_some(),
+            "archive_url",
+            "both archive_url and archive_dir are set",
+            "remove one of them",
+        );
+        self.refuse(
+            settings.archive_access_key_id.is_some()
+                != settings.archive_secret_access_key.is_some(),
+            "archive_access_key_id",
+            "an access key has an id and a secret, and one of them is not set",
+            "set both archive_access_key_id and archive_secret_access_key",
+        );
     }
 
     fn email(&mut self, settings: &Settings) {

@@ -17,11 +17,11 @@ use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
     DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
-    EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
-    NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest,
-    ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result,
-    RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint,
-    TenantRow, Tenants, Upkeep, Usage,
+    EventOutline, EventRow, EventView, Expect, FullDeadLetter, ImportOutcome, LaneDepth, Ledger,
+    NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page,
+    PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage,
+    RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store,
+    Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -348,6 +348,14 @@ impl Archiving for Proxy {
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
         self.inner.remove_archived(letters).await
+    }
+
+    async fn import_dead(
+        &self,
+        letters: Vec<FullDeadLetter>,
+        now: Time,
+    ) -> Result<Vec<ImportOutcome>> {
+        self.inner.import_dead(letters, now).await
     }
 }
 

@@ -154,7 +154,8 @@ impl Letters<'_> {
                where l.tenant_id = k.tenant and l.delivery_id = k.delivery offset 0) l
              cross join lateral (select d.target_id, d.parcel_id, d.created_at from deliveries d
                where d.tenant_id = k.tenant and d.id = k.delivery offset 0) d
-             cross join lateral (select p.id, p.subject from parcels p
+             cross join lateral (select p.id, p.subject, p.event_type, p.external_id, p.is_test
+               from parcels p
                where p.tenant_id = k.tenant and p.id = d.parcel_id offset 0) p
              order by k.place",
             LETTER.replace("p.body", "''::bytea")
