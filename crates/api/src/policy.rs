@@ -84,6 +84,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("listDeadLetters", ReadOnly, Never),
     ("getDeadLetterStats", ReadOnly, Never),
     ("exportDeadLetters", ReadOnly, Always),
+    ("importDeadLetters", Operator, Always),
     ("getDeadLetter", ReadOnly, Never),
     ("replayDeadLetter", Support, ForPeople),
     ("replayDeadLetters", Support, Always),

@@ -73,6 +73,7 @@ pub const ROUTES: &[&Route] = &[
     &dead_letters::list::ROUTE,
     &dead_letters::stats::ROUTE,
     &dead_letters::export::ROUTE,
+    &dead_letters::import::ROUTE,
     &dead_letters::get::ROUTE,
     &dead_letters::replay::ONE,
     &dead_letters::replay::ROUTE,

@@ -36,6 +36,7 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
         (&Method::POST, "/dlq/{letter_id}/replay") => json!({}),
+        (&Method::POST, "/dlq/import") => json!({"letters": [{}]}),
         (&Method::POST, "/deliveries/{delivery_id}/check-signature") => {
             json!({"headers": "webhook-signature: v1,none"})
         }

@@ -41,6 +41,7 @@ mod dashboard {
 }
 mod dead_letters {
     mod archive;
+    mod import;
 }
 mod deliveries {
     mod loops;

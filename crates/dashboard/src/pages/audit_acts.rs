@@ -26,6 +26,7 @@ pub fn key(operation: &str) -> Option<&'static str> {
         "createReplay" => "act.create_replay",
         "cancelReplay" => "act.cancel_replay",
         "exportDeadLetters" => "act.export_dead_letters",
+        "importDeadLetters" => "act.import_dead_letters",
         "replayDeadLetter" => "act.replay_dead_letter",
         "replayDeadLetters" => "act.replay_dead_letters",
         "deleteDeadLetter" => "act.delete_dead_letter",
