@@ -87,7 +87,7 @@ impl PostgresStore {
         let expires_at = now + self.dead_letter_ttl;
         let mut outcomes = Vec::with_capacity(letters.len());
         for one in letters {
-            outcomes.push(import(session, one, expires_at).await?);
+            outcomes.push(import(session, one, (now, expires_at)).await?);
         }
         transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(outcomes)
@@ -97,7 +97,7 @@ impl PostgresStore {
 async fn import(
     session: &ClientWrapper,
     whole: &FullDeadLetter,
-    expires_at: Time,
+    (now, expires_at): (Time, Time),
 ) -> Result<ImportOutcome, TxError> {
     let letter = &whole.letter;
     let (tenant, id) = (uuid(letter.tenant), uuid(letter.delivery));
@@ -133,6 +133,11 @@ async fn import(
         ],
     )
     .await?;
+    // From now on, also where the tenant has a retention of its own.
+    let sql = "update dead_letters l set expires_at = $3::int8 + t.keep_dead_us from tenants t
+        where l.tenant_id = $1 and l.delivery_id = $2 and t.tenant_id = $1
+          and t.keep_dead_us is not null";
+    execute(session, sql, &[&tenant, &id, &now.micros()]).await?;
     Ok(ImportOutcome::Imported)
 }
 

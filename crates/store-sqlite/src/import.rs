@@ -143,5 +143,13 @@ fn bury(tx: &Tx<'_>, whole: &FullDeadLetter, now: Time) -> Result<(), TxError> {
             letter.moved_at.micros(),
             (now + tx.dead_letter_ttl).micros(),
         ])?;
+    // From now on, also where the tenant has a retention of its own.
+    tx.db
+        .prepare_cached(
+            "UPDATE dead_letters SET expires_at = coalesce(?2 +
+               (SELECT t.keep_dead_us FROM tenants t WHERE t.id = tenant_id), expires_at)
+             WHERE delivery = ?1",
+        )?
+        .execute(params![seq(letter.delivery), now.micros()])?;
     Ok(())
 }

@@ -27,6 +27,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0017_external_ids.sql"),
     include_str!("../migrations/0018_traces.sql"),
     include_str!("../migrations/0019_erased.sql"),
+    include_str!("../migrations/0020_tenant_retention.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

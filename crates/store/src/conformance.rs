@@ -512,6 +512,9 @@ macro_rules! conformance_suite {
                 a_purged_dead_letter_no_longer_keeps_its_parcel
                 one_that_is_replayed_stays
                 keys_whose_time_is_over_are_forgotten
+                a_tenants_own_retention_comes_before_the_default
+                each_kind_has_its_own_retention
+                dead_letters_expire_by_their_tenants_retention
             }
             expire {
                 an_expired_one_is_a_dead_letter
