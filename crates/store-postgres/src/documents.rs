@@ -63,6 +63,18 @@ impl Documents for PostgresStore {
         self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &max]).await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        let by = "where kind = $1 and until >= $2 and until < $3 order by until, key limit $4";
+        let values: [&(dyn ToSql + Sync); 4] = [&kind, &from.micros(), &to.micros(), &(max as i64)];
+        self.list_documents(None, by, &values).await
+    }
+
     async fn put_document(
         &self,
         on: Collection,

@@ -78,6 +78,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "tenant_retention",
         sql: include_str!("../migrations/0022_tenant_retention.sql"),
     },
+    Migration {
+        number: 23,
+        name: "document_ends",
+        sql: include_str!("../migrations/0023_document_ends.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -60,6 +60,21 @@ impl Documents for SqliteStore {
         .await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        self.read_aside(move |db| {
+            let by = "INDEXED BY records_of_kind_by_end
+                WHERE kind = ?1 AND until >= ?2 AND until < ?3 ORDER BY until, key LIMIT ?4";
+            list(db, by, &[&kind, &from.micros(), &to.micros(), &(max as i64)])
+        })
+        .await
+    }
+
     async fn put_document(
         &self,
         on: Collection,

@@ -412,6 +412,7 @@ macro_rules! conformance_suite {
                 keys_come_in_the_order_of_their_bytes
                 one_is_found_by_its_key_in_any_collection
                 a_kind_is_listed_collection_by_collection
+                those_that_end_are_found_by_when
                 collections_do_not_mix
                 a_collection_takes_no_more_than_its_limit
                 twenty_at_once_do_not_pass_the_limit

@@ -77,6 +77,16 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
+    /// Returns at most `max` documents of a kind in all collections that may be removed at or after the one time and before
+    /// the other, the first to go first.
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>>;
+
     /// The new version; nothing where what was expected is not so, and then nothing is written.
     async fn put_document(
         &self,

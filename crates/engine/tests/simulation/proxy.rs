@@ -484,6 +484,16 @@ impl Documents for Proxy {
         self.inner.documents_of_all(kind, after, max).await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        self.inner.documents_ending(kind, from, to, max).await
+    }
+
     async fn put_document(
         &self,
         collection: Collection,

@@ -1,6 +1,6 @@
 //! Small documents are in collections under keys, and count their changes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::TenantId;
@@ -193,6 +193,40 @@ pub async fn a_kind_is_listed_collection_by_collection<F: Fixture>() {
     }
     assert_eq!(all(&world, OTHER, 100).await.len(), 3);
     assert_eq!(all(&world, "nothing", 100).await, []);
+}
+
+pub async fn those_that_end_are_found_by_when<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let at = |hours: u64| world.now() + Duration::from_hours(hours);
+    for (tenant, kind, key, end) in [
+        (acme, KIND, "b", Some(at(5))),
+        (globex, KIND, "a", Some(at(3))),
+        (acme, KIND, "c", Some(at(9))),
+        (acme, KIND, "d", None),
+        (acme, OTHER, "e", Some(at(4))),
+    ] {
+        let collection = Collection::of(scope(tenant), kind);
+        let body = Bytes::from_static(b"1");
+        match end {
+            Some(end) => {
+                let expect = Expect::Nothing;
+                world.store.put_document_until(collection, key, body, expect, end).await.unwrap()
+            }
+            None => world.store.put_document(collection, key, body, Expect::Nothing).await.unwrap(),
+        };
+    }
+    let ending = async |from, to, max| {
+        let found = world.store.documents_ending(KIND, from, to, max).await.unwrap();
+        found.into_iter().map(|one| (one.tenant, one.key)).collect::<Vec<_>>()
+    };
+    let [a, b, c] = [(globex, "a"), (acme, "b"), (acme, "c")]
+        .map(|(tenant, key)| (Some(tenant), key.to_owned()));
+    assert_eq!(ending(at(0), at(100), 10).await, [a.clone(), b.clone(), c]);
+    assert_eq!(ending(at(0), at(100), 1).await, std::slice::from_ref(&a));
+    assert_eq!(ending(at(3), at(5), 10).await, [a]);
+    assert_eq!(ending(at(4), at(9), 10).await, [b]);
+    assert_eq!(ending(at(10), at(100), 10).await, []);
 }
 
 pub async fn collections_do_not_mix<F: Fixture>() {
