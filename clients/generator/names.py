@@ -39,6 +39,7 @@ METHODS = {
     "retryWebhookDelivery": "deliveries.retryForWebhook",
     "replayDeadLetters": "deadLetters.replayAll",
     "getDeadLetterStats": "deadLetters.stats",
+    "importDeadLetters": "deadLetters.importLetters",
     "createLedgerCheckpoint": "ledger.createCheckpoint",
     "listRejections": "sources.listAllRejections",
     "listSourceRejections": "sources.listRejections",
