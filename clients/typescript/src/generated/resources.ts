@@ -160,6 +160,19 @@ export class DeadLetters extends Resource {
   }
 
   /**
+   * Import dead letters.
+   *
+   * Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them is invalid, none is imported. What is in the store already is not written again, so that a request can be repeated; what was delivered or erased since is skipped.
+   *
+   * Operator only.
+   *
+   * @example gancho.deadLetters.importLetters({"letters": [{"enqueued_at": "2026-01-15T09:30:00.000Z", "event_type": "invoice.paid", "failed_attempts": 1, "id": "dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "lane": "webhook", "last_failure_code": "text", "last_failure_reason": {"amount": 4200, "invoice": "inv_1"}, "last_failure_timestamp": "2026-01-15T09:30:00.000Z", "moved_to_dlq_at": "2026-01-15T09:30:00.000Z", "subject_id": "text", "target_id": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "tenant_id": "ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"}]})
+   */
+  async importLetters(options: types.ImportDeadLettersOptions): Promise<types.ImportedDeadLetters> {
+    return this._call<types.ImportedDeadLetters>({ method: "POST", url: "/v1/dlq/import", body: options, required: ["imported", "present", "skipped"] });
+  }
+
+  /**
    * Replay dead letters.
    *
    * Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. With `to`, they go to another webhook of their tenant. Filters can be given in the URL or in the body.
@@ -196,7 +209,7 @@ export class DeadLetters extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(letterId: string): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
+    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true, required: ["enqueued_at", "event_type", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 
   /**
@@ -207,7 +220,7 @@ export class DeadLetters extends Resource {
    * @example gancho.deadLetters.replay(letterId, {"to": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
   async replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
+    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options, required: ["enqueued_at", "event_type", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 }
 
@@ -976,7 +989,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.create({"slug": "acme"})
    */
   async create(options: types.CreateTenantOptions): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**
@@ -996,7 +1009,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async get(tenant: string): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}`, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}`, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**
@@ -1009,7 +1022,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.update(tenant, {"publish_rate": {"count": 1, "per": "1s"}})
    */
   async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**

@@ -141,7 +141,7 @@ fn what_was_archived_comes_back_as_it_was() {
         }
         let id = one["id"].as_str().unwrap();
         let delivery = served.operator("GET", &format!("/v1/deliveries/{id}"), "").json();
-        assert_eq!(delivery["attempts"].as_array().map(Vec::len), Some(1), "{delivery}");
+        assert_eq!(delivery["attempt_log"].as_array().map(Vec::len), Some(1), "{delivery}");
     }
     served.stop();
 }

@@ -46,6 +46,7 @@ __all__ = [
     "EventUsage",
     "Health",
     "ImportedAddresses",
+    "ImportedDeadLetters",
     "ImportedKeys",
     "InvalidField",
     "KeyRotation",
@@ -74,12 +75,14 @@ __all__ = [
     "Rejection",
     "Reloaded",
     "ReplayJob",
+    "Retention",
     "Retry",
     "RotatedSecret",
     "SealingKey",
     "SealingKeys",
     "SignaturePart",
     "SignatureReport",
+    "SkippedDeadLetter",
     "Source",
     "SourceCounts",
     "SourceKey",
@@ -326,7 +329,11 @@ class Checkpoint(Model):
 class DeadLetter(Model):
     """Dead letter."""
     enqueued_at: datetime
+    event_type: str
+    """Type of the event; of a receipt its partner, key and topic."""
     expires_at: datetime
+    external_id: str | None = None
+    """The publisher's or partner's own id, if any."""
     failed_attempts: int
     id: str
     """Id of the delivery."""
@@ -635,6 +642,17 @@ class ImportedAddresses(Model):
     """Number of addresses that were not suppressed before."""
     given: int
     """Number of addresses in the request."""
+
+
+@dataclass(kw_only=True, repr=False)
+class ImportedDeadLetters(Model):
+    """Imported dead letters."""
+    imported: int
+    """Number of dead letters that were brought back."""
+    present: int
+    """Number of those that were in the store already."""
+    skipped: list[SkippedDeadLetter]
+    """Those that were not brought back."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1022,6 +1040,17 @@ class ReplayJob(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class Retention(Model):
+    """How long what a tenant has sent is stored. Null for the operator's default."""
+    dead_letters: str | None = None
+    """Dead letters, before they are archived."""
+    emails: str | None = None
+    """E-mails, after they were sent or have failed."""
+    events: str | None = None
+    """Events with their deliveries, after those have ended."""
+
+
+@dataclass(kw_only=True, repr=False)
 class Retry(Model):
     """Retry schedule: either `schedule`, or `base`, `max` and `attempts`."""
     attempts: int | None = None
@@ -1077,6 +1106,17 @@ class SignatureReport(Model):
     is_valid: bool
     """Whether the signature is valid for what was received."""
     parts: list[SignaturePart]
+
+
+@dataclass(kw_only=True, repr=False)
+class SkippedDeadLetter(Model):
+    """Skipped dead letter."""
+    id: str
+    """Id of the delivery."""
+    index: int
+    """Index of the dead letter in the request, from 0."""
+    reason: str
+    """Why it was not brought back."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1159,6 +1199,7 @@ class Tenant(Model):
     plan: str
     publish_rate: RateLimit | None = None
     """Null for the operator's default."""
+    retention: Retention
     slug: str
     strict_event_types: bool
 
@@ -1425,6 +1466,11 @@ decoded(
     circuit_open_until=timestamp,
 )
 decoded(
+    ImportedDeadLetters,
+    {},
+    skipped=list_of(SkippedDeadLetter),
+)
+decoded(
     Ledger,
     {},
     checkpoint=Checkpoint.from_json,
@@ -1618,6 +1664,7 @@ decoded(
     {},
     created_at=timestamp,
     publish_rate=RateLimit.from_json,
+    retention=Retention.from_json,
 )
 decoded(
     TestOutcome,

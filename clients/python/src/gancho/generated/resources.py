@@ -400,6 +400,37 @@ class DeadLetters(Resource):
             )
         )
 
+    def import_letters(
+        self,
+        letters: Sequence[types.DeadLetterInputInput],
+    ) -> models.ImportedDeadLetters:
+        """Import dead letters.
+
+        Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be
+        replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them
+        is invalid, none is imported. What is in the store already is not written again, so that a request can be
+        repeated; what was delivered or erased since is skipped.
+
+        Operator only.
+
+        Example: `gancho.dead_letters.import_letters(letters=[{'enqueued_at': '2026-01-15T09:30:00.000Z', 'event_type':
+        'invoice.paid', 'failed_attempts': 1, 'id': 'dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'lane': 'webhook',
+        'last_failure_code': 'text', 'last_failure_reason': {'amount': 4200, 'invoice': 'inv_1'},
+        'last_failure_timestamp': '2026-01-15T09:30:00.000Z', 'moved_to_dlq_at': '2026-01-15T09:30:00.000Z',
+        'subject_id': 'text', 'target_id': 'wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'tenant_id':
+        'ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE'}])`
+
+        :param letters: Dead letters, as `GET /v1/dlq/export` writes them, or archived ones.
+        """
+        return self._call(
+            Operation(
+                "POST",
+                "/v1/dlq/import",
+                model=models.ImportedDeadLetters,
+                body={"letters": letters},
+            )
+        )
+
     def replay_all(
         self,
         *,
@@ -2466,6 +2497,7 @@ class Tenants(Resource):
         name: str | None = None,
         plan: str | None = None,
         publish_rate: types.RateLimitInput | None = None,
+        retention: types.RetentionInput | None = None,
         strict_event_types: bool | None = None,
     ) -> models.Tenant:
         """Create a tenant.
@@ -2479,6 +2511,7 @@ class Tenants(Resource):
         :param name: Display name. Default: the slug.
         :param plan: Plan of the tenant. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
+        :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
         """
         return self._call(
@@ -2491,6 +2524,7 @@ class Tenants(Resource):
                     "name": name,
                     "plan": plan,
                     "publish_rate": publish_rate,
+                    "retention": retention,
                     "strict_event_types": strict_event_types,
                 }),
             )
@@ -2545,6 +2579,7 @@ class Tenants(Resource):
         name: str | Unset = UNSET,
         plan: str | Unset = UNSET,
         publish_rate: types.RateLimitInput | None | Unset = UNSET,
+        retention: types.RetentionInput | None | Unset = UNSET,
         strict_event_types: bool | Unset = UNSET,
     ) -> models.Tenant:
         """Update a tenant.
@@ -2560,6 +2595,7 @@ class Tenants(Resource):
         :param name: Display name. Default: the slug.
         :param plan: Plan of the tenant. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
+        :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
         """
         return self._call(
@@ -2572,6 +2608,7 @@ class Tenants(Resource):
                     "name": name,
                     "plan": plan,
                     "publish_rate": publish_rate,
+                    "retention": retention,
                     "strict_event_types": strict_event_types,
                 }, keep_null=True),
             )

@@ -183,10 +183,12 @@ fn read(path: &Path) -> anyhow::Result<Vec<Entry>> {
     };
     let mut documents = serde_json::Deserializer::from_slice(&bytes).into_iter::<Box<RawValue>>();
     let mut entries = Vec::new();
+    let (mut line, mut counted) = (1, 0);
     loop {
         let from = documents.byte_offset();
-        let blank = bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace());
-        let line = 1 + bytes[..from].iter().chain(blank).filter(|byte| **byte == b'\n').count();
+        let blank = bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        line += bytes[counted..from + blank].iter().filter(|byte| **byte == b'\n').count();
+        counted = from + blank;
         let place = format!("{shown}, line {line}");
         let invalid = |why: String| {
             Failure::usage(format!(
