@@ -94,25 +94,22 @@ impl S3Settings {
         if region.is_empty() || !region.bytes().all(is_plain) {
             return Err(S3SettingsError::Region(region.clone()));
         }
-        let text = match &self.endpoint {
-            Some(endpoint) => {
-                let is_bare = matches!(endpoint.path(), "" | "/")
-                    && endpoint.query().is_none()
-                    && endpoint.username().is_empty();
-                if !matches!(endpoint.scheme(), "http" | "https") || !is_bare {
-                    return Err(S3SettingsError::Endpoint);
-                }
-                format!("{}/{bucket}", endpoint.as_str().trim_end_matches('/'))
+        let text = if let Some(endpoint) = &self.endpoint {
+            let is_bare = matches!(endpoint.path(), "" | "/")
+                && endpoint.query().is_none()
+                && endpoint.username().is_empty();
+            if !matches!(endpoint.scheme(), "http" | "https") || !is_bare {
+                return Err(S3SettingsError::Endpoint);
             }
-            None => {
-                let domain =
-                    if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-                // Amazon's certificate has one label for the bucket.
-                if bucket.contains('.') {
-                    format!("https://s3.{region}.{domain}/{bucket}")
-                } else {
-                    format!("https://{bucket}.s3.{region}.{domain}")
-                }
+            format!("{}/{bucket}", endpoint.as_str().trim_end_matches('/'))
+        } else {
+            let domain =
+                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+            // Amazon's certificate has one label for the bucket.
+            if bucket.contains('.') {
+                format!("https://s3.{region}.{domain}/{bucket}")
+            } else {
+                format!("https://{bucket}.s3.{region}.{domain}")
             }
         };
         Url::parse(&text).map_err(|_| S3SettingsError::Endpoint)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ArchiveSelection, ArchivedLetter, DeadFilter, DeliveryFilter, EventFilter, FullDeadLetter,
-    ImportOutcome, ImportOutcome::*,
+    ImportOutcome::{self, Clash, Erased, Imported, Present, Revived},
 };
 
 const ALL: ArchiveSelection = ArchiveSelection::Expired(Time::MAX);

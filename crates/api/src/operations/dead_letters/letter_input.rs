@@ -129,7 +129,7 @@ impl Reader<'_> {
         // The embedded store appends rows by their ids.
         let is_late = |time: Option<Time>| time.is_some_and(|time| time > self.now + SKEW);
         if is_late(delivery.map(|id: gancho_domain::DeliveryId| id.time()))
-            || is_late(parcel.map(|id| id.time()))
+            || is_late(parcel.map(gancho_domain::Id::time))
         {
             self.refuse("id", "the id is of the future");
         }
@@ -218,12 +218,11 @@ impl Reader<'_> {
 
     fn attempt(&mut self, at: &str, input: &AttemptInput<'_>) -> Attempt {
         let millis: f64 = self.part(at, "latency_ms", input.latency_ms);
-        let body = match input.response_body_base64 {
-            Some(text) => self.base64(&format!("{at}/response_body_base64"), text),
-            None => {
-                let text: String = self.part(at, "response_body", input.response_body);
-                Some(text.into())
-            }
+        let body = if let Some(text) = input.response_body_base64 {
+            self.base64(&format!("{at}/response_body_base64"), text)
+        } else {
+            let text: String = self.part(at, "response_body", input.response_body);
+            Some(text.into())
         };
         let code = input.failure_code.as_deref().map(Code::from_text);
         let reason: String = self.part(at, "failure_reason", input.failure_reason);
