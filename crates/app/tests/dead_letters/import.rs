@@ -10,6 +10,9 @@ use crate::{http, operator::Operator, scripted_receiver::Receiver};
 
 const MANY: usize = 10_000;
 
+/// Makes a dead letter invalid.
+type Change<'a> = &'a dyn Fn(&mut Value);
+
 fn total(at: &Operator) -> u64 {
     at.json(&["dlq", "stats"])["total"].as_u64().unwrap()
 }
@@ -26,7 +29,7 @@ fn failing(at: &Operator, target: &Receiver) -> String {
     key
 }
 
-fn made<T: ToString>(id: T) -> String {
+fn made<T: ToString>(id: &T) -> String {
     id.to_string()
 }
 
@@ -39,8 +42,8 @@ fn copies(template: &Value, count: usize) -> String {
     for number in 0..count {
         clock.advance(Duration::from_millis(1));
         let mut letter = template.clone();
-        letter["id"] = json!(made::<DeliveryId>(ids.make()));
-        letter["subject_id"] = json!(made::<EventId>(ids.make()));
+        letter["id"] = json!(made::<DeliveryId>(&ids.make()));
+        letter["subject_id"] = json!(made::<EventId>(&ids.make()));
         letter["original_data"] = json!({ "number": number });
         writeln!(lines, "{letter}").unwrap();
     }
@@ -163,7 +166,7 @@ fn a_bad_line_is_named() {
         let text: Vec<String> = all.iter().map(Value::to_string).collect();
         at.run_with(&["dlq", "import", "-"], &[], &text.join("\n"))
     };
-    let cases: [(&dyn Fn(&mut Value), &str); 6] = [
+    let cases: [(Change<'_>, &str); 6] = [
         (&|letter| letter["lane"] = json!("post"), "lane"),
         (
             &|letter| letter["tenant_id"] = json!("ten_01ARZ3NDEKTSV4RRFFQ69G5FAV"),

@@ -187,7 +187,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<Entry>> {
     loop {
         let from = documents.byte_offset();
         let blank = bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        line += bytes[counted..from + blank].iter().filter(|byte| **byte == b'\n').count();
+        line += bytes[counted..from + blank].split(|byte| *byte == b'\n').count() - 1;
         counted = from + blank;
         let place = format!("{shown}, line {line}");
         let invalid = |why: String| {
