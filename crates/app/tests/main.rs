@@ -90,6 +90,8 @@ mod login {
 }
 mod nodes {
     mod fleet;
+    mod load;
+    mod pooler;
 }
 mod operator;
 mod ops {

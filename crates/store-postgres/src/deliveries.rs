@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
@@ -16,7 +15,7 @@ use crate::{
     delivery_list::OUTCOME,
     give_up::GiveUp,
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
-    session::query,
+    session::{Session, query},
     states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
     tx_error::{TxError, corrupt, store_error},
@@ -210,7 +209,7 @@ impl Deliveries for PostgresStore {
 }
 
 pub(crate) async fn list(
-    session: &ClientWrapper,
+    session: &Session,
     sql: &str,
     conditions: &Conditions,
 ) -> Result<Vec<DeliveryRow>> {

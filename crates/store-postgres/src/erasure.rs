@@ -89,13 +89,13 @@ impl Erasure for PostgresStore {
 
     async fn mark_erased(&self, id: TenantId) -> Result<()> {
         let sql = "update deleted_tenants set is_erased = true where tenant_id = $1";
-        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        let done = execute(&self.session().await?, sql, &[&uuid(id)]).await;
         done.map(drop).map_err(store_error)
     }
 
     async fn forget_deleted(&self, id: TenantId) -> Result<()> {
         let sql = "delete from deleted_tenants where tenant_id = $1";
-        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        let done = execute(&self.session().await?, sql, &[&uuid(id)]).await;
         done.map(drop).map_err(store_error)
     }
 
@@ -163,7 +163,7 @@ impl PostgresStore {
             return Ok(EraseStep { parcels, more: parcels > 0, is_clean: false });
         }
         let sql = "select from parcels where tenant_id = $1 limit 1";
-        let is_clean = query(&*self.session().await?, sql, &[&tenant]).await?.is_empty();
+        let is_clean = query(&self.session().await?, sql, &[&tenant]).await?.is_empty();
         Ok(EraseStep { is_clean, ..EraseStep::default() })
     }
 }

@@ -1,7 +1,7 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
 //! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and runs
-//! [`migrations`]; [`session`] is how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
+//! [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between, and [`tls`] how it is secured. Callers wait in the [`queue`],
 //! from which a [`committer`] gathers what many of them want to write into one transaction;
 //! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
@@ -56,6 +56,7 @@ mod pass;
 mod pauses;
 #[cfg(test)]
 mod plans;
+mod pooler;
 mod prune;
 mod publish_function;
 mod queue;
@@ -80,7 +81,6 @@ mod withhold;
 
 use std::{sync::Arc, time::Duration};
 
-use deadpool_postgres::{Object, Pool};
 use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
@@ -89,20 +89,20 @@ pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 
-use crate::session::Turns;
+use crate::session::{Session, SessionPool, Turns};
 
 /// Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {
     /// For everything that is not gathered by the committers and not named below.
-    pool: Pool,
+    pool: SessionPool,
     /// The same for what publishing asks for on a tenant's account.
     lookups: Turns,
     /// For tenants' lists alone, so that nothing else queues behind them.
     lists: Turns,
     /// For what the gateway counts and searches for itself, which may take long.
-    upkeep: Pool,
+    upkeep: SessionPool,
     /// For heartbeats alone, so that they queue behind nothing.
-    lifeline: Pool,
+    lifeline: SessionPool,
     committers: queue::Queue,
     bells: Arc<listen::Bells>,
     orphaned_leases: Arc<orphaned_leases::OrphanedLeases>,
@@ -115,12 +115,12 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    async fn session(&self) -> Result<Object> {
-        session::of(&self.pool).await
+    async fn session(&self) -> Result<Session> {
+        self.pool.get().await
     }
 
-    async fn upkeep_session(&self) -> Result<Object> {
-        session::of(&self.upkeep).await
+    async fn upkeep_session(&self) -> Result<Session> {
+        self.upkeep.get().await
     }
 }
 

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::Time;
 use gancho_store::{PruneStep, Result, upkeep::USAGE_KEPT};
 use tokio_postgres::{Row, types::ToSql};
@@ -15,7 +14,7 @@ use crate::{
     PostgresStore, audit,
     pass::Pass,
     rows,
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     time_buckets::{self, BucketRow},
     tx_error::{TxError, store_error},
@@ -199,7 +198,7 @@ impl PostgresStore {
         let (tenant, id) = pass.at().unwrap_or_default();
         let (limit, end) = (max * LOOKS, rows::first_id_at(before + GRACE));
         let values: [&(dyn ToSql + Sync); 5] = [&before.micros(), &end, &tenant, &id, &limit];
-        let looked = query(&*self.session().await?, &look(), &values).await?;
+        let looked = query(&self.session().await?, &look(), &values).await?;
         let mut ended = (Vec::new(), Vec::new());
         let mut last = None;
         for (place, row) in (1..).zip(&looked) {
@@ -259,7 +258,7 @@ impl PostgresStore {
 /// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
 /// rearmed since they were read.
 async fn armed_meanwhile(
-    session: &ClientWrapper,
+    session: &Session,
     ended: &[Row],
 ) -> Result<HashSet<(Uuid, Uuid)>, TxError> {
     let (mut tenants, mut ids) = (Vec::new(), Vec::new());
@@ -308,7 +307,7 @@ impl RemovalBatch {
         Ok(())
     }
 
-    async fn remove(&self, session: &ClientWrapper) -> Result<(), TxError> {
+    async fn remove(&self, session: &Session) -> Result<(), TxError> {
         delete(session, "attempts", "delivery_id", &self.deliveries, "x.tenant_id").await?;
         let columns = "x.tenant_id, x.target_id, x.lane, x.id";
         let rows = delete(session, "deliveries", "id", &self.deliveries, columns).await?;
@@ -329,7 +328,7 @@ impl RemovalBatch {
 }
 
 async fn delete(
-    session: &ClientWrapper,
+    session: &Session,
     table: &str,
     column: &str,
     (tenants, ids): &Keys,

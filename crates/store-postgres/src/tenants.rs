@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId};
 use gancho_store::{Result, StoreError, Tenants};
-use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     PostgresStore,
     rows::{self, micros, text, uuid},
     session::{execute, query},
-    tx_error::{error_of, store_error},
+    tx_error::{TxError, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, slug, name, plan, default_profile, strict_event_types, \
@@ -22,10 +22,8 @@ impl Tenants for PostgresStore {
             format!("insert into tenants ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
         match self.write_tenant(&sql, &tenant).await? {
             Ok(_) => Ok(()),
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-                Err(StoreError::Taken(tenant.slug))
-            }
-            Err(error) => Err(error_of(&error)),
+            Err(TxError::Content(StoreError::Taken(_))) => Err(StoreError::Taken(tenant.slug)),
+            Err(error) => Err(error.into_error()),
         }
     }
 
@@ -73,7 +71,7 @@ impl Tenants for PostgresStore {
 
 impl PostgresStore {
     /// Runs a statement with a tenant's values; returns how many rows it wrote.
-    async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, Error>> {
+    async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, TxError>> {
         let session = self.session().await?;
         let written = execute(
             &session,

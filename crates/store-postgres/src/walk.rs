@@ -4,7 +4,6 @@
 //! walked in turn, by the function `claim_round` in the database, because it asks the index hundreds
 //! of questions in a row: so a claim from a million costs what a claim from a thousand does.
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Id, TenantId};
 use gancho_store::{Claim, ClaimCursor, ClaimRound, ClaimTurn, TargetId};
 use tokio_postgres::Row;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     deal::{self, Plan, Take},
     rows::{self, uuid},
-    session::query,
+    session::{Session, query},
     states::{PENDING, Sql},
     tx_error::{TxError, corrupt},
 };
@@ -35,7 +34,7 @@ order by d.due_at limit $3"
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
-pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, TxError> {
+pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<Plan, TxError> {
     let due = oldest(session, claim).await?;
     let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
@@ -51,17 +50,14 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
 }
 
 /// One entry for each delivery, at most one more than can be taken.
-async fn oldest(
-    session: &ClientWrapper,
-    claim: &Claim,
-) -> Result<Vec<(TenantId, TargetId)>, TxError> {
+async fn oldest(session: &Session, claim: &Claim) -> Result<Vec<(TenantId, TargetId)>, TxError> {
     let max = claim.max as i64 + 1;
     let found = query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
 /// Also returns whether the walk ended because it had scanned the maximum number of targets.
-pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), TxError> {
+pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,

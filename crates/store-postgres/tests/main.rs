@@ -16,6 +16,10 @@ mod open {
     mod scratch;
     mod tls;
 }
+mod pooler {
+    mod conformance;
+    mod sessions;
+}
 mod server {
     mod crash;
     mod lost_answer;

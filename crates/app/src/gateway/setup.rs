@@ -255,7 +255,11 @@ pub fn database_url(settings: &Settings) -> String {
 
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
-    let Some(schema) = &settings.database_schema else { return url.to_owned() };
-    let sign = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{sign}schema={}", utf8_percent_encode(schema, NON_ALPHANUMERIC))
+    let direct = settings.database_direct_url.as_ref().map(|url| url.reveal());
+    let parameters = [("schema", settings.database_schema.as_deref()), ("direct", direct)];
+    parameters.into_iter().fold(url.to_owned(), |url, (name, value)| {
+        let Some(value) = value else { return url };
+        let sign = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{sign}{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
+    })
 }

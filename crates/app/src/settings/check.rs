@@ -9,7 +9,7 @@ use super::{
     error::{SettingError, ValueError},
     keys::Settings,
     layers::Layers,
-    secret::Secret,
+    secret::{DatabaseUrl, Secret},
     value::EmailVia,
 };
 
@@ -22,6 +22,7 @@ const YEAR: Duration = Duration::from_hours(24 * 366);
 pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError>) {
     let mut rules = Rules { layers, problems };
     rules.secrets(settings);
+    rules.database(settings);
     rules.listening(settings);
     rules.bounds(settings);
     rules.addresses(settings);
@@ -39,6 +40,18 @@ impl Rules<'_> {
         if is_wrong {
             self.problems.push(ValueError::new(what, hint).at(key, self.layers.origin(key)));
         }
+    }
+
+    fn database(&mut self, settings: &Settings) {
+        let is_postgres = |url: &DatabaseUrl| url.reveal().starts_with("postgres");
+        let server = settings.database_url.as_ref().is_some_and(is_postgres);
+        let direct = settings.database_direct_url.as_ref();
+        self.refuse(
+            direct.is_some_and(|direct| !server || !is_postgres(direct)),
+            "database_direct_url",
+            "it is for PostgreSQL only",
+            "set both database_url and database_direct_url to postgres://…, or remove this one",
+        );
     }
 
     fn secrets(&mut self, settings: &Settings) {

@@ -85,6 +85,11 @@ settings! {
         /// Schema of the tables in PostgreSQL. It is created if it does not exist. The same as `schema` in the database URL.
         /// Default: where the tables are, or the first schema of the role's search path, which is usually `public`.
         database_schema: Option<String> = "",
+        /// URL of the same PostgreSQL database, if `database_url` leads to a pooler such as pgbouncer in transaction mode:
+        /// an address of the server itself, for migrations and for one connection per node over which nodes wake each
+        /// other.
+        /// Default: none; behind a pooler, nodes look for each other's work every second.
+        database_direct_url: Option<DatabaseUrl> = "",
         /// File of the key ring that encrypts secrets in the database. All nodes of a database need the same
         /// ring. A file that its group or others can read is refused. Back it up separately from the database:
         /// without it, no secret can be decrypted.
