@@ -89,6 +89,7 @@ mod login {
     mod tls;
 }
 mod nodes {
+    mod failover;
     mod fleet;
     mod load;
     mod pooler;
