@@ -21,6 +21,8 @@ use crate::{
 /// What the API needs from the rest of the gateway.
 pub struct ApiSetup {
     pub store: Arc<dyn Store>,
+    /// For lists and statistics, which may be some seconds old.
+    pub reader: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub endpoints: Arc<EndpointService>,

@@ -186,6 +186,7 @@ impl Stage {
         });
         let setup = ApiSetup {
             mail: (!choices.is_bare).then_some(MailParts { outbox, suppressions, sink }),
+            reader: store.clone(),
             store,
             engine: engine.clone(),
             publisher: Arc::new(outbound.publisher(engine.clone())),

@@ -23,18 +23,28 @@ impl Default for Options {
 }
 
 pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>> {
+    Ok(open_with_reader(url, options).await?.0)
+}
+
+/// The store, and the same store for lists and statistics, which may come from a replica.
+pub async fn open_with_reader(
+    url: &str,
+    options: Options,
+) -> anyhow::Result<(Arc<dyn Store>, Arc<dyn Store>)> {
     let Options { max_bytes, dead_letter_ttl } = options;
     if let Some(path) = url.strip_prefix("sqlite:") {
         let at = gancho_store_sqlite::Options::at(path);
         let options = gancho_store_sqlite::Options { max_bytes, dead_letter_ttl, ..at };
-        return Ok(SqliteStore::open(&options).context("cannot open the database")?);
+        let store = SqliteStore::open(&options).context("cannot open the database")?;
+        return Ok((store.clone(), store));
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         let usual = gancho_store_postgres::Options::default();
         let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
-        return Ok(PostgresStore::connect(url, options)
-            .await
-            .context("cannot open the database")?);
+        let store =
+            PostgresStore::connect(url, options).await.context("cannot open the database")?;
+        let reader = store.reader().unwrap_or_else(|| store.clone());
+        return Ok((store, reader));
     }
     bail!("not a database URL. hint: write sqlite:PATH or postgres://USER@HOST/NAME")
 }

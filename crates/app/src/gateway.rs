@@ -54,6 +54,8 @@ const AFTER: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Base {
     store: Arc<dyn Store>,
+    /// For lists and statistics.
+    reader: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     registry: Arc<Registry>,
     ids: Arc<IdMaker>,
@@ -98,7 +100,7 @@ impl Gateway {
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let store = database::open(&setup.database_url, setup.store).await?;
+        let (store, reader) = database::open_with_reader(&setup.database_url, setup.store).await?;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
         let ring = setup.ring.open(&*store).await?;
@@ -127,6 +129,7 @@ impl Gateway {
         });
         let base = Base {
             store,
+            reader,
             ring: ring.keys.clone(),
             registry: outbound.registry.clone(),
             ids,
@@ -298,6 +301,7 @@ impl Gateway {
     pub fn api(&self, admin: AdminToken, settings: gancho_api::Settings) -> Api {
         let setup = ApiSetup {
             store: self.store.clone(),
+            reader: self.base.reader.clone(),
             engine: self.engine.clone(),
             publisher: self.publisher.clone(),
             endpoints: self.endpoints.clone(),

@@ -209,6 +209,8 @@ impl Committer {
                 Ok(false) => return Err(TxError::Server(store_error(error))),
                 Err(error) => {
                     tracing::debug!(%error, "could not check a commit yet");
+                    // Those who have come since then need not wait for it: nothing of theirs was sent.
+                    self.queue.refuse(&error);
                     sleep(REST).await;
                 }
             }

@@ -5,6 +5,7 @@
 //! | `schema` | the schema of the tables |
 //! | `sslmode=verify-full`, `sslrootcert` | as in libpq: TLS, checked against the roots in this file |
 //! | `pool_mode` | of a pooler at this address: `transaction` or `session`; pgbouncer is recognised without it |
+//! | `read` | another URL, of a read replica |
 //! | `direct` | another URL of the same database, which leads to the server and not to a pooler |
 
 use std::{path::PathBuf, time::Duration};
@@ -33,6 +34,7 @@ pub(crate) struct DatabaseUrl {
     /// Whether a pooler is there that hands out connections for one transaction, where that is said.
     pub is_pooled: Option<bool>,
     pub direct: Option<Box<DatabaseUrl>>,
+    pub read: Option<Box<DatabaseUrl>>,
 }
 
 /// Where to connect, and how.
@@ -54,7 +56,8 @@ impl DatabaseUrl {
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = Vec::new();
-        let (mut schema, mut root_file, mut is_pooled, mut direct) = (None, None, None, None);
+        let (mut schema, mut root_file, mut is_pooled) = (None, None, None);
+        let (mut direct, mut read) = (None, None);
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             match name {
@@ -62,6 +65,7 @@ impl DatabaseUrl {
                 "sslrootcert" => root_file = Some(PathBuf::from(decoded(value)?)),
                 "pool_mode" => is_pooled = Some(is_transaction(value)?),
                 "direct" => direct = Some(other("database_direct_url", value)?),
+                "read" => read = Some(other("database_read_url", value)?.for_reading()),
                 "sslmode" if matches!(value, "verify-full" | "verify-ca") => {
                     rest.push("sslmode=require");
                 }
@@ -72,7 +76,15 @@ impl DatabaseUrl {
         if root_file.is_some() && config.get_ssl_mode() == SslMode::Prefer {
             config.ssl_mode(SslMode::Require);
         }
-        Ok(Self { config, schema, root_file, is_pooled, direct })
+        Ok(Self { config, schema, root_file, is_pooled, direct, read })
+    }
+
+    /// Any of several hosts will do.
+    fn for_reading(mut self: Box<Self>) -> Box<Self> {
+        if self.config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite {
+            self.config.target_session_attrs(TargetSessionAttrs::Any);
+        }
+        self
     }
 
     pub(crate) fn server(&self) -> Result<Server> {

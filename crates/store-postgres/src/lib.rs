@@ -1,7 +1,7 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
 //! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and runs
-//! [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between, and [`tls`] how it is secured. Callers wait in the [`queue`],
+//! [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between, from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`],
 //! from which a [`committer`] gathers what many of them want to write into one transaction;
 //! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
@@ -62,6 +62,7 @@ mod publish_function;
 mod queue;
 mod redeliver;
 mod replays;
+mod replica;
 mod rows;
 mod schema;
 mod scratch;
@@ -96,9 +97,9 @@ pub struct PostgresStore {
     /// For everything that is not gathered by the committers and not named below.
     pool: SessionPool,
     /// The same for what publishing asks for on a tenant's account.
-    lookups: Turns,
+    lookups: Arc<Turns>,
     /// For tenants' lists alone, so that nothing else queues behind them.
-    lists: Turns,
+    lists: Arc<Turns>,
     /// For what the gateway counts and searches for itself, which may take long.
     upkeep: SessionPool,
     /// For heartbeats alone, so that they queue behind nothing.
@@ -110,13 +111,21 @@ pub struct PostgresStore {
     dead_letter_ttl: Duration,
     over: expiry_time::ExpiryTime,
     passes: prune::Passes,
+    /// The same with lists from a replica.
+    reader: Option<Arc<PostgresStore>>,
     /// Ends the tasks of this store with it.
-    _until_dropped: DropGuard,
+    until_dropped: Arc<DropGuard>,
 }
 
 impl PostgresStore {
     async fn session(&self) -> Result<Session> {
         self.pool.get().await
+    }
+
+    /// The same store, for lists and statistics that may be some seconds old: from a replica, if one is configured. What
+    /// must see its caller's own writes reads from the store itself.
+    pub fn reader(&self) -> Option<Arc<Self>> {
+        self.reader.clone()
     }
 
     async fn upkeep_session(&self) -> Result<Session> {

@@ -15,6 +15,7 @@ use crate::{
     pooler::{self, ParameterTypes},
     prune::Passes,
     publish_function::quoted,
+    replica::{self, Replica},
     session::{self, SessionPool, Turns},
     tx_error::store_error,
 };
@@ -74,12 +75,18 @@ impl PostgresStore {
             over: ExpiryTime::default(),
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
-        Ok(Arc::new(Self {
+        let lists = sessions.pool_with(readers, &[session::OF_LISTS])?;
+        let upkeep = sessions.pool(1)?;
+        let replica = match &url.read {
+            Some(read) => Some(open_replica(read, &schema, readers, &upkeep, &stop).await?),
+            None => None,
+        };
+        let store = Self {
             // Two are left for calls without a tenant.
-            lookups: Turns::new(pool.clone(), size.saturating_sub(2)),
-            lists: Turns::new(sessions.pool_with(readers, &[session::OF_LISTS])?, readers),
+            lookups: Arc::new(Turns::new(pool.clone(), size.saturating_sub(2))),
+            lists: Arc::new(Turns::new(lists.clone(), readers)),
             pool,
-            upkeep: sessions.pool(1)?,
+            upkeep,
             lifeline: sessions.pool(1)?,
             committers,
             bells,
@@ -88,9 +95,55 @@ impl PostgresStore {
             dead_letter_ttl: options.dead_letter_ttl,
             over: rules.over,
             passes: Passes::default(),
-            _until_dropped: stop.drop_guard(),
-        }))
+            reader: None,
+            until_dropped: Arc::new(stop.drop_guard()),
+        };
+        let reader = replica.map(|replica| {
+            let lists = Turns::new(lists, readers).with_replica(replica);
+            Arc::new(store.with_lists(lists))
+        });
+        Ok(Arc::new(Self { reader, ..store }))
     }
+
+    /// The same store with its lists from elsewhere.
+    fn with_lists(&self, lists: Turns) -> Self {
+        Self {
+            lookups: self.lookups.clone(),
+            lists: Arc::new(lists),
+            pool: self.pool.clone(),
+            upkeep: self.upkeep.clone(),
+            lifeline: self.lifeline.clone(),
+            committers: self.committers.clone(),
+            bells: self.bells.clone(),
+            orphaned_leases: self.orphaned_leases.clone(),
+            over: self.over.clone(),
+            passes: Passes::default(),
+            reader: None,
+            until_dropped: self.until_dropped.clone(),
+            ..*self
+        }
+    }
+}
+
+/// One that does not answer is no reason not to start: it is asked again later.
+async fn open_replica(
+    url: &DatabaseUrl,
+    schema: &str,
+    size: usize,
+    primary: &SessionPool,
+    stop: &CancellationToken,
+) -> Result<Arc<Replica>> {
+    let server = url.server()?;
+    let is_pooled = match url.is_pooled {
+        Some(is_pooled) => is_pooled,
+        None => pooler::is_between(&server).await.unwrap_or(false),
+    };
+    let path = quoted(schema);
+    let sessions = Sessions::new(server, &path, is_pooled)?;
+    // One more than the lists take, to compare it with the primary.
+    let pool = sessions.pool_with(size + 1, &[session::OF_LISTS])?;
+    replica::check_identity(&pool, primary).await?;
+    Ok(Replica::start(pool, primary.clone(), stop.clone()))
 }
 
 /// How the sessions of a store are made.
@@ -166,10 +219,11 @@ pub(crate) async fn transaction(client: &mut Object) -> Result<Transaction<'_>> 
 }
 
 /// Of a database in all the world. A standby has that of its primary.
+pub(crate) const IDENTITY: &str =
+    "select system_identifier::text || ' ' || current_database() from pg_control_system()";
+
 async fn identity(step: &Transaction<'_>) -> Result<String> {
-    let sql =
-        "select system_identifier::text || ' ' || current_database() from pg_control_system()";
-    Ok(step.query_one(sql, &[]).await.map_err(store_error)?.get(0))
+    Ok(step.query_one(IDENTITY, &[]).await.map_err(store_error)?.get(0))
 }
 
 /// Refuses a server that may lose commits that it has acknowledged.

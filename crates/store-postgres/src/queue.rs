@@ -173,6 +173,13 @@ impl Queue {
         }
     }
 
+    /// The server cannot be reached: answers everyone who waits.
+    pub(crate) fn refuse(&self, error: &StoreError) {
+        for call in std::mem::take(&mut *self.0.calls.lock()) {
+            let _ = call.reply.send(Err(error.clone()));
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.calls.lock().is_empty()
     }

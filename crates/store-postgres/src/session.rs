@@ -22,6 +22,7 @@ use tokio_postgres::{
 use crate::{
     database_url::Server,
     pooler::ParameterTypes,
+    replica::Replica,
     tx_error::{TxError, corrupt, pool_error},
 };
 
@@ -281,6 +282,8 @@ impl Deref for Turn {
 /// Sessions that tenants take in turn.
 pub(crate) struct Turns {
     pool: SessionPool,
+    /// Serves them instead, while it is of use.
+    replica: Option<Arc<Replica>>,
     permits: FairSemaphore,
 }
 
@@ -288,13 +291,25 @@ impl Turns {
     /// Of the sessions of a pool, one tenant has half at most.
     pub(crate) fn new(pool: SessionPool, count: usize) -> Self {
         let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-        Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }
+        Self { pool, replica: None, permits: FairSemaphore::new(count, count.div_ceil(2)) }
+    }
+
+    pub(crate) fn with_replica(self, replica: Arc<Replica>) -> Self {
+        Self { replica: Some(replica), ..self }
     }
 
     /// Without a tenant the session counts for the shared account.
     pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
         let permit = self.permits.acquire(tenant).await?;
-        Ok(Turn { session: self.pool.get().await?, _permit: permit })
+        let replicated = match &self.replica {
+            Some(replica) => replica.session().await,
+            None => None,
+        };
+        let session = match replicated {
+            Some(session) => session,
+            None => self.pool.get().await?,
+        };
+        Ok(Turn { session, _permit: permit })
     }
 }
 

@@ -41,7 +41,7 @@ order by l.place")
 
 /// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
 /// database's clock.
-const LAST_WRITTEN: &str = "
+pub(crate) const LAST_WRITTEN: &str = "
 select (extract(epoch from greatest(
     (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
 

@@ -20,6 +20,9 @@ mod pooler {
     mod conformance;
     mod sessions;
 }
+mod replica {
+    mod reads;
+}
 mod server {
     mod crash;
     mod lost_answer;

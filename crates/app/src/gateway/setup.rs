@@ -256,7 +256,9 @@ pub fn database_url(settings: &Settings) -> String {
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
     let direct = settings.database_direct_url.as_ref().map(|url| url.reveal());
-    let parameters = [("schema", settings.database_schema.as_deref()), ("direct", direct)];
+    let read = settings.database_read_url.as_ref().map(|url| url.reveal());
+    let schema = settings.database_schema.as_deref();
+    let parameters = [("schema", schema), ("direct", direct), ("read", read)];
     parameters.into_iter().fold(url.to_owned(), |url, (name, value)| {
         let Some(value) = value else { return url };
         let sign = if url.contains('?') { '&' } else { '?' };

@@ -45,13 +45,18 @@ impl Rules<'_> {
     fn database(&mut self, settings: &Settings) {
         let is_postgres = |url: &DatabaseUrl| url.reveal().starts_with("postgres");
         let server = settings.database_url.as_ref().is_some_and(is_postgres);
-        let direct = settings.database_direct_url.as_ref();
-        self.refuse(
-            direct.is_some_and(|direct| !server || !is_postgres(direct)),
-            "database_direct_url",
-            "it is for PostgreSQL only",
-            "set both database_url and database_direct_url to postgres://…, or remove this one",
-        );
+        let others = [
+            ("database_direct_url", &settings.database_direct_url),
+            ("database_read_url", &settings.database_read_url),
+        ];
+        for (name, other) in others {
+            self.refuse(
+                other.as_ref().is_some_and(|other| !server || !is_postgres(other)),
+                name,
+                "it is for PostgreSQL only",
+                "set both database_url and this one to postgres://…, or remove this one",
+            );
+        }
     }
 
     fn secrets(&mut self, settings: &Settings) {

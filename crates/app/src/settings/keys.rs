@@ -90,6 +90,9 @@ settings! {
         /// other.
         /// Default: none; behind a pooler, nodes look for each other's work every second.
         database_direct_url: Option<DatabaseUrl> = "",
+        /// URL of a read replica of the PostgreSQL database. Lists, searches and statistics of the API and the dashboard are
+        /// read from it while it responds and is less than 10 s behind; otherwise from the primary.
+        database_read_url: Option<DatabaseUrl> = "",
         /// File of the key ring that encrypts secrets in the database. All nodes of a database need the same
         /// ring. A file that its group or others can read is refused. Back it up separately from the database:
         /// without it, no secret can be decrypted.

@@ -59,7 +59,7 @@ impl DatabaseUrl {
 }
 
 /// PostgreSQL also accepts a password as a parameter, and our store other URLs.
-const SECRET_PARAMETERS: [&str; 2] = ["password=", "direct="];
+const SECRET_PARAMETERS: [&str; 3] = ["password=", "direct=", "read="];
 
 /// The same URL with its password masked.
 pub fn mask_password(url: &str) -> String {
@@ -208,6 +208,10 @@ mod tests {
                 "postgres://u:••••@db:5432/g?sslmode=require",
             ),
             ("postgres://db/g?password=hunter2&user=u", "postgres://db/g?password=••••&user=u"),
+            (
+                "postgres://a,b/g?direct=postgres%3A%2F%2Fu%3Ahunter2%40db&schema=x",
+                "postgres://a,b/g?direct=••••&schema=x",
+            ),
             ("http://u:hunter2@proxy:3128", "http://u:••••@proxy:3128"),
         ] {
             assert_eq!(mask_password(url), shown);

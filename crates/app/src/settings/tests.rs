@@ -229,6 +229,19 @@ schedule = [\"1s\"]
 }
 
 #[test]
+fn other_addresses_of_the_database_are_for_postgresql() {
+    let server = "database_url = \"postgres://db/g\"\n";
+    for name in ["database_direct_url", "database_read_url"] {
+        let good = format!("{name} = \"postgres://u:hunter2@other/g\"\n");
+        assert!(alone(&format!("{server}{good}")).is_ok());
+        let refused = alone(&good).unwrap_err();
+        assert!(refused.contains(name) && !refused.contains("hunter2"), "{refused}");
+        let refused = alone(&format!("{server}{name} = \"sqlite:x.db\"\n")).unwrap_err();
+        assert!(refused.contains("PostgreSQL only"), "{refused}");
+    }
+}
+
+#[test]
 fn what_is_shown_can_be_written_again_and_hides_secrets() {
     let file = "\
 admin_token = \"hunter2hunter2hunter2\"

@@ -121,7 +121,7 @@ async fn newest(call: &Call, paging: &Paging) -> Result<(Vec<Listed>, Option<Str
 
 /// The worst first. A webhook that was deleted has no name any more.
 async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
-    let store = &call.api.store;
+    let store = &call.api.reader;
     let until = call.api.clock.now() + Duration::from_secs(1);
     let found = match &call.principal {
         Principal::Tenant(tenant) => {
@@ -153,7 +153,7 @@ async fn read(call: &Call, plan: &BinPlan, listed: &[Listed]) -> Result<PointsBy
     let mut points: PointsByWebhook = BTreeMap::new();
     for (tenant, (scope, of)) in by_tenant {
         for some in of.chunks(MAX_READ) {
-            let read = call.api.store.tenant_statistics(scope, some.to_vec(), plan.window());
+            let read = call.api.reader.tenant_statistics(scope, some.to_vec(), plan.window());
             for point in read.await? {
                 if let Some(target) = point.series.target() {
                     points.entry((tenant, target)).or_default().push(point);
