@@ -338,5 +338,5 @@ async fn delete(
         "delete from {table} x using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
          where x.tenant_id = k.tenant_id and x.{column} = k.id returning {returning}"
     );
-    Ok(query(session, &sql, &[tenants, ids]).await?)
+    query(session, &sql, &[tenants, ids]).await
 }

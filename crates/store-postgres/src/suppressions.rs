@@ -94,7 +94,7 @@ async fn write(session: &Session, sql: &str, entries: &Entries<'_>) -> Result<u6
     let reasons: Vec<_> = entries.values().map(|one| text(&one.reason)).collect();
     let details: Vec<_> = entries.values().map(|one| one.detail.as_deref().map(text)).collect();
     let since: Vec<i64> = entries.values().map(|one| one.since.micros()).collect();
-    Ok(execute(session, sql, &[&tenants, &addresses, &reasons, &details, &since]).await?)
+    execute(session, sql, &[&tenants, &addresses, &reasons, &details, &since]).await
 }
 
 impl PostgresStore {
