@@ -41,8 +41,9 @@ pub async fn open_with_reader(
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         let usual = gancho_store_postgres::Options::default();
         let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
-        let store =
-            PostgresStore::connect(url, options).await.context("cannot open the database")?;
+        // On the heap: commands would carry the whole of it.
+        let store = Box::pin(PostgresStore::connect(url, options)).await;
+        let store = store.context("cannot open the database")?;
         let reader = store.reader().unwrap_or_else(|| store.clone());
         return Ok((store, reader));
     }

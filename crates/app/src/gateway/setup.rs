@@ -26,7 +26,7 @@ use super::{
 use crate::{
     database,
     key_ring::{self, RingSource},
-    settings::{EmailVia, LoadedSettings, Role, Secret, Settings, address_policy},
+    settings::{DatabaseUrl, EmailVia, LoadedSettings, Role, Secret, Settings, address_policy},
 };
 
 pub struct Setup {
@@ -255,8 +255,8 @@ pub fn database_url(settings: &Settings) -> String {
 
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
-    let direct = settings.database_direct_url.as_ref().map(|url| url.reveal());
-    let read = settings.database_read_url.as_ref().map(|url| url.reveal());
+    let direct = settings.database_direct_url.as_ref().map(DatabaseUrl::reveal);
+    let read = settings.database_read_url.as_ref().map(DatabaseUrl::reveal);
     let schema = settings.database_schema.as_deref();
     let parameters = [("schema", schema), ("direct", direct), ("read", read)];
     parameters.into_iter().fold(url.to_owned(), |url, (name, value)| {
