@@ -20,6 +20,7 @@ GROUPS = {
     "Statistics": "stats",
     "Nodes": "nodes",
     "Queues": "queues",
+    "Cells": "cells",
     "Keys": "encryptionKeys",
     "Tenants": "tenants",
     "Users": "users",

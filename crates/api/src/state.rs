@@ -14,8 +14,8 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    audit::AuditLimits, cursor::CursorSeal, exports::Exports, key_ring::KeyRingService,
-    meter::Meter, tails::Tails, watch::Watch,
+    audit::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
+    key_ring::KeyRingService, meter::Meter, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -33,6 +33,8 @@ pub struct ApiSetup {
     pub watch: Arc<Watch>,
     /// `None` if the key ring cannot be rotated on this node.
     pub key_ring: Option<Arc<dyn KeyRingService>>,
+    /// `None` if the store can have no cells.
+    pub cells: Option<Arc<dyn CellService>>,
     /// `None` if e-mail is disabled.
     pub mail: Option<MailParts>,
     /// `None` if receiving is disabled.

@@ -198,6 +198,7 @@ impl Stage {
             clock,
             watch,
             key_ring: choices.key_keeper,
+            cells: None,
             inbound: (!choices.is_bare).then_some(InboundParts {
                 sources: desk,
                 inbound,

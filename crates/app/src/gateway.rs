@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
-use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
+use gancho_api::{Api, ApiSetup, Ingest, Simulator, cells::CellService, state::MailParts, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -26,6 +26,7 @@ use gancho_outbound::{
     OutboundSetup, Plans, Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
+use gancho_store_cells::CellStore;
 use gancho_traces::TraceExporter;
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
@@ -41,7 +42,8 @@ use notices::NoticeCarrier;
 use receiving::{Receiving, ReceivingParts};
 
 use crate::{
-    database,
+    cells::Cells,
+    database::{self, OpenStore},
     key_ring::Ring,
     key_rotator::KeyRotator,
     settings::{Settings, address_policy},
@@ -75,6 +77,8 @@ pub struct Gateway {
     pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
+    /// Nothing where the store can have none.
+    cells: Option<Arc<CellStore>>,
     /// The two HTTP clients, whose address policies can be reloaded.
     clients: [gancho_egress::Client; 2],
     base: Base,
@@ -98,10 +102,10 @@ impl Gateway {
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let store = database::open(&setup.database_url, setup.store).await?;
+        let opened = database::open_all(&setup.database_url, setup.store, setup.ring).await?;
+        let OpenStore { store, ring, cells } = opened;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
-        let ring = setup.ring.open(&*store).await?;
         let client =
             gancho_egress::Client::new(setup.client).context("cannot create the HTTP client")?;
         let own_client = gancho_egress::Client::new(setup.own_client)
@@ -205,7 +209,7 @@ impl Gateway {
         };
         let gateway = Self {
             watch: watch::Watch::new(watched),
-            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone())),
+            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
             publisher: Arc::new(outbound.publisher(engine.clone())),
             endpoints: Arc::new(outbound.endpoints(&client)),
             own_endpoints: outbound.endpoints(&own_client),
@@ -216,6 +220,7 @@ impl Gateway {
             tenants,
             has_archive,
             receiving,
+            cells,
             clients: [client, own_client],
             base,
             health: outbound.health,
@@ -309,6 +314,10 @@ impl Gateway {
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
             key_ring: Some(self.keeper.clone()),
+            cells: self
+                .cells
+                .clone()
+                .map(|cells| -> Arc<dyn CellService> { Arc::new(Cells(cells)) }),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
             alerts: self.alerts.clone(),

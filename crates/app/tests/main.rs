@@ -18,6 +18,9 @@ mod bench {
     mod run;
 }
 mod browser;
+mod cells {
+    mod serve;
+}
 mod cli {
     mod help;
     mod manual;

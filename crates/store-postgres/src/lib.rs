@@ -13,7 +13,8 @@
 //! [`email_reports`], [`statistics`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its
 //! [`pass`]es, and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
 //! and [`where_clause`] turn rows into the words of the domain and back; [`tx_error`] says what an
-//! error of the database means to a caller. [`scratch`] creates and removes a database for one run.
+//! error of the database means to a caller. [`directory`] says which tenant lives in which cell, for a store made of
+//! several of these. [`scratch`] creates and removes a database for one run.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error
 //! for something that is: where the answer to a commit is lost, it finds out. It holds no lock and
@@ -32,6 +33,7 @@ mod dead_letters;
 mod deal;
 mod deliveries;
 mod delivery_list;
+mod directory;
 mod documents;
 mod email_reports;
 mod endpoints;
@@ -85,6 +87,7 @@ use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
+pub use directory::{CellRow, CellState, Placement, PlacementState, Reservation};
 pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use open::Options;
 pub use scratch::ScratchDatabase;

@@ -73,6 +73,7 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { number: 19, name: "traces", sql: include_str!("../migrations/0019_traces.sql") },
     Migration { number: 20, name: "erased", sql: include_str!("../migrations/0020_erased.sql") },
     Migration { number: 21, name: "intake", sql: include_str!("../migrations/0021_intake.sql") },
+    Migration { number: 22, name: "cells", sql: include_str!("../migrations/0022_cells.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -70,6 +70,18 @@ pub struct ClaimCursor {
     /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
     /// skips a target sets it to `None`, so that the round is not complete without that target.
     pub round: Option<ClaimRound>,
+    /// For a store that is made of several.
+    pub parts: ClaimParts,
+}
+
+/// The places in the rounds of the stores that a store is made of, by their numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimParts {
+    pub cursors: BTreeMap<u32, ClaimCursor>,
+    /// Those whose last claim has seen nothing that was left, since the round over all of them began.
+    pub caught_up: BTreeSet<u32>,
+    /// The one that was asked first by the last claim.
+    pub first: u32,
 }
 
 /// A leased delivery, with all that is needed to carry it.

@@ -15,6 +15,8 @@
 
 use std::sync::Arc;
 
+use gancho_domain::TenantId;
+
 use crate::Store;
 
 pub mod accept;
@@ -75,6 +77,13 @@ pub trait Fixture: Sized + Send + Sync {
     async fn open() -> Self;
 
     fn store(&self) -> Arc<dyn Store>;
+
+    /// Whether one round of claims goes over both tenants. In a store made of several, each has a round of its own, and
+    /// they have their turns.
+    fn share_a_round(&self, one: TenantId, other: TenantId) -> bool {
+        let _ = (one, other);
+        true
+    }
 
     /// As after a restart of the process, on the same data. No one else holds the store then.
     async fn reopen(self) -> Self;

@@ -66,7 +66,9 @@ pub use all_tenants::{AllTenants, TenantRow};
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
-pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};
+pub use claim::{
+    Claim, ClaimCursor, ClaimExclusions, ClaimParts, ClaimResult, Claiming, Job, TargetId,
+};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
@@ -81,7 +83,7 @@ pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;
-pub use nodes::{NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
+pub use nodes::{LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
@@ -129,7 +131,7 @@ pub trait Store:
     + Upkeep
     + Usage
 {
-    /// The word for the store in logs: `sqlite` or `postgres`.
+    /// The word for the store in logs: `sqlite`, `postgres` or `cells`.
     fn name(&self) -> &'static str;
 
     /// Rings when work became due through another call or another node. A ring may be missed: a waiter

@@ -159,7 +159,7 @@ async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> any
     if networks.is_empty() {
         return Ok(());
     }
-    let tenants = gateway.store.tenants(None, 3).await?;
+    let tenants = gateway.store.tenants_to_show(None, 3).await?;
     if tenants.iter().filter(|tenant| !tenant.is_operators()).count() > 1 {
         let networks = networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         tracing::warn!(

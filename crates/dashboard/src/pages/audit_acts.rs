@@ -41,6 +41,8 @@ pub fn key(operation: &str) -> Option<&'static str> {
         "revokeApiKey" | "revokeTenantApiKey" => "act.revoke_api_key",
         "createPortalLink" => "act.create_portal_link",
         "revokePortalLinks" => "act.revoke_portal_links",
+        "addCell" => "act.add_cell",
+        "updateCell" => "act.update_cell",
         "rotateEncryptionKeys" => "act.rotate_encryption_keys",
         "createSource" => "act.create_source",
         "updateSource" => "act.update_source",
