@@ -2,7 +2,10 @@
 
 use std::{
     future::Future,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -33,6 +36,10 @@ pub(crate) struct Cell {
     pub name: String,
     inside: RwLock<Inside>,
     health: Mutex<Health>,
+    /// Whether there is no other.
+    pub is_only: AtomicBool,
+    /// Held while a node joins, so that it joins once.
+    pub joining: tokio::sync::Mutex<()>,
 }
 
 struct Inside {
@@ -58,12 +65,16 @@ impl Cell {
             name: HOME_NAME.to_owned(),
             inside: RwLock::new(inside),
             health: Mutex::default(),
+            is_only: AtomicBool::new(true),
+            joining: tokio::sync::Mutex::default(),
         }
     }
 
     pub fn closed(number: u32, name: String, state: CellState, url: Vec<u8>) -> Self {
         let inside = Inside { state, url, store: Err(NEW.to_owned()) };
-        Self { number, name, inside: RwLock::new(inside), health: Mutex::default() }
+        let (inside, health) = (RwLock::new(inside), Mutex::default());
+        let joining = tokio::sync::Mutex::default();
+        Self { number, name, inside, health, is_only: AtomicBool::new(false), joining }
     }
 
     pub fn is_home(&self) -> bool {
@@ -179,9 +190,9 @@ impl Cell {
         }
     }
 
-    /// The home cell is never left alone: a gateway of one cell is as it ever was.
+    /// A gateway of one cell is as it ever was: that one never rests.
     fn rest(&self, error: &str) {
-        if self.is_home() {
+        if self.is_only.load(Ordering::Relaxed) {
             return;
         }
         let rests_until = Some(Instant::now() + REST);
@@ -193,7 +204,7 @@ impl Cell {
     }
 
     /// It has not answered in time: it rests at once.
-    fn hangs(&self) -> StoreError {
+    pub fn hangs(&self) -> StoreError {
         self.rest("it does not answer");
         self.unavailable("it does not answer")
     }

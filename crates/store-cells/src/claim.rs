@@ -111,7 +111,7 @@ impl CellStore {
             }
             Some(Late { node, answer: Answer::Awaited(awaited) }) => (node, awaited, for_late),
             None => {
-                let node = self.joined_number(cell, round.claim.node).await?;
+                let node = self.number_to_claim(cell, round.claim.node)?;
                 (
                     node,
                     self.start_claim(cell, round.part(cell.number, node))?,

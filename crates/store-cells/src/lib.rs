@@ -3,7 +3,7 @@
 //! to no tenant.
 //!
 //! In reading order: [`cell`] is one database, and whether it answers; [`directory`] says which tenant lives where;
-//! [`open`] opens the cells that the directory names, and refuses those that do not belong here; [`members`] is a node's
+//! [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their [`identity`]; [`members`] is a node's
 //! membership in each cell. [`spread`] asks several cells at once, and [`merge`] makes one page of theirs. Then the
 //! contract, in the files of its names: what is a tenant's goes to its cell ([`scoped`]), what is the gateway's to the home cell
 //! ([`fleet`]); [`accept`], [`claim`], [`settle`], [`nodes`], [`tenants`], [`documents`], [`dead_letters`],
@@ -21,6 +21,7 @@ mod dead_letters;
 mod directory;
 mod documents;
 mod fleet;
+mod identity;
 mod intake;
 mod members;
 mod merge;

@@ -20,8 +20,6 @@ const NOBODY: NodeId = NodeId(0);
 #[derive(Default)]
 pub(crate) struct Members {
     all: Mutex<HashMap<NodeId, Member>>,
-    /// Held while a cell is joined, so that it is joined once.
-    joining: tokio::sync::Mutex<()>,
 }
 
 struct Member {
@@ -92,6 +90,15 @@ impl CellStore {
         }
     }
 
+    /// The same, to claim. A node that has not joined the cell yet does so with its next heartbeat.
+    pub(crate) fn number_to_claim(&self, cell: &Cell, node: NodeId) -> Result<NodeId> {
+        match self.members.term(node, cell.number) {
+            Some(term) => Ok(term.number),
+            None if cell.is_home() => Ok(node),
+            None => Err(StoreError::Unavailable(format!("cell {}: not joined yet", cell.name))),
+        }
+    }
+
     /// The same, to lease something to it. Joins the cell where the node has not yet.
     pub(crate) async fn joined_number(&self, cell: &Cell, node: NodeId) -> Result<NodeId> {
         if let Some(term) = self.members.term(node, cell.number) {
@@ -111,7 +118,7 @@ impl CellStore {
 
     /// Joins a cell, unless another call has: the number then is not `fenced` any more.
     async fn join_cell(&self, cell: &Cell, node: NodeId, fenced: Option<NodeId>) -> Result<NodeId> {
-        let _one = self.members.joining.lock().await;
+        let _one = cell.joining.lock().await;
         let term = self.members.term(node, cell.number);
         if let Some(term) = term.filter(|term| Some(term.number) != fenced) {
             return Ok(term.number);

@@ -11,6 +11,9 @@ use gancho_store::{
 
 use crate::{CellStore, at_home, members::Beat};
 
+/// How long a heartbeat may take in one cell, so that all of them and a rejoin end before the engine gives up.
+const MAX_BEAT: Duration = Duration::from_secs(2);
+
 #[async_trait]
 impl Nodes for CellStore {
     /// A cell that does not answer is joined when it does.
@@ -40,21 +43,32 @@ impl Nodes for CellStore {
     /// Fenced where every cell that answers has declared the node dead. Where only some have, it joins those again.
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()> {
         let cells = self.cells();
-        let beats = join_all(cells.iter().map(|cell| self.beat_in(cell, node, now))).await;
+        let beats = cells.iter().map(|cell| async move {
+            let beat = self.beat_in(cell, node, now);
+            if self.is_alone() {
+                return beat.await;
+            }
+            tokio::time::timeout(MAX_BEAT, beat).await.unwrap_or_else(|_| Err(cell.hangs()))
+        });
+        let beats = join_all(beats).await;
         if !beats.contains(&Ok(Beat::Beaten)) {
             let is_fenced = beats.contains(&Ok(Beat::Fenced));
             let failed = beats.into_iter().find_map(Result::err);
             return Err(failed.filter(|_| !is_fenced).unwrap_or(StoreError::Fenced));
         }
+        let mut fenced = Vec::new();
         for (cell, beat) in cells.iter().zip(beats) {
             match beat {
                 Ok(Beat::Beaten) => {}
-                Ok(Beat::Fenced) => self.rejoin(cell, node).await,
+                Ok(Beat::Fenced) => {
+                    fenced.push(tokio::time::timeout(MAX_BEAT, self.rejoin(cell, node)));
+                }
                 Err(error) => {
                     tracing::debug!(cell = cell.name, %error, "heartbeat failed in a cell");
                 }
             }
         }
+        join_all(fenced).await;
         Ok(())
     }
 

@@ -1,26 +1,22 @@
 //! Opening the cells that the directory names, adding one, and refusing what does not belong here.
 //!
-//! Every cell has an identity: a document that says which gateway it belongs to and under which name, and that only the
-//! key ring of that gateway can read. A cell that cannot be used is named in the log with the reason, and is tried
-//! again; the others go on.
+//! A cell that cannot be used is named in the log with the reason, and is tried again; the others go on.
 
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures_util::future::join_all;
-use gancho_domain::{Random, SystemRandom};
-use gancho_store::{Collection, Documents, Expect, Intake, Result, Store, StoreError, Tenants};
+use gancho_store::{Intake, Result, Store, StoreError, Tenants};
 use gancho_store_postgres::{CellRow, CellState, Options, PostgresStore, schema_version};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     CellStore,
     cell::{Cell, HOME_NAME},
+    identity::{Identity, identity, is_home, of_check, of_url, put_identity},
 };
 
 /// How often the directory is looked at.
@@ -28,12 +24,6 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// How long after a failure a cell is tried again.
 const REOPEN: Duration = Duration::from_secs(5);
 const MAX_NAME: usize = 40;
-
-/// The identity of a cell, in the cell.
-const IDENTITY: Collection = Collection::operators("cell_identity");
-/// The id of the gateway, in the home cell.
-const FLEET: Collection = Collection::operators("fleet");
-const ID: &str = "id";
 
 /// Encrypts what the directory and the cells hold of secrets, with the key ring of the gateway.
 pub trait CellSecrets: Send + Sync + 'static {
@@ -70,14 +60,6 @@ pub struct CellStatus {
     pub tenants: u64,
     /// Why this node cannot use it.
     pub trouble: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Identity {
-    fleet: String,
-    name: String,
-    /// The id of the gateway once more, encrypted.
-    check: Vec<u8>,
 }
 
 impl CellStore {
@@ -138,6 +120,7 @@ impl CellStore {
         };
         let mut cells = vec![self.home.clone()];
         cells.extend(rows.iter().map(of_row));
+        self.home.is_only.store(cells.len() == 1, Ordering::Relaxed);
         let closed = cells.iter().filter(|cell| !cell.is_open()).cloned().collect();
         *self.all.write() = Arc::new(cells);
         Ok(closed)
@@ -193,23 +176,6 @@ impl CellStore {
         }
     }
 
-    async fn fleet(&self) -> Result<Option<String>> {
-        let found = self.home.open_store()?.document(FLEET, ID).await?;
-        Ok(found.map(|document| String::from_utf8_lossy(&document.body).into_owned()))
-    }
-
-    /// The id of this gateway, made when it is first needed.
-    async fn fleet_or_new(&self) -> Result<String> {
-        if let Some(fleet) = self.fleet().await? {
-            return Ok(fleet);
-        }
-        let (one, other) = (SystemRandom.next(), SystemRandom.next());
-        let new = Bytes::from(format!("{one:016x}{other:016x}"));
-        self.home.open_store()?.put_document(FLEET, ID, new, Expect::Nothing).await?;
-        let fleet = self.fleet().await?;
-        fleet.ok_or_else(|| StoreError::Corrupt("the gateway has no id".into()))
-    }
-
     /// Makes an empty database a cell. Fails with [`StoreError::Refused`] where it cannot be one.
     pub async fn add_cell(self: &Arc<Self>, name: &str, url: &str) -> Result<()> {
         check_name(name)?;
@@ -220,7 +186,7 @@ impl CellStore {
         let fleet = self.fleet_or_new().await?;
         let refused = |why: String| StoreError::Refused(format!("cell {name}: {why}"));
         let store = connect(url, &self.setup.options).await.map_err(refused)?;
-        if store.document(FLEET, ID).await?.is_some() {
+        if is_home(&store).await? {
             return Err(refused("the database is the home cell of a gateway: name another".into()));
         }
         match identity(&store).await? {
@@ -266,43 +232,6 @@ impl CellStore {
         Ok(was_there)
     }
 
-    /// All that is encrypted of the cells. Fails if one of them does not answer.
-    pub async fn sealed(&self) -> Result<Vec<Vec<u8>>> {
-        let mut all = Vec::new();
-        for row in self.home.open_store()?.cells().await? {
-            let cell = self.cell(row.number)?;
-            let found = cell.bounded(identity(&*cell.open_store()?)).await?;
-            all.extend(found.map(|identity| identity.check));
-            all.push(row.url);
-        }
-        Ok(all)
-    }
-
-    /// Encrypts all of it with the newest key, and returns how many have changed.
-    pub async fn reseal(&self) -> Result<u64> {
-        let (home, secrets) = (self.home.open_store()?, &self.setup.secrets);
-        let mut changed = 0;
-        for row in home.cells().await? {
-            let again = |of: &str, sealed: &[u8]| -> Result<Vec<u8>> {
-                let text = secrets.open(of, sealed).and_then(|text| secrets.seal(of, &text));
-                text.map_err(|error| StoreError::Refused(format!("cell {}: {error}", row.name)))
-            };
-            if !secrets.is_current(&row.url) {
-                let url = again(&of_url(&row.name), &row.url)?;
-                changed += u64::from(home.change_cell_url(&row.name, &row.url, &url).await?);
-            }
-            let cell = self.cell(row.number)?;
-            let store = cell.open_store()?;
-            let Some(mut found) = cell.bounded(identity(&store)).await? else { continue };
-            if !secrets.is_current(&found.check) {
-                found.check = again(&of_check(&row.name), &found.check)?;
-                put_identity(&store, &found).await?;
-                changed += 1;
-            }
-        }
-        Ok(changed)
-    }
-
     /// The home cell first.
     pub async fn list_cells(&self) -> Result<Vec<CellStatus>> {
         let home = self.home.open_store()?;
@@ -325,27 +254,6 @@ impl CellStore {
 
 fn vec_of(cells: Vec<Arc<Cell>>) -> parking_lot::RwLock<Arc<Vec<Arc<Cell>>>> {
     parking_lot::RwLock::new(Arc::new(cells))
-}
-
-/// What the URL of a cell, and its identity, are encrypted as.
-fn of_url(name: &str) -> String {
-    format!("url of cell {name}")
-}
-
-fn of_check(name: &str) -> String {
-    format!("identity of cell {name}")
-}
-
-async fn identity(store: &PostgresStore) -> Result<Option<Identity>> {
-    let Some(found) = store.document(IDENTITY, ID).await? else { return Ok(None) };
-    let invalid = |error| StoreError::Corrupt(format!("the identity of a cell: {error}"));
-    serde_json::from_slice(&found.body).map(Some).map_err(invalid)
-}
-
-async fn put_identity(store: &PostgresStore, identity: &Identity) -> Result<()> {
-    let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
-    let body = serde_json::to_vec(identity).map_err(invalid)?;
-    store.put_document(IDENTITY, ID, body.into(), Expect::Anything).await.map(drop)
 }
 
 async fn connect(url: &str, options: &Options) -> Result<Arc<PostgresStore>, String> {
