@@ -34,7 +34,7 @@ pub(crate) const NEW: &str = "it is being opened";
 pub(crate) struct Cell {
     pub number: u32,
     pub name: String,
-    inside: RwLock<Inside>,
+    connection: RwLock<Connection>,
     health: Mutex<Health>,
     /// Whether there is no other.
     pub is_only: AtomicBool,
@@ -42,7 +42,7 @@ pub(crate) struct Cell {
     pub joining: tokio::sync::Mutex<()>,
 }
 
-struct Inside {
+struct Connection {
     state: CellState,
     /// The URL as it is in the directory.
     url: Vec<u8>,
@@ -59,11 +59,11 @@ struct Health {
 
 impl Cell {
     pub fn home(store: Arc<PostgresStore>) -> Self {
-        let inside = Inside { state: CellState::Active, url: Vec::new(), store: Ok(store) };
+        let connection = Connection { state: CellState::Active, url: Vec::new(), store: Ok(store) };
         Self {
             number: HOME,
             name: HOME_NAME.to_owned(),
-            inside: RwLock::new(inside),
+            connection: RwLock::new(connection),
             health: Mutex::default(),
             is_only: AtomicBool::new(true),
             joining: tokio::sync::Mutex::default(),
@@ -71,10 +71,10 @@ impl Cell {
     }
 
     pub fn closed(number: u32, name: String, state: CellState, url: Vec<u8>) -> Self {
-        let inside = Inside { state, url, store: Err(NEW.to_owned()) };
-        let (inside, health) = (RwLock::new(inside), Mutex::default());
+        let connection = Connection { state, url, store: Err(NEW.to_owned()) };
+        let (connection, health) = (RwLock::new(connection), Mutex::default());
         let joining = tokio::sync::Mutex::default();
-        Self { number, name, inside, health, is_only: AtomicBool::new(false), joining }
+        Self { number, name, connection, health, is_only: AtomicBool::new(false), joining }
     }
 
     pub fn is_home(&self) -> bool {
@@ -82,12 +82,12 @@ impl Cell {
     }
 
     pub fn is_open(&self) -> bool {
-        self.inside.read().store.is_ok()
+        self.connection.read().store.is_ok()
     }
 
     /// Why it does not serve, if it does not.
     pub fn trouble(&self) -> Option<String> {
-        match &self.inside.read().store {
+        match &self.connection.read().store {
             Err(why) => Some(why.clone()),
             Ok(_) if self.is_resting() => Some("it does not answer".to_owned()),
             Ok(_) => None,
@@ -95,11 +95,11 @@ impl Cell {
     }
 
     pub fn state(&self) -> CellState {
-        self.inside.read().state
+        self.connection.read().state
     }
 
     pub fn url(&self) -> Vec<u8> {
-        self.inside.read().url.clone()
+        self.connection.read().url.clone()
     }
 
     /// Whether it may get another tenant.
@@ -109,16 +109,16 @@ impl Cell {
 
     /// What the directory says of it now.
     pub fn refresh(&self, state: CellState, url: &[u8]) {
-        let mut inside = self.inside.write();
-        inside.state = state;
-        if inside.url != url {
-            inside.url = url.to_vec();
+        let mut connection = self.connection.write();
+        connection.state = state;
+        if connection.url != url {
+            connection.url = url.to_vec();
         }
     }
 
     pub fn set_store(&self, store: Result<Arc<PostgresStore>, String>) {
-        let mut inside = self.inside.write();
-        inside.store = store;
+        let mut connection = self.connection.write();
+        connection.store = store;
         *self.health.lock() = Health::default();
     }
 
@@ -132,7 +132,7 @@ impl Cell {
 
     /// The store, also while it rests: to find out whether it answers again.
     pub fn open_store(&self) -> Result<Arc<PostgresStore>> {
-        match &self.inside.read().store {
+        match &self.connection.read().store {
             Ok(store) => Ok(store.clone()),
             Err(why) => Err(self.unavailable(why)),
         }

@@ -28,11 +28,11 @@ const BATCH: usize = 10_000;
 
 #[derive(Default)]
 pub(crate) struct Directory {
-    known: RwLock<Known>,
+    known: RwLock<PlacementCache>,
 }
 
 #[derive(Default)]
-struct Known {
+struct PlacementCache {
     cells: HashMap<TenantId, u32>,
     /// Those that had no entry, and when.
     absent: HashMap<TenantId, Instant>,
