@@ -32,12 +32,12 @@ struct Late {
 enum Answer {
     Awaited(oneshot::Receiver<Result<ClaimResult>>),
     /// What is left of it.
-    Left(ClaimResult),
+    Left(Box<ClaimResult>),
 }
 
 /// What a cell has to say to a claim.
 enum Asked {
-    Claimed(ClaimResult),
+    Claimed(Box<ClaimResult>),
     /// There is no room for more.
     NoRoom,
     /// It has not answered yet.
@@ -107,7 +107,7 @@ impl CellStore {
         let late = self.late_claims.0.lock().remove(&key);
         let (node, mut awaited, wait) = match late {
             Some(Late { node, answer: Answer::Left(left) }) => {
-                return Ok(self.claimed(cell, round, node, left));
+                return Ok(self.claimed(cell, round, node, *left));
             }
             Some(Late { node, answer: Answer::Awaited(awaited) }) => (node, awaited, for_late),
             None => {
@@ -166,10 +166,10 @@ impl CellStore {
             let jobs = claimed.jobs.split_off(round.claim.max);
             let left = ClaimResult { jobs, cursor: claimed.cursor.clone(), ..claimed };
             claimed.caught_up = false;
-            let late = Late { node, answer: Answer::Left(left) };
+            let late = Late { node, answer: Answer::Left(Box::new(left)) };
             self.late_claims.0.lock().insert((cell.number, round.claim.lane), late);
         }
-        Asked::Claimed(claimed)
+        Asked::Claimed(Box::new(claimed))
     }
 }
 
@@ -225,7 +225,7 @@ impl Round {
                 if is_first {
                     self.claim.cursor.parts.first = cell.number;
                 }
-                self.add(cell.number, claimed);
+                self.add(cell.number, *claimed);
             }
             Ok(Asked::NoRoom) => {
                 if !self.claim.cursor.parts.caught_up.contains(&cell.number) {

@@ -113,16 +113,12 @@ impl CellStore {
     /// Another node may have created it a moment ago.
     async fn look_up(&self, tenant: TenantId) -> Result<u32> {
         let home = self.home.store()?;
-        match self.home.bounded(home.placement(tenant)).await? {
-            Some(placement) => {
-                self.directory.note(&placement);
-                Ok(placement.cell)
-            }
-            None => {
-                self.directory.note_absent(tenant);
-                Ok(HOME)
-            }
-        }
+        let Some(placement) = self.home.bounded(home.placement(tenant)).await? else {
+            self.directory.note_absent(tenant);
+            return Ok(HOME);
+        };
+        self.directory.note(&placement);
+        Ok(placement.cell)
     }
 
     /// The name of the cell where a tenant lives, as far as this node knows.

@@ -165,7 +165,7 @@ impl CellStore {
                 );
             }
             Err(error) => {
-                tracing::warn!(cell = cell.name, %error, "could not rejoin a cell; will retry")
+                tracing::warn!(cell = cell.name, %error, "could not rejoin a cell; will retry");
             }
         }
     }

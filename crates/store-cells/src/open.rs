@@ -199,13 +199,12 @@ impl CellStore {
             Some(found) if home.cells().await?.iter().any(|cell| cell.name == found.name) => {
                 return Err(refused(format!("the database is the cell {} already", found.name)));
             }
-            Some(_) => {}
             None if !store.tenants(None, 1).await?.is_empty() => {
                 return Err(refused(
                     "the database has tenants: only an empty one can be added".into(),
                 ));
             }
-            None => {}
+            Some(_) | None => {}
         }
         let seal = |of: &str, text: &str| self.setup.secrets.seal(of, text).map_err(refused);
         let check = seal(&of_check(name), &fleet)?;
@@ -315,7 +314,7 @@ async fn watch(store: Weak<CellStore>, stop: CancellationToken) {
                 join_all(closed.iter().map(|cell| store.open_cell(cell))).await;
             }
             Err(error) => {
-                tracing::debug!(%error, "could not read the directory of cells; will retry")
+                tracing::debug!(%error, "could not read the directory of cells; will retry");
             }
         }
     }

@@ -74,7 +74,7 @@ impl CellStore {
         for (cell, answer) in join_all(asked).await {
             match answer {
                 Ok(answer) => answers.push((cell, answer)),
-                Err(error) => failure = worse(failure, error),
+                Err(error) => failure = Some(worse(failure, error)),
             }
         }
         (answers, failure)
@@ -107,7 +107,7 @@ impl CellStore {
             match answer {
                 Ok(Some(found)) => return Ok(Some((cell, found))),
                 Ok(None) => {}
-                Err(error) => failure = worse(failure, error),
+                Err(error) => failure = Some(worse(failure, error)),
             }
         }
         failure.map_or(Ok(None), Err)
@@ -115,9 +115,9 @@ impl CellStore {
 }
 
 /// An error that says what is wrong with the call comes before an outage.
-fn worse(before: Option<StoreError>, error: StoreError) -> Option<StoreError> {
+fn worse(before: Option<StoreError>, error: StoreError) -> StoreError {
     match before {
-        Some(before) if before.is_permanent() || !error.is_permanent() => Some(before),
-        _ => Some(error),
+        Some(before) if before.is_permanent() || !error.is_permanent() => before,
+        _ => error,
     }
 }

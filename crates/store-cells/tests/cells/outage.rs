@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use gancho_store::{
-    Accept, AllTenants, Claiming, LeaseStanding, Nodes, PageRequest, Settle, SettleOutcome,
-    StoreError,
+    Accept, AllTenants, Claiming, EventFilter, LeaseStanding, Nodes, PageRequest, Settle,
+    SettleOutcome, StoreError,
 };
 use gancho_store_cells::{CellSetup, CellStore};
 use gancho_store_postgres::{Options, PostgresStore};
@@ -61,7 +61,7 @@ async fn a_cell_that_is_down_stops_its_own_tenants_only() {
     let settled = store.settle(node, vec![delivered(of_near)]).await.unwrap();
     assert_eq!(settled, [SettleOutcome::Done { follow: Vec::new() }]);
     is_away(store.settle(node, vec![delivered(of_far)]).await, "a");
-    let listed = store.all_events(Default::default(), PageRequest::first(10)).await.unwrap();
+    let listed = store.all_events(EventFilter::default(), PageRequest::first(10)).await.unwrap();
     assert_eq!(listed.rows.len(), 2, "what can be seen is shown");
     for _ in 0..3 {
         maker.tenant(&store).await.unwrap();

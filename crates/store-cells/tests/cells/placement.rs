@@ -1,7 +1,7 @@
 //! Which cell a tenant gets, and that everything of it is there.
 
 use gancho_store::{
-    Accept, AllTenants, Nodes, PageRequest, Settle, SettleOutcome, StoreError, Tenants,
+    Accept, AllTenants, EventFilter, Nodes, PageRequest, Settle, SettleOutcome, StoreError, Tenants,
 };
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::{postgres::fresh_database, wait_for};
@@ -75,11 +75,11 @@ async fn another_node_finds_what_one_has_created() {
         assert_eq!(settled, [SettleOutcome::Done { follow: Vec::new() }]);
     }
     assert!(take_all(&one, writer).await.is_empty());
-    let listed = one.all_events(Default::default(), PageRequest::first(10)).await.unwrap();
+    let listed = one.all_events(EventFilter::default(), PageRequest::first(10)).await.unwrap();
     let newest_first: Vec<_> = events.iter().rev().map(|new| new.parcel.id).collect();
     assert_eq!(listed.rows.iter().map(|row| row.row.id.cast()).collect::<Vec<_>>(), newest_first);
     let cell = in_schema(&database.url(), "a");
     let cell = PostgresStore::connect(&cell, Options::default()).await.unwrap();
-    let here = cell.all_events(Default::default(), PageRequest::first(10)).await.unwrap();
+    let here = cell.all_events(EventFilter::default(), PageRequest::first(10)).await.unwrap();
     assert_eq!(here.rows.len(), 2);
 }
