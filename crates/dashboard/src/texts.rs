@@ -9,6 +9,7 @@ use crate::{
     language::Language,
     moment::Moment,
     sentence::{Html, Sentence},
+    statistics::Estimate,
 };
 
 /// The language of a page, the time at which it is rendered, and who reads it.
@@ -98,6 +99,17 @@ impl Texts {
             ..1.0 => format!("{} ms", self.decimal(millis)),
             ..1_000.0 => format!("{millis:.0} ms"),
             _ => format!("{} s", self.decimal(millis / 1_000.0)),
+        }
+    }
+
+    /// `184 ms`, `< 1 ms`, `> 600 s`.
+    pub fn estimate(&self, estimate: impl Borrow<Estimate>) -> String {
+        let estimate = *estimate.borrow();
+        let millis = self.latency(estimate.millis());
+        match estimate {
+            Estimate::About(_) => millis,
+            Estimate::Under(_) => format!("< {millis}"),
+            Estimate::Over(_) => format!("> {millis}"),
         }
     }
 

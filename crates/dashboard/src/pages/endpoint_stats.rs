@@ -44,7 +44,7 @@ impl Figures {
 
     /// The 95th percentile of response times; empty without attempts.
     pub fn response_p95(&self, t: &Texts) -> String {
-        self.response_time.map_or_else(String::new, |time| t.latency(time.p95))
+        self.response_time.map_or_else(String::new, |time| t.estimate(time.p95))
     }
 }
 
@@ -104,7 +104,7 @@ impl Week {
     /// The median and the 95th percentile of response times.
     pub fn response_times(&self, t: &Texts) -> String {
         let shown =
-            |time: Percentiles| format!("{}, {}", t.latency(time.median), t.latency(time.p95));
+            |time: Percentiles| format!("{}, {}", t.estimate(time.median), t.estimate(time.p95));
         self.totals.response_time.map_or_else(String::new, shown)
     }
 }
