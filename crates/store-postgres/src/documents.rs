@@ -78,9 +78,10 @@ impl Documents for PostgresStore {
         on: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.put_within(on, key, &body, max).await.map_err(TxError::into_error)
+        self.put_within(on, key, &body, expect, max).await.map_err(TxError::into_error)
     }
 
     async fn put_document_until(
@@ -132,8 +133,10 @@ impl PostgresStore {
         on: Collection,
         key: &str,
         body: &[u8],
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>, TxError> {
+        let (sql, version) = statement(expect);
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
@@ -142,8 +145,8 @@ impl PostgresStore {
         if !fits.first().map_or(Ok(false), |row| rows::get(row, 0))? {
             return Ok(None);
         }
-        let (first, until) = (1_i64, Option::<i64>::None);
-        let put = query(session, PUT, &[&kind, &owner, &key, &body, &first, &until]).await?;
+        let until = Option::<i64>::None;
+        let put = query(session, sql, &[&kind, &owner, &key, &body, &version, &until]).await?;
         let version = put.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
         transaction.commit().await?;
         Ok(version.map(|version| version as u64))
@@ -157,11 +160,7 @@ impl PostgresStore {
         expect: Expect,
         until: Option<Time>,
     ) -> Result<Option<u64>> {
-        let (sql, version) = match expect {
-            Expect::Anything => (PUT, 1),
-            Expect::Nothing => (ADD, 1),
-            Expect::Version(version) => (CHANGE, version as i64),
-        };
+        let (sql, version) = statement(expect);
         let owner = owner(on.tenant())?;
         let session = self.session().await?;
         let until = until.map(Time::micros);
@@ -181,6 +180,15 @@ impl PostgresStore {
         let sql = format!("select {COLUMNS} from records {by}");
         let found = query(&session, &sql, values).await;
         found.map_err(store_error)?.iter().map(document).collect()
+    }
+}
+
+/// The statement that writes if what is expected is so, and the version that it is given.
+fn statement(expect: Expect) -> (&'static str, i64) {
+    match expect {
+        Expect::Anything => (PUT, 1),
+        Expect::Nothing => (ADD, 1),
+        Expect::Version(version) => (CHANGE, version as i64),
     }
 }
 

@@ -403,6 +403,7 @@ macro_rules! conformance_suite {
                 a_kind_is_listed_collection_by_collection
                 collections_do_not_mix
                 a_collection_takes_no_more_than_its_limit
+                one_of_twenty_at_once_adds_a_key_within_a_limit
                 twenty_at_once_do_not_pass_the_limit
             }
             replays {

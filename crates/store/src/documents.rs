@@ -87,12 +87,13 @@ pub trait Documents: Send + Sync + 'static {
     ) -> Result<Option<u64>>;
 
     /// Puts a document that is there already, or one more if its collection has fewer than `max`. The new
-    /// version; nothing where there are too many, and then nothing is written.
+    /// version; nothing where there are too many, or where what was expected is not so, and then nothing is written.
     async fn put_document_within(
         &self,
         collection: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>>;
 

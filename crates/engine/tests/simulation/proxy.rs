@@ -491,9 +491,10 @@ impl Documents for Proxy {
         collection: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.inner.put_document_within(collection, key, body, max).await
+        self.inner.put_document_within(collection, key, body, expect, max).await
     }
 
     async fn put_document_until(

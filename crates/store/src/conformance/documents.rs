@@ -224,7 +224,8 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     let (own, others) = (Collection::of(acme, KIND), Collection::of(acme, OTHER));
     let within = async |collection, key: &str, max| {
         let body = Bytes::from_static(b"1");
-        world.store.put_document_within(collection, key, body, max).await.unwrap()
+        let put = world.store.put_document_within(collection, key, body, Expect::Anything, max);
+        put.await.unwrap()
     };
     assert_eq!(within(own, "a", 2).await, Some(1));
     assert_eq!(within(own, "b", 2).await, Some(1));
@@ -235,6 +236,35 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     assert_eq!(within(others, "c", 2).await, Some(1), "each has its own");
     assert_eq!(world.store.delete_document(own, "a").await, Ok(true));
     assert_eq!(within(own, "c", 2).await, Some(1));
+    let put = async |key: &str, expect, max| {
+        let body = Bytes::from_static(b"2");
+        world.store.put_document_within(own, key, body, expect, max).await.unwrap()
+    };
+    assert_eq!(put("c", Expect::Nothing, 9).await, None, "it is there");
+    assert_eq!(put("d", Expect::Nothing, 2).await, None, "there are too many");
+    assert_eq!(put("c", Expect::Version(2), 9).await, None);
+    let kept = world.store.document(own, "c").await.unwrap().unwrap();
+    assert_eq!(&*kept.body, b"1", "nothing was written");
+    assert_eq!(put("c", Expect::Version(1), 9).await, Some(2));
+    assert_eq!(put("d", Expect::Nothing, 3).await, Some(1));
+}
+
+/// Of many who register a name at once, one does.
+pub async fn one_of_twenty_at_once_adds_a_key_within_a_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0_u8..20 {
+        let store = Arc::clone(&world.store);
+        calls.spawn(async move {
+            let body = Bytes::from(vec![number]);
+            let put = store.put_document_within(collection, "key", body, Expect::Nothing, 100);
+            put.await.unwrap().map(|version| (version, number))
+        });
+    }
+    let put: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
+    let stored = world.store.document(collection, "key").await.unwrap().unwrap();
+    assert_eq!(put, [(1, stored.body[0])]);
 }
 
 pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
@@ -245,7 +275,8 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let key = format!("key-{number}");
-            store.put_document_within(collection, &key, Bytes::new(), 3).await.unwrap()
+            let put = store.put_document_within(collection, &key, Bytes::new(), Expect::Anything, 3);
+            put.await.unwrap()
         });
     }
     let put = calls.join_all().await.into_iter().flatten().count();
