@@ -14,7 +14,9 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
-use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
+use gancho_api::{
+    Api, ApiSetup, Ingest, Simulator, state::MailParts, tail_relay::TailRelay, watch,
+};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -229,7 +231,9 @@ impl Gateway {
             stopping: CancellationToken::new(),
         };
         gateway.intake().describe(setup.max_event_bytes).await?;
-        gateway.start_loops(setup.is_worker);
+        // A SQLite database has one node.
+        let is_shared = !setup.database_url.starts_with("sqlite:");
+        gateway.start_loops(setup.is_worker, is_shared);
         if let Some(routes) = routes {
             let stop = gateway.stopping.clone();
             gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
@@ -237,7 +241,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    fn start_loops(&self, is_worker: bool) {
+    fn start_loops(&self, is_worker: bool, is_shared: bool) {
         self.keeper.watch_file(&self.tasks, self.stopping.clone());
         if is_worker {
             let (health, stop) = (self.health.clone(), self.stopping.clone());
@@ -258,6 +262,12 @@ impl Gateway {
         }
         if let Some(alerts) = &self.alerts {
             alerting::spawn(alerts, &self.tasks, &self.stopping);
+        }
+        if is_shared {
+            let (store, clock) = (self.store.clone(), self.base.clock.clone());
+            let relay = TailRelay::new(self.engine.clone(), store, clock);
+            let stop = self.stopping.clone();
+            self.tasks.spawn(async move { relay.run(stop).await });
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         self.tasks.spawn(async move { orphans.run(stop).await });

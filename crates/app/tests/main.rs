@@ -90,6 +90,7 @@ mod login {
 }
 mod nodes {
     mod fleet;
+    mod live_tail;
 }
 mod operator;
 mod ops {
