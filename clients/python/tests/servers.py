@@ -130,7 +130,7 @@ class Proxy(_Server):
                     self.wfile.write(b" " * 65536)
 
             def answer(self, status, headers, content, slowly=False, length=None):
-                self.send_response(status)
+                self.send_response_only(status)
                 for name, value in headers:
                     self.send_header(name, value)
                 self.send_header("content-length", str(length or len(content)))
