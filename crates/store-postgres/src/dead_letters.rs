@@ -94,11 +94,11 @@ impl DeadLetters for PostgresStore {
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
-            return Ok(ReplayPage { armed: 0, next });
+            return Ok(ReplayPage { armed: Vec::new(), next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
         let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
-        Ok(ReplayPage { armed: armed.len() as u64, next })
+        Ok(ReplayPage { armed: armed.into_keys().collect(), next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {

@@ -307,6 +307,7 @@ macro_rules! conformance_suite {
                 a_replay_outlives_a_restart
                 a_replay_goes_on_from_its_place
                 those_of_a_subject_keep_their_order
+                a_tally_says_how_deliveries_stand
             }
             deliveries {
                 each_filter_narrows_the_list

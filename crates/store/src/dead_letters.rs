@@ -59,10 +59,10 @@ pub struct DeadStats {
 }
 
 /// What one page of a replay did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayPage {
-    /// Number of deliveries that are due again, now or when their turn comes.
-    pub armed: u64,
+    /// The deliveries that are due again, now or when their turn comes.
+    pub armed: Vec<(TenantId, DeliveryId)>,
     /// The place where the next page begins; `None` after the last. A page scans a bounded number of rows:
     /// it may rearm none and still have a next.
     pub next: Option<[u8; 32]>,

@@ -16,7 +16,7 @@ use gancho_domain::{
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
-    DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
+    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, Endpoints, EventFilter,
     EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
     NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest,
     ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result,
@@ -295,6 +295,10 @@ impl Deliveries for Proxy {
         now: Time,
     ) -> Result<Vec<RetryOutcome>> {
         self.inner.retry_now_in_order(scope, ids, now).await
+    }
+
+    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+        self.inner.tally(deliveries).await
     }
 }
 
