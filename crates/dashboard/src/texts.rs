@@ -118,7 +118,7 @@ impl Texts {
         let seconds = span.as_secs();
         let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
         let Some(first) = units.iter().position(|(unit, _)| seconds >= *unit) else {
-            return "0 s".to_owned();
+            return "< 1 s".to_owned();
         };
         let (unit, name) = units[first];
         let whole = format!("{} {name}", self.number(seconds / unit));
@@ -216,7 +216,7 @@ mod tests {
     fn durations_have_two_units_at_the_maximum() {
         let texts = texts(Language::English);
         for (seconds, text) in [
-            (0, "0 s"),
+            (0, "< 1 s"),
             (59, "59 s"),
             (60, "1 min"),
             (1_252, "20 min 52 s"),
