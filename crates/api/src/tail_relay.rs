@@ -99,7 +99,8 @@ impl TailRelay {
     async fn round(&mut self) -> Result<()> {
         if self.refreshed_at.is_none_or(|at| at.elapsed() >= REFRESH) {
             let nodes = self.store.nodes(MAX_NODES).await?;
-            self.is_alone = !nodes.iter().any(|node| !node.is_dead && node.id != self.engine.node());
+            self.is_alone =
+                !nodes.iter().any(|node| !node.is_dead && node.id != self.engine.node());
             self.refreshed_at = Some(Instant::now());
         }
         if self.is_alone {
@@ -122,7 +123,8 @@ impl TailRelay {
             }
             return Ok(());
         }
-        let is_known = |(said, at): &(Vec<Interest>, Instant)| *said == wanted && at.elapsed() < REFRESH;
+        let is_known =
+            |(said, at): &(Vec<Interest>, Instant)| *said == wanted && at.elapsed() < REFRESH;
         if self.watch.as_ref().is_some_and(is_known) {
             return Ok(());
         }
@@ -147,7 +149,8 @@ impl TailRelay {
                     self.engine.show(change);
                 }
                 for Missed { interest, count } in batch.missed {
-                    let interest = TailInterest { tenant: interest.tenant(), lane: interest.lane() };
+                    let interest =
+                        TailInterest { tenant: interest.tenant(), lane: interest.lane() };
                     self.engine.show_missed(interest, count);
                 }
             }

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use uuid::Uuid;
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 

@@ -69,8 +69,8 @@ pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, MAX_SEARCHED_BYTES, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, MAX_SEARCHED_BYTES, RetryOutcome,
 };
 pub use documents::{Collection, Document, Documents, Expect};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};

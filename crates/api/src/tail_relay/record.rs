@@ -110,7 +110,8 @@ impl From<&DeliveryChange> for ChangeRecord {
 
 impl ChangeRecord {
     pub fn into_change(self) -> Option<DeliveryChange> {
-        let failure = |(code, reason): (String, String)| Failure::new(Code::from_text(&code), reason);
+        let failure =
+            |(code, reason): (String, String)| Failure::new(Code::from_text(&code), reason);
         let row = DeliveryRow {
             id: self.id.parse().ok()?,
             lane: self.lane.parse().ok()?,

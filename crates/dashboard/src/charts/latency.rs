@@ -9,8 +9,11 @@ const HEIGHT: f64 = 90.0;
 
 type Value = fn(Percentiles) -> f64;
 /// The lines with their classes; the last one lies on top.
-const LINES: [(&str, Value); 3] =
-    [("p99", |one| one.p99.millis()), ("p95", |one| one.p95.millis()), ("p50", |one| one.median.millis())];
+const LINES: [(&str, Value); 3] = [
+    ("p99", |one| one.p99.millis()),
+    ("p95", |one| one.p95.millis()),
+    ("p50", |one| one.median.millis()),
+];
 
 pub struct LatencyBin {
     pub percentiles: Option<Percentiles>,
@@ -27,7 +30,8 @@ impl LatencyChart {
     pub fn draw(bins: &[LatencyBin], label: &Html) -> Self {
         let bins = newest(bins);
         let drawn = bins.iter().filter_map(|bin| bin.percentiles);
-        let decades = Decades::around(drawn.flat_map(|one| [one.median.millis(), one.p99.millis()]));
+        let decades =
+            Decades::around(drawn.flat_map(|one| [one.median.millis(), one.p99.millis()]));
         let mut svg = open("plot low", WIDTH, HEIGHT, label);
         for above in 0..decades.count {
             svg += &line("grid", HEIGHT / f64::from(decades.count) * f64::from(above));

@@ -16,12 +16,12 @@ use gancho_domain::{
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
-    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, Endpoints, EventFilter,
-    EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
-    NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest,
-    ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result,
-    RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint,
-    TenantRow, Tenants, Upkeep, Usage,
+    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, Endpoints,
+    EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger,
+    NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page,
+    PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage,
+    RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store,
+    Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;

@@ -157,7 +157,8 @@ pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
 fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
         let names = Preset::NAMES.join(", ");
-        let others = "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
+        let others =
+            "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
         FieldError::new("preset_unknown", "/preset", format!("{fault}; use {names}, {others}"))
     })?;
     preset

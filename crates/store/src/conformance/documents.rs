@@ -275,7 +275,8 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let key = format!("key-{number}");
-            let put = store.put_document_within(collection, &key, Bytes::new(), Expect::Anything, 3);
+            let put =
+                store.put_document_within(collection, &key, Bytes::new(), Expect::Anything, 3);
             put.await.unwrap()
         });
     }
