@@ -821,6 +821,11 @@ export interface ReplayJob {
   is_total_exact: boolean;
   /** `deliveries`, `events` or `dead_letters`. */
   of: ReplayKind;
+  /**
+   * What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+   * that create or cancel a replay.
+   */
+  outcomes?: ReplayOutcomeCounts | null;
   /** Maximum deliveries per second. */
   rate: number;
   /** Number of deliveries skipped because they are in flight or their webhook is deleted or disabled. */
@@ -837,6 +842,21 @@ export interface ReplayJob {
 }
 
 export type ReplayKind = "deliveries" | "events" | "dead_letters";
+
+/** How the deliveries of a replay stand now. */
+export interface ReplayOutcomeCounts {
+  /** Number of deliveries that succeeded. */
+  delivered: number;
+  /** Number of deliveries that failed permanently again. */
+  failed: number;
+  /**
+   * Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
+   * in none of the counts.
+   */
+  of: number;
+  /** Number of deliveries that are pending, in flight or waiting for a retry. */
+  waiting: number;
+}
 
 export type ReplayState = "pending" | "running" | "done" | "cancelled" | "failed";
 
@@ -1588,6 +1608,8 @@ export interface ListWebhookStatsOptions {
   limit?: number;
   /** `newest`: all webhooks, newest first. `failures`: one page of those with failed attempts in the last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator. */
   order?: "newest" | "failures";
+  /** Only these webhooks, in this order: at most 100 ids, separated by commas. Those that do not exist are left out. Cannot be combined with `order`, `limit` and `cursor`. */
+  webhook_ids?: string;
 }
 
 /** What `suppressions.list` takes. */

@@ -74,6 +74,7 @@ __all__ = [
     "Rejection",
     "Reloaded",
     "ReplayJob",
+    "ReplayOutcomeCounts",
     "Retry",
     "RotatedSecret",
     "SealingKey",
@@ -1006,6 +1007,10 @@ class ReplayJob(Model):
     """False if counting stopped early: `total` is then a lower bound."""
     of: types.ReplayKind
     """`deliveries`, `events` or `dead_letters`."""
+    outcomes: ReplayOutcomeCounts | None = None
+    """What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+    that create or cancel a replay.
+    """
     rate: int
     """Maximum deliveries per second."""
     skipped: int
@@ -1019,6 +1024,21 @@ class ReplayJob(Model):
     """The webhook to send to, if one was given."""
     total: int
     """Number of deliveries to send."""
+
+
+@dataclass(kw_only=True, repr=False)
+class ReplayOutcomeCounts(Model):
+    """How the deliveries of a replay stand now."""
+    delivered: int
+    """Number of deliveries that succeeded."""
+    failed: int
+    """Number of deliveries that failed permanently again."""
+    of: int
+    """Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
+    in none of the counts.
+    """
+    waiting: int
+    """Number of deliveries that are pending, in flight or waiting for a retry."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1560,6 +1580,7 @@ decoded(
     {},
     created_at=timestamp,
     finished_at=timestamp,
+    outcomes=ReplayOutcomeCounts.from_json,
     started_at=timestamp,
 )
 decoded(

@@ -645,9 +645,9 @@ class Deliveries(Resource):
         if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a
         reconnect: read `GET /v1/deliveries` for what was missed.
 
-        It covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant,
-        256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential
-        ends its tails within 2 seconds.
+        It covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of
+        each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the
+        operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
@@ -2285,6 +2285,7 @@ class Stats(Resource):
         *,
         limit: int | None = None,
         order: Literal["newest", "failures"] | None = None,
+        webhook_ids: str | None = None,
     ) -> Pages[models.WebhookStats]:
         """List statistics of webhooks.
 
@@ -2296,6 +2297,8 @@ class Stats(Resource):
         :param limit: Maximum number of items per page. Default: 50.
         :param order: `newest`: all webhooks, newest first. `failures`: one page of those with failed attempts in the
             last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator.
+        :param webhook_ids: Only these webhooks, in this order: at most 100 ids, separated by commas. Those that do not
+            exist are left out. Cannot be combined with `order`, `limit` and `cursor`.
         """
         return self._list(
             Operation(
@@ -2303,7 +2306,7 @@ class Stats(Resource):
                 "/v1/stats/webhooks",
                 model=models.WebhookStats,
                 takes_tenant=True,
-                query=given({"limit": limit, "order": order}),
+                query=given({"limit": limit, "order": order, "webhook_ids": webhook_ids}),
             )
         )
 
