@@ -35,9 +35,12 @@ pub struct Percentiles {
 /// In milliseconds, interpolated within the buckets in which durations are counted.
 #[derive(Deserialize)]
 struct ApiPercentiles {
-    p50_ms: f64,
-    p95_ms: f64,
-    p99_ms: f64,
+    #[serde(rename = "p50_ms")]
+    median: f64,
+    #[serde(rename = "p95_ms")]
+    p95: f64,
+    #[serde(rename = "p99_ms")]
+    p99: f64,
 }
 
 /// A duration as far as it is known.
@@ -62,17 +65,13 @@ impl Estimate {
 impl From<ApiPercentiles> for Percentiles {
     fn from(found: ApiPercentiles) -> Self {
         let bucket = |millis: f64| BOUNDS_MS.partition_point(|bound| (*bound as f64) < millis);
-        let is_one = bucket(found.p50_ms) == bucket(found.p99_ms);
+        let is_one = bucket(found.median) == bucket(found.p99);
         let estimate = |millis: f64| match bucket(millis) {
             _ if millis >= LAST_BOUND_MS as f64 => Estimate::Over(LAST_BOUND_MS as f64),
             place if place == 0 || is_one => Estimate::Under(BOUNDS_MS[place] as f64),
             _ => Estimate::About(millis),
         };
-        Self {
-            median: estimate(found.p50_ms),
-            p95: estimate(found.p95_ms),
-            p99: estimate(found.p99_ms),
-        }
+        Self { median: estimate(found.median), p95: estimate(found.p95), p99: estimate(found.p99) }
     }
 }
 

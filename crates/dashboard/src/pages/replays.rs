@@ -64,10 +64,10 @@ impl Replay {
     pub fn refresh(&self, t: &Texts) -> Option<u32> {
         let is_waiting = self.outcomes.as_ref().is_some_and(|outcomes| outcomes.waiting > 0);
         let is_fresh = |end: &Moment| t.now.since(end.time()) < WATCHED_FOR;
-        match self.is_running() {
-            true => Some(2),
-            false => (is_waiting && self.finished_at.as_ref().is_some_and(is_fresh)).then_some(5),
+        if self.is_running() {
+            return Some(2);
         }
+        (is_waiting && self.finished_at.as_ref().is_some_and(is_fresh)).then_some(5)
     }
 
     /// Said where not all deliveries were looked at.
