@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import urlencode
 
 from .names import POSITIONAL, camel, snake
 from .python import safe
@@ -16,6 +17,8 @@ def files(spec):
         operation.id: {"python": python(operation), "typescript": typescript(operation)}
         for operation in spec.operations
     }
+    for id, parameters in QUERY.items():
+        samples[id]["query"] = urlencode(parameters)
     return {"samples.json": json.dumps(samples, indent=1, ensure_ascii=False, sort_keys=True) + "\n"}
 
 

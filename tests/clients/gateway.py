@@ -2,7 +2,8 @@
 
 usage: gateway.py GANCHO sqlite|postgres COMMAND ...
 
-The command finds it by GANCHO_TEST_URL and GANCHO_TEST_TOKEN (the operator's). On PostgreSQL it has a database of its
+The command finds it by GANCHO_TEST_URL and GANCHO_TEST_TOKEN (the operator's), and the program, to start another, by
+GANCHO_TEST_PROGRAM. On PostgreSQL it has a database of its
 own on the server of DATABASE_URL, which is dropped at the end.
 """
 
@@ -20,10 +21,10 @@ def sql(statement):
     subprocess.run(["psql", os.environ["DATABASE_URL"], "-qtA", "-c", statement], check=True)
 
 
-def start(gancho, folder, database_url, token):
+def start(gancho, folder, database_url, token, listen="127.0.0.1:0"):
     variables = {
         "GANCHO_ADMIN_TOKEN": token, "GANCHO_DATA_DIR": folder, "GANCHO_DATABASE_URL": database_url,
-        "GANCHO_API_LISTEN": "127.0.0.1:0", "GANCHO_INGEST_LISTEN": "127.0.0.1:0", "GANCHO_EMAIL_VIA": "sink",
+        "GANCHO_API_LISTEN": listen, "GANCHO_INGEST_LISTEN": "127.0.0.1:0", "GANCHO_EMAIL_VIA": "sink",
         "GANCHO_ALLOW_HTTP": "true", "GANCHO_ALLOW_CIDRS": "127.0.0.0/8", "GANCHO_LOG_FORMAT": "json",
         "PATH": os.environ["PATH"],
     }
@@ -52,7 +53,10 @@ def main():
         gateway = None
         try:
             gateway, url = start(gancho, folder, database_url, token)
-            environment = {**os.environ, "GANCHO_TEST_URL": url, "GANCHO_TEST_TOKEN": token}
+            environment = {
+                **os.environ, "GANCHO_TEST_URL": url, "GANCHO_TEST_TOKEN": token,
+                "GANCHO_TEST_PROGRAM": os.path.abspath(gancho),
+            }
             for name in ("GANCHO_URL", "GANCHO_API_KEY", "GANCHO_TENANT"):
                 environment.pop(name, None)
             ended = subprocess.run(command, env=environment).returncode
@@ -67,4 +71,5 @@ def main():
     sys.exit(ended)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ def at_once(nodes, path, body, method="POST", **more):
     with concurrent.futures.ThreadPoolExecutor(CALLS) as pool:
         calls = [pool.submit(nodes[n % len(nodes)].call, path, body, method, **more) for n in range(CALLS)]
         answers = [call.result() for call in calls]
-    ids = {answer["id"] for status, answer in answers if status < 300}
+    ids = {answer.get("id", answer.get("name")) for status, answer in answers if status < 300}
     return collections.Counter(status for status, _ in answers), ids
 
 
@@ -48,6 +48,7 @@ def upserts(nodes):
         ("/api/v1/app?get_if_exists=true", {"name": "C", "uid": "c"}, "POST"),
         ("/api/v1/app/d", {"name": "D"}, "PUT"),
         ("/api/v1/app/a/endpoint/put", ENDPOINT, "PUT"),
+        ("/api/v1/event-type/put.at.once", {"description": "Of many at once."}, "PUT"),
     ):
         counts, ids = at_once(nodes, path, body, method)
         assert counts == {201: 1, 200: CALLS - 1} and len(ids) == 1, f"{path}: {counts} {ids}"

@@ -14,7 +14,7 @@ import uuid
 import svix
 import svix.api
 from svix.api import (
-    ApplicationCreateOptions, ApplicationListOptions, EndpointListOptions, EventTypeDeleteOptions, EventTypeListOptions,
+    ApplicationCreateOptions, ApplicationListOptions, EndpointGetStatsOptions, EndpointListOptions, EventTypeDeleteOptions, EventTypeListOptions,
     MessageAttemptListByEndpointOptions, MessageAttemptListByMsgOptions, MessageCreateOptions, MessageGetOptions, MessageListOptions, Svix, SvixOptions,
 )
 from svix.exceptions import HttpError, HTTPValidationError
@@ -243,6 +243,8 @@ def recovery(gateway, client, receiver):
     assert task.id in [one.id for one in tenant.background_task.list().data]
     refused(HttpError, 501, client.background_task.list)
     client.endpoint.delete("acme", late.id)
+    long_ago = EndpointGetStatsOptions(since=now() - datetime.timedelta(days=60))
+    refused(HTTPValidationError, 422, lambda: client.endpoint.get_stats("acme", "main", long_ago))
     figures = eventually("figures", lambda: (s := client.endpoint.get_stats("acme", "main")).success >= 3 and s)
     assert figures.sending == 0 and (figures.fail >= 1 if IS_FIRST else client.endpoint.get_attempt_stats("acme", "main").fail >= 1)
 

@@ -4,6 +4,7 @@ import http.client
 import http.server
 import queue
 import socket
+import struct
 import threading
 import time
 from urllib.parse import urlsplit
@@ -56,7 +57,10 @@ class Proxy(_Server):
 
     `cut`: the gateway gets the request, and the connection is closed before its answer is passed on. `hold`: the same,
     and the connection stays open without an answer. `drip`: the answer comes a byte at a time. A number: this status,
-    and the gateway gets nothing. `html`: the page of something else. A tuple: this status, content type and body.
+    and the gateway gets nothing. `html`: the page of something else. A tuple: this status, content type and body, and
+    maybe further headers. `reset`: the gateway gets the request, and the connection is reset. `short`: the answer ends
+    before its length. `endless`: an answer that goes on and on. `garbage`: not HTTP. `silent`: the head of an answer to
+    which nothing follows.
     """
 
     def __init__(self, target, tls=None):
@@ -80,8 +84,18 @@ class Proxy(_Server):
                 if act == "html":
                     return self.answer(200, [("content-type", "text/html")], b"<!doctype html><p>Hello")
                 if isinstance(act, tuple):
-                    status, kind, text = act
-                    return self.answer(status, [("content-type", kind)], text.encode())
+                    status, kind, text, *headers = act
+                    return self.answer(status, [("content-type", kind), *headers], text.encode(errors="surrogateescape"))
+                if act == "garbage":
+                    self.close_connection = True
+                    return self.wfile.write(b"\x00\xff" * 20 + b"\r\n\r\n")
+                if act == "endless":
+                    self.close_connection = True
+                    return self.endless()
+                if act == "silent":
+                    self.close_connection = True
+                    self.answer(200, [("content-type", "text/event-stream")], b"", length=1000)
+                    return proxy.stopped.wait(60)
                 if act == "redirect":
                     return self.answer(308, [("location", "https://example.com/")], b"")
                 if isinstance(act, int):
@@ -95,17 +109,31 @@ class Proxy(_Server):
                 if act == "cut":
                     self.close_connection = True
                     return self.connection.shutdown(socket.SHUT_RDWR)
+                if act == "reset":
+                    self.close_connection = True
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    return self.connection.close()
                 if act == "hold":
                     self.close_connection = True
                     return proxy.stopped.wait(60)
                 headers = [(k, v) for k, v in answer.getheaders() if k.lower() not in ("content-length", "connection")]
+                if act == "short":
+                    self.close_connection = True
+                    return self.answer(answer.status, headers, content[:-5], length=len(content))
                 self.answer(answer.status, headers, content, slowly=act == "drip")
 
-            def answer(self, status, headers, content, slowly=False):
-                self.send_response(status)
+            def endless(self):
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.end_headers()
+                while not proxy.stopped.is_set():
+                    self.wfile.write(b" " * 65536)
+
+            def answer(self, status, headers, content, slowly=False, length=None):
+                self.send_response_only(status)
                 for name, value in headers:
                     self.send_header(name, value)
-                self.send_header("content-length", str(len(content)))
+                self.send_header("content-length", str(length or len(content)))
                 self.end_headers()
                 for at in range(len(content) if slowly else 0):
                     self.wfile.write(content[at : at + 1])

@@ -1,10 +1,13 @@
 """Every mistake is an error with a class of its own that says what to do."""
 
 import socket
-from datetime import datetime, timedelta
+import time
+import uuid
+from datetime import datetime, timedelta, timezone
 
 import gancho as g
 import pytest
+from servers import Proxy
 
 
 def test_no_url_and_no_key_are_named(make):
@@ -80,6 +83,67 @@ def test_a_stream_of_something_else(make, proxy, kind, text):
         list(make(api_key="k", url=proxy.url).dead_letters.export())
 
 
+def test_an_answer_that_ends_early(make, proxy):
+    client = make(api_key="k", url=proxy.url)
+    proxy.script = [(200, "application/json", '{"data": [{"id": "wh_1", "ur', ("x-request-id", "req_1"))]
+    with pytest.raises(g.UnexpectedResponseError, match="ends early") as caught:
+        client.webhooks.list().page()
+    assert caught.value.request_id == "req_1"
+    proxy.script = [(422, "application/problem+json", '{"code": "invalid_fie')]
+    with pytest.raises(g.UnexpectedResponseError):
+        client.events.publish("a.b", 1)
+
+
+def test_a_proxy_that_cannot_reach_the_gateway(make, proxy):
+    proxy.script = [(502, "text/html", "<h1>502 Bad Gateway", ("x-request-id", "edge-1"))] * 9
+    with pytest.raises(g.ServerError) as caught:
+        make(api_key="k", url=proxy.url, max_retries=1).events.publish("a.b", 1)
+    assert (caught.value.status, caught.value.request_id, len(proxy.requests)) == (502, "edge-1", 2)
+    with pytest.raises(g.ServerError):
+        make(api_key="k", url=proxy.url, max_retries=1).webhooks.create("https://example.com", ["*"])
+    assert len(proxy.requests) == 3, "it may have been carried out"
+
+
+def test_a_redirect_is_not_followed(make, proxy):
+    with Proxy("http://127.0.0.1:1") as other:
+        for status in (301, 302, 303, 307, 308):
+            proxy.script = [(status, "text/html", "", ("location", other.url + "/v1/events"))]
+            with pytest.raises(g.UnexpectedResponseError, match="redirects to"):
+                make(api_key="k", url=proxy.url).events.publish("a.b", 1)
+        assert other.requests == [], "the key is for the gateway alone"
+
+
+def test_an_answer_without_end(make, proxy, monkeypatch):
+    monkeypatch.setattr("gancho.errors.MAX_ANSWER", 1 << 20)
+    client = make(api_key="k", url=proxy.url)
+    begin = time.monotonic()
+    for call in (lambda: client.events.publish("a.b", 1), lambda: client.webhooks.list().page()):
+        proxy.script = ["endless"]
+        with pytest.raises(g.UnexpectedResponseError, match="more than 1 MiB"):
+            call()
+    kinds = [("application/x-ndjson", "x" * (2 << 20)), ("text/event-stream", "data: " + "x" * (2 << 20))]
+    for kind, text in kinds:
+        proxy.script = [(200, kind, text)]
+        with pytest.raises(g.UnexpectedResponseError, match="more than 1 MiB"):
+            list(client.dead_letters.export())
+    assert time.monotonic() - begin < 10
+
+
+def test_a_stream_that_has_died(make, proxy, monkeypatch):
+    monkeypatch.setattr("gancho._sync.STREAM_SILENCE", 0.5)
+    monkeypatch.setattr("gancho._async.STREAM_SILENCE", 0.5)
+    for fault, timeout in (("silent", 20), ("hold", 0.5)):
+        proxy.script = [fault]
+        with pytest.raises(g.APITimeoutError):
+            list(make(api_key="k", url=proxy.url, timeout=timeout).deliveries.tail())
+
+
+def test_a_stream_with_bytes_that_are_no_text(make, proxy):
+    proxy.script = [(200, "application/x-ndjson", '{"id": "\udcff"}')]
+    [letter] = make(api_key="k", url=proxy.url).dead_letters.export()
+    assert letter.id == "\ufffd"
+
+
 def test_a_problem_of_something_else(make, proxy):
     text = '{"code": 5, "detail": null, "title": [], "errors": ["a", 1, {"pointer": null}], "request_id": 7}'
     proxy.script = [(400, "Application/Problem+JSON; charset=utf-8", text)]
@@ -95,6 +159,69 @@ def test_a_wrong_key(make, server):
         make(api_key="gk_wrong", url=server.url).events.publish("a.b", 1)
     error = caught.value
     assert (error.status, error.code) == (401, "invalid_credentials") and error.request_id.startswith("req_")
+
+
+def test_a_key_that_was_revoked_or_has_expired(make, operator, tenant, server):
+    made = operator.tenants.create_api_key(tenant.slug)
+    client = make(api_key=made.key, url=server.url)
+    client.events.publish("a.b", 1)
+    operator.tenants.revoke_api_key(tenant.slug, made.id)
+    soon = datetime.now(timezone.utc) + timedelta(seconds=1)
+    brief = make(api_key=operator.tenants.create_api_key(tenant.slug, expires_at=soon).key, url=server.url)
+    # Keys are cached for a moment.
+    for gone in (client, brief):
+        error = wait_for(lambda: refusal(gone))
+        assert (error.status, error.code) == (401, "invalid_credentials") and error.request_id.startswith("req_")
+        assert gone_key(gone) not in str(error)
+
+
+def refusal(client):
+    try:
+        client.events.publish("a.b", 1)
+    except g.AuthenticationError as error:
+        return error
+
+
+def gone_key(client):
+    return client._transport.settings.key
+
+
+def wait_for(condition):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.1)
+    raise AssertionError("it did not happen in time")
+
+
+def test_what_another_tenant_has_is_not_there(make, operator, gancho, tenant, server):
+    webhook = gancho.webhooks.create("http://127.0.0.1:39999/", ["*"])
+    event = gancho.events.publish("a.b", 1)
+    [delivery] = gancho.deliveries.list()
+    slug = "t-" + uuid.uuid4().hex[:12]
+    operator.tenants.create(slug)
+    other = make(api_key=operator.tenants.create_api_key(slug).key, url=server.url)
+    calls = [
+        lambda: other.webhooks.get(webhook.id),
+        lambda: other.webhooks.update(webhook.id, name="mine"),
+        lambda: other.webhooks.rotate_secret(webhook.id),
+        lambda: other.webhooks.delete(webhook.id),
+        lambda: other.events.get(event.id),
+        lambda: other.deliveries.get(delivery.id),
+        lambda: other.deliveries.retry(delivery.id),
+    ]
+    assert list(other.deliveries.list(webhook_id=webhook.id)) == []
+    for call in calls:
+        with pytest.raises(g.NotFoundError) as caught:
+            call()
+        error = caught.value
+        assert error.code == "not_found" and error.detail and error.request_id.startswith("req_")
+    # A key says whose it is; another tenant's name does not change that.
+    with pytest.raises(g.APIError) as caught:
+        other.with_options(tenant=tenant.slug).events.get(event.id)
+    assert caught.value.status in (400, 403, 404)
+    assert gancho.webhooks.get(webhook.id).name == ""
 
 
 def test_an_invalid_body(gancho):

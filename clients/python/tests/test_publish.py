@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from gancho import APIConnectionError, APITimeoutError, AsyncGancho, ValidationError
+from gancho import APIConnectionError, APITimeoutError, AsyncGancho, RateLimitError, ValidationError
 
 
 def test_an_event_is_published_and_read_back(gancho):
@@ -44,7 +44,7 @@ def test_a_batch_says_what_became_of_each_event(gancho):
     assert outcome.results[1].error.errors[0].pointer == "/events/1/type"
 
 
-@pytest.mark.parametrize("losses", [["cut"], ["cut", "cut", "cut"], ["hold"], [503, "cut", 502]])
+@pytest.mark.parametrize("losses", [["cut"], ["cut", "cut", "cut"], ["hold"], ["reset"], ["short"], ["garbage"], [503, "cut", 502, "reset"]])
 def test_a_lost_answer_makes_no_second_event(make, tenant, gancho, proxy, losses):
     proxy.script = list(losses)
     client = make(api_key=tenant.key, url=proxy.url, timeout=1)
@@ -85,6 +85,24 @@ def test_a_busy_gateway_is_asked_again_when_it_says(make, tenant, proxy):
     begin = datetime.now()
     client.events.publish("a.b", 1)
     assert len(proxy.requests) == 2 and timedelta(seconds=1) <= datetime.now() - begin < timedelta(seconds=5)
+
+
+def test_a_date_to_be_asked_again_is_kept(make, tenant, proxy):
+    """By the clock of the one who says it, which may be wrong."""
+    dates = [("date", "Wed, 21 Oct 2015 07:28:00 GMT"), ("retry-after", "Wed, 21 Oct 2015 07:28:02 GMT")]
+    proxy.script = [(429, "text/html", "<p>busy", *dates)]
+    client = make(api_key=tenant.key, url=proxy.url)
+    begin = datetime.now()
+    client.events.publish("a.b", 1)
+    assert len(proxy.requests) == 2 and timedelta(seconds=2) <= datetime.now() - begin < timedelta(seconds=6)
+
+
+@pytest.mark.parametrize("given, seconds", [("2", 2), ("0.5", 0.5), ("-1", 0), ("x", None), ("", None), ("inf", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)])
+def test_when_to_go_on(make, proxy, given, seconds):
+    proxy.script = [(429, "text/html", "<p>busy", ("retry-after", given))]
+    with pytest.raises(RateLimitError) as caught:
+        make(api_key="k", url=proxy.url, max_retries=0).events.publish("a.b", 1)
+    assert (caught.value.status, caught.value.retry_after) == (429, seconds)
 
 
 def test_retries_end(make, tenant, proxy):

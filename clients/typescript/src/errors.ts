@@ -32,12 +32,13 @@ export interface FieldError {
   detail: string;
 }
 
+/** What a problem should be. A proxy may answer with problems of its own, in which any field may be anything. */
 interface Problem {
-  code?: string;
-  title?: string;
-  detail?: string;
-  errors?: FieldError[];
-  request_id?: string | null;
+  code?: unknown;
+  title?: unknown;
+  detail?: unknown;
+  errors?: unknown;
+  request_id?: unknown;
 }
 
 /** The gateway answered with an error (RFC 9457). */
@@ -57,21 +58,20 @@ export class APIError extends GanchoError {
   readonly retryAfter: number | null;
 
   constructor(status: number, problem: Problem, headers: Answer["headers"]) {
-    const code = problem.code ?? "unexpected_response";
-    // A proxy may answer with problems of its own.
+    const code = text(problem.code ?? "unexpected_response");
+    const detail = text(problem.detail);
     const given: unknown[] = Array.isArray(problem.errors) ? problem.errors : [];
     const errors = given.filter(isObject).map((one) => ({ pointer: text(one.pointer), detail: text(one.detail) }));
-    const requestId = problem.request_id ?? headers.get("x-request-id");
+    const requestId = text(problem.request_id ?? headers.get("x-request-id")) || null;
     const lines = errors.filter((error) => error.pointer).map((error) => `\n  ${error.pointer}: ${error.detail}`);
-    super(`${status} ${code}: ${problem.detail ?? ""}${lines.join("")}${requestId ? `\n  request id: ${requestId}` : ""}`);
+    super(`${status} ${code}: ${detail}${lines.join("")}${requestId ? `\n  request id: ${requestId}` : ""}`);
     this.status = status;
     this.code = code;
-    this.title = problem.title ?? "";
-    this.detail = problem.detail ?? "";
+    this.title = text(problem.title);
+    this.detail = detail;
     this.errors = errors;
     this.requestId = requestId;
-    const seconds = Number.parseFloat(headers.get("retry-after") ?? "");
-    this.retryAfter = Number.isFinite(seconds) ? Math.max(0, seconds) : null;
+    this.retryAfter = retryAfter(headers);
   }
 }
 
@@ -114,13 +114,17 @@ export function errorOf({ status, headers, body }: Answer, url: string): APIErro
       // It is reported as what no gateway answers.
     }
   }
-  if (problem?.code) {
+  if (isObject(problem) && problem.code) {
     const Kind = status >= 500 ? ServerError : (byStatus[status] ?? BadRequestError);
     return new Kind(status, problem, headers);
   }
   if (status >= 500) {
     const detail = `${url} answered ${status} without saying why; a proxy before the gateway may have made this answer`;
     return new ServerError(status, { detail }, headers);
+  }
+  if (status === 429) {
+    const detail = `${url} answered 429 without saying why; a proxy before the gateway may limit requests`;
+    return new RateLimitError(status, { detail }, headers);
   }
   const detail =
     status >= 300 && status < 400 && headers.get("location")
@@ -143,8 +147,35 @@ function text(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
 }
 
-export function notJson(response: Answer, url: string): APIError {
+export function notJson(response: Omit<Answer, "body">, url: string): APIError {
   const kind = response.headers.get("content-type") ?? "nothing";
-  const detail = `${url} answered with ${kind} instead of JSON: is this the URL of a Gancho API?`;
+  const detail = isJson(response.headers)
+    ? `${url} answered with JSON that is malformed or ends early; a proxy before the gateway may have cut it`
+    : `${url} answered with ${kind} instead of JSON: is this the URL of a Gancho API?`;
   return new UnexpectedResponseError(response.status, { detail }, response.headers);
+}
+
+export function isJson(headers: Answer["headers"]): boolean {
+  return (headers.get("content-type") ?? "").toLowerCase().startsWith("application/json");
+}
+
+/** Bytes. The gateway's largest answers are pages of some MiB. */
+export const maxAnswer = 64 << 20;
+
+export function tooLarge({ status, headers }: Omit<Answer, "body">, url: string): APIError {
+  const size = `more than ${maxAnswer >> 20} MiB`;
+  const detail = `${url} answered with ${size}, as no gateway does: is this the URL of a Gancho API?`;
+  return new UnexpectedResponseError(status, { detail }, headers);
+}
+
+/** Seconds, also of a date, which is compared with the server's own clock where it says what time it has. */
+function retryAfter(headers: Answer["headers"]): number | null {
+  const given = headers.get("retry-after")?.trim();
+  if (!given) return null;
+  let seconds = Number(given);
+  if (Number.isNaN(seconds)) {
+    const now = Date.parse(headers.get("date") ?? "");
+    seconds = (Date.parse(given) - (Number.isNaN(now) ? Date.now() : now)) / 1000;
+  }
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
 }

@@ -1,7 +1,7 @@
 // Sends one request: with node:http where there is one, which takes a quarter of the CPU time of fetch, else with fetch.
 
 import type { Agent, IncomingMessage, request as httpRequest } from "node:http";
-import { APITimeoutError } from "./errors.js";
+import { APITimeoutError, maxAnswer, tooLarge } from "./errors.js";
 import type { Request } from "./operation.js";
 
 export interface Answer {
@@ -35,12 +35,18 @@ export const sendWithNode: Send = async ({ url, init }, timeout, signal) => {
     const headers = body === undefined ? init.headers : { ...init.headers, "Content-Length": body.length };
     const sent = request(url, { method: init.method, headers, agent }, (response: IncomingMessage) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      let size = 0;
+      const get = (name: string) => response.headers[name]?.toString() ?? null;
+      const head = { status: response.statusCode ?? 0, headers: { get } };
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > maxAnswer) stop(tooLarge(head, new URL(url).origin));
+      });
       response.on("error", fail);
       response.on("end", () => {
         end();
-        const get = (name: string) => response.headers[name]?.toString() ?? null;
-        resolve({ status: response.statusCode ?? 0, headers: { get }, body: Buffer.concat(chunks).toString() });
+        resolve({ ...head, body: Buffer.concat(chunks).toString() });
       });
     });
     const timer = setTimeout(() => stop(late(url, timeout)), timeout);
@@ -71,7 +77,7 @@ export function sendWithFetch(fetch: typeof globalThis.fetch): Send {
     signal?.addEventListener("abort", abort);
     try {
       const response = await fetch(url, { ...init, signal: controller.signal });
-      return { status: response.status, headers: response.headers, body: await response.text() };
+      return { status: response.status, headers: response.headers, body: await textOf(response, url) };
     } catch (error) {
       throw controller.signal.aborted ? controller.signal.reason : error;
     } finally {
@@ -79,6 +85,24 @@ export function sendWithFetch(fetch: typeof globalThis.fetch): Send {
       signal?.removeEventListener("abort", abort);
     }
   };
+}
+
+/** The body of an answer, unless it is larger than any of a gateway. */
+export async function textOf(response: Response, url: string): Promise<string> {
+  const reader = response.body?.getReader();
+  if (!reader) return response.text();
+  const decoder = new TextDecoder();
+  let [text, size] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > maxAnswer) {
+      await reader.cancel();
+      throw tooLarge(response, new URL(url).origin);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 export function late(url: string, timeout: number): APITimeoutError {

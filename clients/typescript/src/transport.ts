@@ -1,7 +1,9 @@
 // Sends a request as often as it takes.
 
-import { APIConnectionError, APITimeoutError, type APIError, RateLimitError, errorOf, notJson } from "./errors.js";
-import { type Answer, late } from "./http.js";
+import {
+  APIConnectionError, APIError, APITimeoutError, RateLimitError, errorOf, isJson, maxAnswer, notJson, tooLarge,
+} from "./errors.js";
+import { type Answer, late, textOf } from "./http.js";
 import { type Operation, type Request, requestOf } from "./operation.js";
 import type { Settings } from "./settings.js";
 
@@ -15,6 +17,9 @@ const notSent = new Set([
 
 /** What arrives bit by bit: server-sent events, or JSON a line. */
 const stream = /^(text\/event-stream|application\/x-ndjson)/i;
+
+/** Milliseconds. The gateway sends something at least every 15 seconds; a stream without it is a dead connection. */
+const silence = 45_000;
 
 /** Certificates do not get better by asking again. */
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_/;
@@ -48,6 +53,7 @@ export class Transport {
       answer = await send(request, timeout, signal);
     } catch (error) {
       signal?.throwIfAborted();
+      if (error instanceof APIError) return { error, mayRepeat: false, retryAfter: 0 };
       const failure = error instanceof APITimeoutError ? error : connectionError(error as Error, url);
       const { code = "" } = causeOf(error as Error);
       const mayRepeat = (request.isSafeToRepeat || notSent.has(code)) && !certificate.test(code);
@@ -66,25 +72,37 @@ export class Transport {
     const controller = new AbortController();
     const abort = () => controller.abort(signal?.reason);
     signal?.addEventListener("abort", abort);
-    const timer = setTimeout(() => controller.abort(late(url, timeout)), timeout);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const limit = (time: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => controller.abort(late(url, time)), time);
+    };
+    limit(timeout);
     try {
       const response = await fetch(request.url, { ...request.init, signal: controller.signal });
-      clearTimeout(timer);
-      if (!response.ok || !response.body) {
-        throw errorOf({ status: response.status, headers: response.headers, body: await response.text() }, url);
-      }
-      const answer = { status: response.status, headers: response.headers, body: "" };
-      if (!stream.test(response.headers.get("content-type") ?? "")) throw notJson(answer, url);
+      const head = { status: response.status, headers: response.headers };
+      if (!response.ok || !response.body) throw errorOf({ ...head, body: await textOf(response, url) }, url);
+      if (!stream.test(response.headers.get("content-type") ?? "")) throw notJson(head, url);
       const decoder = new TextDecoder();
-      let rest = "";
+      let rest: string[] = [];
+      let size = 0;
+      limit(silence);
       for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-        rest = lines.pop() ?? "";
-        yield* lines;
+        clearTimeout(timer);
+        const [first, ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+        rest.push(first ?? "");
+        size += first?.length ?? 0;
+        for (const part of others) {
+          yield rest.join("");
+          [rest, size] = [[part], part.length];
+        }
+        if (size > maxAnswer) throw tooLarge(head, url);
+        limit(silence);
       }
-      if (rest) yield rest;
+      if (size > 0) yield rest.join("");
     } catch (error) {
       signal?.throwIfAborted();
+      if (controller.signal.aborted) throw controller.signal.reason;
       // An answer that breaks off is a TypeError, as is one that does not come.
       throw error instanceof TypeError ? connectionError(error, url) : error;
     } finally {
@@ -99,7 +117,7 @@ type Outcome = { value: unknown } | { error: APIError | APIConnectionError; mayR
 
 function valueOf(answer: Answer, url: string): unknown {
   if (answer.status === 204) return undefined;
-  if (!answer.headers.get("content-type")?.toLowerCase().startsWith("application/json")) throw notJson(answer, url);
+  if (!isJson(answer.headers)) throw notJson(answer, url);
   try {
     return JSON.parse(answer.body);
   } catch {

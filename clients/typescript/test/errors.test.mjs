@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import * as g from "@gancho/client";
-import { collect, makeTenant, operator, proxy, token, url } from "./servers.mjs";
+import { collect, makeTenant, operator, proxy, token, url, waitFor } from "./servers.mjs";
 
 for (const name of ["GANCHO_URL", "GANCHO_API_KEY", "GANCHO_TENANT"]) delete process.env[name];
 
@@ -117,12 +117,103 @@ test("a stream of something else", async (t) => {
 test("a problem of something else", async (t) => {
   const between = await proxy(t);
   const client = new g.Gancho({ apiKey: "k", url: between.url });
-  const problem = { code: "x", detail: null, errors: ["a", 1, { pointer: null }], request_id: null };
+  const problem = { code: 5, detail: null, title: [], errors: ["a", 1, { pointer: null }], request_id: 7 };
   between.script = [[400, "Application/Problem+JSON; charset=utf-8", JSON.stringify(problem)]];
   const error = await caught(g.BadRequestError, () => client.events.publish("a.b", 1));
-  assert.deepEqual(error.errors, [{ pointer: "", detail: "" }]);
+  assert.deepEqual([error.code, error.requestId, error.errors], ["5", "7", [{ pointer: "", detail: "" }]]);
   between.script = [[200, "Application/JSON", '{"data": [], "next_cursor": null}']];
   assert.deepEqual(await collect(client.webhooks.list()), []);
+});
+
+test("an answer that ends early", async (t) => {
+  const between = await proxy(t, [[200, "application/json", '{"data": [{"id": "wh_1', { "x-request-id": "req_1" }]]);
+  const client = new g.Gancho({ apiKey: "k", url: between.url });
+  const error = await caught(g.UnexpectedResponseError, () => client.webhooks.list().page());
+  assert.match(error.detail, /ends early/);
+  assert.equal(error.requestId, "req_1");
+  between.script = [[422, "application/problem+json", '{"code": "invalid_fie']];
+  await caught(g.UnexpectedResponseError, () => client.events.publish("a.b", 1));
+});
+
+test("a proxy that cannot reach the gateway", async (t) => {
+  const page = [502, "text/html", "<h1>502 Bad Gateway", { "x-request-id": "edge-1" }];
+  const between = await proxy(t, Array(9).fill(page));
+  const client = new g.Gancho({ apiKey: "k", url: between.url, maxRetries: 1 });
+  const error = await caught(g.ServerError, () => client.events.publish("a.b", 1));
+  assert.deepEqual([error.status, error.requestId, between.requests.length], [502, "edge-1", 2]);
+  await caught(g.ServerError, () => client.webhooks.create({ url: "https://example.com", events: ["*"] }));
+  assert.equal(between.requests.length, 3, "it may have been carried out");
+});
+
+test("a redirect is not followed", async (t) => {
+  const [between, other] = [await proxy(t), await proxy(t)];
+  for (const options of [{}, { fetch: globalThis.fetch }]) {
+    const client = new g.Gancho({ apiKey: "k", url: between.url, ...options });
+    for (const status of [301, 302, 303, 307, 308]) {
+      between.script = [[status, "text/html", "", { location: `${other.url}/v1/events` }]];
+      const error = await caught(g.UnexpectedResponseError, () => client.events.publish("a.b", 1));
+      assert.match(error.detail, /redirects to/);
+    }
+  }
+  assert.deepEqual(other.requests, [], "the key is for the gateway alone");
+});
+
+test("an answer without end", async (t) => {
+  const between = await proxy(t);
+  for (const options of [{}, { fetch: globalThis.fetch }]) {
+    between.script = ["endless"];
+    const client = new g.Gancho({ apiKey: "k", url: between.url, ...options });
+    const error = await caught(g.UnexpectedResponseError, () => client.events.publish("a.b", 1));
+    assert.match(error.detail, /more than 64 MiB/);
+  }
+  for (const kind of ["application/x-ndjson", "text/event-stream"]) {
+    between.script = [[200, kind, "x".repeat(65 << 20)]];
+    const client = new g.Gancho({ apiKey: "k", url: between.url });
+    const error = await caught(g.UnexpectedResponseError, () => collect(client.deadLetters.export()));
+    assert.match(error.detail, /more than 64 MiB/);
+  }
+});
+
+test("an error of a stream whose body does not come", async (t) => {
+  const between = await proxy(t, ["slow error"]);
+  const client = new g.Gancho({ apiKey: "k", url: between.url, timeout: 500 });
+  await caught(g.APITimeoutError, () => collect(client.deadLetters.export()));
+});
+
+test("a key that was revoked", async () => {
+  const { slug } = await makeTenant();
+  const made = await operator.tenants.createApiKey(slug, {});
+  const client = new g.Gancho({ url, apiKey: made.key });
+  await client.events.publish("a.b", 1);
+  await operator.tenants.revokeApiKey(slug, made.id);
+  // Keys are cached for a moment.
+  const error = await waitFor(() => client.events.publish("a.b", 1).then(() => null, (error) => error));
+  assert.deepEqual([error.constructor, error.status, error.code], [g.AuthenticationError, 401, "invalid_credentials"]);
+  assert.match(error.requestId, /^req_/);
+  assert.ok(!error.message.includes(made.key));
+});
+
+test("what another tenant has is not there", async () => {
+  const [{ gancho, slug }, { gancho: other }] = [await makeTenant(), await makeTenant()];
+  const webhook = await gancho.webhooks.create({ url: "http://127.0.0.1:39999/", events: ["*"] });
+  const event = await gancho.events.publish("a.b", 1);
+  const [delivery] = await collect(gancho.deliveries.list());
+  const calls = [
+    () => other.webhooks.get(webhook.id),
+    () => other.webhooks.update(webhook.id, { name: "mine" }),
+    () => other.webhooks.rotateSecret(webhook.id),
+    () => other.webhooks.delete(webhook.id),
+    () => other.events.get(event.id),
+    () => other.deliveries.get(delivery.id),
+    () => other.deliveries.retry(delivery.id),
+  ];
+  assert.deepEqual(await collect(other.deliveries.list({ webhook_id: webhook.id })), []);
+  for (const call of calls) {
+    const error = await caught(g.NotFoundError, call);
+    assert.ok(error.code === "not_found" && error.detail && error.requestId);
+  }
+  await assert.rejects(other.with({ tenant: slug }).events.get(event.id), g.APIError);
+  assert.equal((await gancho.webhooks.get(webhook.id)).name, "");
 });
 
 test("a wrong key", async () => {

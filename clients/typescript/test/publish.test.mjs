@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { APIConnectionError, APITimeoutError, Gancho, ValidationError } from "@gancho/client";
+import { APIConnectionError, APITimeoutError, Gancho, RateLimitError, ValidationError } from "@gancho/client";
 import { collect, makeTenant, proxy } from "./servers.mjs";
 
 test("an event is published and read back", async () => {
@@ -45,7 +45,7 @@ test("a batch says what became of each event", async () => {
 });
 
 const ways = { "node:http": {}, fetch: { fetch: globalThis.fetch } };
-const scripts = [["cut"], ["cut", "cut", "cut"], ["hold"], [503, "cut", 502]];
+const scripts = [["cut"], ["cut", "cut", "cut"], ["hold"], ["reset"], ["short"], ["garbage"], [503, "cut", 502, "reset"]];
 
 for (const [way, options] of Object.entries(ways)) {
   for (const losses of scripts) {
@@ -124,6 +124,29 @@ test("a busy gateway is asked again when it says", async (t) => {
   await new Gancho({ apiKey: key, url: between.url }).events.publish("a.b", 1);
   const took = performance.now() - begin;
   assert.ok(between.requests.length === 2 && took >= 1000 && took < 5000, `${took} ms`);
+});
+
+test("a date to be asked again is kept, by the clock of the one who says it", async (t) => {
+  const { key } = await makeTenant();
+  const dates = { date: "Wed, 21 Oct 2015 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2015 07:28:02 GMT" };
+  const between = await proxy(t, [[429, "text/html", "<p>busy", dates]]);
+  const begin = performance.now();
+  await new Gancho({ apiKey: key, url: between.url }).events.publish("a.b", 1);
+  const took = performance.now() - begin;
+  assert.ok(between.requests.length === 2 && took >= 2000 && took < 6000, `${took} ms`);
+});
+
+test("when to go on", async (t) => {
+  const between = await proxy(t);
+  const client = new Gancho({ apiKey: "k", url: between.url, maxRetries: 0 });
+  const cases = [["2", 2], ["0.5", 0.5], ["-1", 0], ["x", null], ["", null], ["Infinity", null]];
+  for (const [given, seconds] of [...cases, ["Wed, 21 Oct 2015 07:28:00 GMT", 0]]) {
+    between.script = [[429, "text/html", "<p>busy", { "retry-after": given }]];
+    await assert.rejects(client.events.publish("a.b", 1), (error) => {
+      assert.deepEqual([error.constructor, error.status, error.retryAfter], [RateLimitError, 429, seconds], given);
+      return true;
+    });
+  }
 });
 
 test("retries end", async (t) => {

@@ -56,7 +56,9 @@ export async function receiver(t) {
  *
  * `cut`: the gateway gets the request, and the connection is closed before its answer is passed on. `hold`: the same,
  * and the connection stays open without an answer. `drip`: the answer comes a byte at a time. A number: this status,
- * and the gateway gets nothing. `html`: the page of something else. An array: this status, content type and body.
+ * and the gateway gets nothing. `html`: the page of something else. An array: this status, content type and body, and
+ * maybe further headers. `reset`: the gateway gets the request, and the connection is reset. `short`: the answer ends
+ * before its length. `endless`: an answer that goes on and on. `garbage`: not HTTP. `slow error`: an error whose body does not come.
  */
 export async function proxy(t, script = []) {
   const self = { script, requests: [], retryAfter: undefined };
@@ -66,7 +68,17 @@ export async function proxy(t, script = []) {
     const act = self.script.shift() ?? "pass";
     if (act === "html") return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>Hello");
     if (act === "redirect") return response.writeHead(308, { location: "https://example.com/" }).end();
-    if (Array.isArray(act)) return response.writeHead(act[0], { "content-type": act[1] }).end(act[2]);
+    if (Array.isArray(act)) return response.writeHead(act[0], { "content-type": act[1], ...act[3] }).end(act[2]);
+    if (act === "garbage") return request.socket.end(Buffer.concat([Buffer.alloc(20, 255), Buffer.from("\r\n\r\n")]));
+    if (act === "slow error") return response.writeHead(500, { "content-length": 9 }).write("{");
+    if (act === "endless") {
+      response.writeHead(200, { "content-type": "application/json" });
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65536, 32)));
+      };
+      response.on("drain", more);
+      return more();
+    }
     if (typeof act === "number") {
       const wait = self.retryAfter ? { "retry-after": self.retryAfter } : {};
       return response.writeHead(act, { "content-type": "text/html", ...wait }).end("<p>busy");
@@ -75,6 +87,11 @@ export async function proxy(t, script = []) {
     const [answer] = await once(forwarded, "response");
     const content = await bodyOf(answer);
     if (act === "cut") return request.socket.destroy();
+    if (act === "reset") return request.socket.resetAndDestroy();
+    if (act === "short") {
+      response.writeHead(answer.statusCode, { ...answer.headers, "content-length": content.length });
+      return response.write(content.subarray(0, -5), () => request.socket.destroy());
+    }
     if (act === "hold") return;
     response.writeHead(answer.statusCode, answer.headers);
     if (act !== "drip") return response.end(content);

@@ -140,7 +140,7 @@ impl ApiKey {
         }
     }
 
-    fn is_valid(&self, now: Time) -> bool {
+    pub(crate) fn is_valid(&self, now: Time) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 }

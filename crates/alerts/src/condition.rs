@@ -74,6 +74,11 @@ pub fn conditions(
         let detail = format!("key {} of {} ends at {}", key.key, key.partner, key.ends_at);
         check(Rule::SourceKeyExpiring, &subject, 1.0, 0.0, detail);
     }
+    for key in &facts.expiring_api_keys {
+        let subject = format!("{}/{}", key.tenant, key.id);
+        let detail = format!("API key {} of {} expires at {}", key.id, key.tenant, key.ends_at);
+        check(Rule::ApiKeyExpiring, &subject, 1.0, 0.0, detail);
+    }
     let (mut refused, mut lost) = (0, 0);
     for node in &facts.nodes {
         refused += node.refused_writes;
@@ -99,7 +104,7 @@ mod tests {
     use gancho_domain::{Lane, Time};
 
     use super::*;
-    use crate::{ExpiringKey, FailingEndpoint, NodeReport};
+    use crate::{ExpiringApiKey, ExpiringKey, FailingEndpoint, NodeReport};
 
     fn rules(facts: &Facts, is_firing: bool) -> Vec<Rule> {
         let found = conditions(facts, &Thresholds::default(), |_, _| is_firing);
@@ -110,7 +115,7 @@ mod tests {
     fn each_rule_has_a_condition_of_its_own() {
         let node = NodeReport { name: "n1".to_owned(), ..NodeReport::default() };
         let only = Facts::default;
-        let cases: [(Rule, Facts); 12] = [
+        let cases: [(Rule, Facts); 13] = [
             (Rule::DeadLettersHigh, Facts { dead_letters: 101, ..only() }),
             (Rule::DeadLetterRateHigh, Facts { ended: 100, died: 3, ..only() }),
             (
@@ -139,6 +144,17 @@ mod tests {
                     expiring_keys: vec![ExpiringKey {
                         partner: "acme".to_owned(),
                         key: "k1".to_owned(),
+                        ends_at: Time::from_secs(1),
+                    }],
+                    ..only()
+                },
+            ),
+            (
+                Rule::ApiKeyExpiring,
+                Facts {
+                    expiring_api_keys: vec![ExpiringApiKey {
+                        tenant: "acme".to_owned(),
+                        id: "key_1".to_owned(),
                         ends_at: Time::from_secs(1),
                     }],
                     ..only()

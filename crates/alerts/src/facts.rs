@@ -25,6 +25,8 @@ pub struct Facts {
     pub failing_endpoints: Vec<FailingEndpoint>,
     /// Keys of sources that no other key replaces when they end.
     pub expiring_keys: Vec<ExpiringKey>,
+    /// API keys that no other key replaces when they end.
+    pub expiring_api_keys: Vec<ExpiringApiKey>,
     pub nodes: Vec<NodeReport>,
 }
 
@@ -39,6 +41,13 @@ pub struct FailingEndpoint {
 pub struct ExpiringKey {
     pub partner: String,
     pub key: String,
+    pub ends_at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiringApiKey {
+    pub tenant: String,
+    pub id: String,
     pub ends_at: Time,
 }
 

@@ -20,7 +20,7 @@ pub mod silence;
 
 pub use book::{Alert, AlertBook, AlertState, Change};
 pub use condition::Condition;
-pub use facts::{ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+pub use facts::{ExpiringApiKey, ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
 pub use message::{Channel, EVENT_TYPE, Message, MessageId};
 pub use records::{ChangeKind, HistoryEntry};
 pub use rule::{Rule, Severity, Thresholds};

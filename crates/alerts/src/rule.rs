@@ -20,6 +20,7 @@ pub enum Rule {
     EndpointFailing,
     QueueDelayed,
     SourceKeyExpiring,
+    ApiKeyExpiring,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Severity {
 
 impl Rule {
     /// The most urgent first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::StoreUnavailable,
         Self::WritesRefused,
         Self::StorageCritical,
@@ -53,6 +54,7 @@ impl Rule {
         Self::EndpointFailing,
         Self::QueueDelayed,
         Self::SourceKeyExpiring,
+        Self::ApiKeyExpiring,
     ];
     pub const NAMES: &'static [&'static str] = &[
         "store_unavailable",
@@ -68,6 +70,7 @@ impl Rule {
         "endpoint_failing",
         "queue_delayed",
         "source_key_expiring",
+        "api_key_expiring",
     ];
 
     pub const fn name(self) -> &'static str {
@@ -88,7 +91,8 @@ impl Rule {
             | Self::TenantDeadLettersHigh
             | Self::EndpointFailing
             | Self::QueueDelayed
-            | Self::SourceKeyExpiring => Severity::Warning,
+            | Self::SourceKeyExpiring
+            | Self::ApiKeyExpiring => Severity::Warning,
         }
     }
 
@@ -108,6 +112,7 @@ impl Rule {
             Self::EndpointFailing => "An endpoint fails every attempt",
             Self::QueueDelayed => "Deliveries are late",
             Self::SourceKeyExpiring => "The last valid key of a source is about to expire",
+            Self::ApiKeyExpiring => "An API key is about to expire",
         }
     }
 
@@ -120,6 +125,7 @@ impl Rule {
                 | Self::NodeLost
                 | Self::LedgerCheckFailed
                 | Self::SourceKeyExpiring
+                | Self::ApiKeyExpiring
         )
     }
 }

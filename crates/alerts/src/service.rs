@@ -37,7 +37,10 @@ pub struct AlertService {
 
 #[derive(Default)]
 struct EvaluationState {
+    /// The alerts of the fleet.
     book: AlertBook,
+    /// The alerts that this node raises for itself: that the store does not respond. No other node resolves them.
+    own: AlertBook,
     /// Whether this node evaluates, and so has read what is stored.
     is_holder: bool,
     /// Since when the store has not responded.
@@ -94,26 +97,22 @@ impl AlertService {
     pub async fn evaluate_once(&self) -> Vec<Change> {
         let now = self.setup.clock.now();
         let report = self.setup.facts.report();
-        let (holding, is_holder) = match self.holding(report, now).await {
-            Ok(Some(holding)) => {
-                self.memory.lock().unavailable_since = None;
-                (holding, true)
-            }
-            Ok(None) => {
+        let changes = match self.holding(report, now).await {
+            Ok(holding) => {
                 let mut memory = self.memory.lock();
-                memory.is_holder = false;
                 memory.unavailable_since = None;
-                return Vec::new();
+                memory.is_holder = holding.is_some();
+                let mut changes = memory.own.step(Vec::new(), self.setup.after, now);
+                if let Some(holding) = holding {
+                    changes.extend(memory.book.step(holding, self.setup.after, now));
+                }
+                changes
             }
             Err(error) => {
                 tracing::warn!(%error, "could not evaluate the alert rules");
-                (self.without_store(&error, now), false)
+                let unavailable = self.unavailable(&error, now);
+                self.memory.lock().own.step(vec![unavailable], self.setup.after, now)
             }
-        };
-        let changes = {
-            let mut memory = self.memory.lock();
-            memory.is_holder |= is_holder;
-            memory.book.step(holding, self.setup.after, now)
         };
         self.tell(&changes, now).await;
         changes
@@ -146,26 +145,16 @@ impl AlertService {
         Ok(Some(conditions(&facts, &self.setup.thresholds, is_firing)))
     }
 
-    /// Every node raises this one for itself: no other can be asked. What fired before keeps firing.
-    fn without_store(&self, error: &StoreError, now: Time) -> Vec<Condition> {
-        let mut memory = self.memory.lock();
-        let since = *memory.unavailable_since.get_or_insert(now);
-        let kept = memory.book.alerts().into_iter().map(|alert| Condition {
-            rule: alert.rule,
-            subject: alert.subject,
-            value: alert.value,
-            threshold: alert.threshold,
-            detail: alert.detail,
-        });
-        let kept = kept.filter(|alert| alert.rule != Rule::StoreUnavailable);
-        let unavailable = Condition {
+    /// Every node raises this one for itself: no other can be asked. What fired before keeps firing meanwhile.
+    fn unavailable(&self, error: &StoreError, now: Time) -> Condition {
+        let since = *self.memory.lock().unavailable_since.get_or_insert(now);
+        Condition {
             rule: Rule::StoreUnavailable,
             subject: self.setup.node.clone(),
             value: now.since(since).as_secs_f64(),
             threshold: 0.0,
             detail: format!("{} cannot reach the database: {error}", self.setup.node),
-        };
-        kept.chain([unavailable]).collect()
+        }
     }
 
     async fn tell(&self, changes: &[Change], now: Time) {
@@ -184,10 +173,16 @@ impl AlertService {
         if !loud.is_empty() {
             self.enqueue(Message { id: self.setup.ids.make(), at: now, changes: loud });
         }
-        let alerts = self.memory.lock().book.alerts();
+        let alerts = {
+            let memory = self.memory.lock();
+            memory.is_holder.then(|| memory.book.alerts())
+        };
         let stored = async {
             records::append_history(store, &judged, now).await?;
-            records::write_alerts(store, &alerts).await
+            match alerts {
+                Some(alerts) => records::write_alerts(store, &alerts).await,
+                None => Ok(()),
+            }
         };
         match stored.await {
             Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}
@@ -248,10 +243,12 @@ impl AlertService {
             let memory = self.memory.lock();
             memory.is_holder.then(|| memory.book.alerts())
         };
-        let alerts = match own {
+        let fleets = match own {
             Some(alerts) => alerts,
             None => records::read_alerts(&*self.setup.store).await?,
         };
+        let alerts = self.memory.lock().own.alerts().into_iter().chain(fleets);
+        let alerts: Vec<Alert> = alerts.collect();
         let silences = self.silences().await?;
         let listed = alerts.into_iter().map(|alert| {
             let covering = silences.iter().find(|silence| silence.covers(&alert, now));

@@ -7,7 +7,7 @@
 //! [`openapi`] and [`docs`] generate the documentation. [`in_process`] serves callers in this process, such as
 //! the dashboard. [`policy`] says which roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the API;
 //! [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
-//! `caller` and `keep_alive`; beside them [`state`] (with [`key_ring`], [`exports`], [`tails`] and `caller_slots`), [`meter`],
+//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`exports`], [`tails`], [`tail_relay`] and `caller_slots`), [`meter`],
 //! [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome.
@@ -19,6 +19,7 @@ pub mod audit;
 pub mod auth;
 mod caller;
 mod caller_slots;
+pub mod cells;
 pub mod client_address;
 pub mod codes;
 pub mod cursor;
@@ -44,6 +45,7 @@ pub mod router;
 pub mod serve;
 pub mod service;
 pub mod state;
+pub mod tail_relay;
 pub mod tails;
 pub mod watch;
 

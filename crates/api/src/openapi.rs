@@ -47,6 +47,7 @@ const TAGS: &[(&str, &str)] = &[
         "Deliveries over time: counts and latency percentiles of the gateway, a tenant or a webhook.",
     ),
     ("Nodes", "The processes of this gateway. Operator only."),
+    ("Cells", "The databases of a gateway that has several. Operator only."),
     ("Queues", "Backlog per lane; pausing and resuming lanes. Operator only."),
     ("Keys", "The keys that encrypt stored secrets. Operator only."),
     ("Tenants", "Tenants, their API keys and portal links. Operator only."),

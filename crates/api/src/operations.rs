@@ -4,6 +4,7 @@ pub mod alerts;
 pub mod api_keys;
 pub mod audit;
 pub mod captured_emails;
+pub mod cells;
 pub mod dead_letters;
 pub mod deliveries;
 pub mod egress_addresses;

@@ -81,6 +81,7 @@ impl Problem {
             | Noun::SourceKey
             | Noun::Receipt
             | Noun::Silence
+            | Noun::Cell
             | Noun::User => {
                 format!("no {word} with this {what} exists")
             }

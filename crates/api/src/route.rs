@@ -205,6 +205,7 @@ fn noun(name: &str) -> Noun {
         "receipt_id" => Noun::Receipt,
         "user" => Noun::User,
         "silence_id" => Noun::Silence,
+        "cell" => Noun::Cell,
         _ => Noun::Code,
     }
 }

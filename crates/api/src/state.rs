@@ -14,13 +14,15 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    audit::AuditLimits, cursor::CursorSeal, exports::Exports, key_ring::KeyRingService,
-    meter::Meter, tails::Tails, watch::Watch,
+    audit::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
+    key_ring::KeyRingService, meter::Meter, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
 pub struct ApiSetup {
     pub store: Arc<dyn Store>,
+    /// For lists and statistics, which may be some seconds old.
+    pub reader: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub endpoints: Arc<EndpointService>,
@@ -33,6 +35,8 @@ pub struct ApiSetup {
     pub watch: Arc<Watch>,
     /// `None` if the key ring cannot be rotated on this node.
     pub key_ring: Option<Arc<dyn KeyRingService>>,
+    /// `None` if the store can have no cells.
+    pub cells: Option<Arc<dyn CellService>>,
     /// `None` if e-mail is disabled.
     pub mail: Option<MailParts>,
     /// `None` if receiving is disabled.

@@ -36,6 +36,7 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
         (&Method::POST, "/dlq/{letter_id}/replay") => json!({}),
+        (&Method::POST, "/dlq/import") => json!({"letters": [{}]}),
         (&Method::POST, "/deliveries/{delivery_id}/check-signature") => {
             json!({"headers": "webhook-signature: v1,none"})
         }
@@ -63,6 +64,8 @@ pub fn body(route: &Route) -> Option<Value> {
             "password": "correct horse battery",
         }),
         (&Method::PATCH, "/users/{user}") => json!({}),
+        (&Method::POST, "/cells") => json!({"name": "b", "url": "postgres://127.0.0.1:1/none"}),
+        (&Method::PATCH, "/cells/{cell}") => json!({"is_draining": true}),
         (&Method::POST, "/me/password") => json!({
             "current_password": "correct horse battery",
             "password": "another horse battery",

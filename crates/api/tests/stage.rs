@@ -186,6 +186,7 @@ impl Stage {
         });
         let setup = ApiSetup {
             mail: (!choices.is_bare).then_some(MailParts { outbox, suppressions, sink }),
+            reader: store.clone(),
             store,
             engine: engine.clone(),
             publisher: Arc::new(outbound.publisher(engine.clone())),
@@ -198,6 +199,7 @@ impl Stage {
             clock,
             watch,
             key_ring: choices.key_keeper,
+            cells: None,
             inbound: (!choices.is_bare).then_some(InboundParts {
                 sources: desk,
                 inbound,

@@ -33,6 +33,7 @@ enum Command {
     Queues(commands::queues::Queues),
     Alerts(commands::alerts::Alerts),
     Nodes(commands::nodes::Nodes),
+    Cells(commands::cells::Cells),
     Stats(commands::stats::Stats),
     Sources(commands::sources::Sources),
     Emails(commands::emails::Emails),
@@ -62,7 +63,7 @@ impl Cli {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.command {
             Command::Serve(serve) => serve.run().await,
-            Command::Dev(dev) => dev.run().await,
+            Command::Dev(dev) => Box::pin(dev.run()).await,
             Command::Login(login) => login.run().await,
             Command::Logout(logout) => logout.run(),
             Command::Publish(publish) => publish.run().await,
@@ -80,6 +81,7 @@ impl Cli {
             Command::Queues(queues) => queues.run().await,
             Command::Alerts(alerts) => alerts.run().await,
             Command::Nodes(nodes) => nodes.run().await,
+            Command::Cells(cells) => cells.run().await,
             Command::Stats(stats) => stats.run().await,
             Command::Sources(sources) => sources.run().await,
             Command::Emails(emails) => emails.run().await,

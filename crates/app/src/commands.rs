@@ -7,6 +7,7 @@ pub mod apply;
 pub mod audit;
 pub mod backup;
 pub mod bench;
+pub mod cells;
 mod client;
 pub mod completions;
 pub mod config;

@@ -30,6 +30,7 @@ pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> a
         public_url: api.settings.public_url.clone(),
         portal: portal(settings),
         login_links,
+        presets: &gancho_inbound::preset::Preset::NAMES,
     })
 }
 

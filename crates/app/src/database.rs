@@ -4,8 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use gancho_store::{SchemaVersion, Store};
+use gancho_store_cells::{CellSetup, CellStore};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
+
+use crate::{
+    cells::RingSecrets,
+    key_ring::{Ring, RingSource},
+};
 
 /// The operator's settings of the store.
 #[derive(Debug, Clone, Copy)]
@@ -22,21 +28,76 @@ impl Default for Options {
     }
 }
 
+/// A database that is open, before its cells are.
+enum Database {
+    Sqlite(Arc<SqliteStore>),
+    Postgres(Arc<PostgresStore>, gancho_store_postgres::Options),
+}
+
+impl Database {
+    async fn open(url: &str, options: Options) -> anyhow::Result<Self> {
+        let Options { max_bytes, dead_letter_ttl } = options;
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let at = gancho_store_sqlite::Options::at(path);
+            let options = gancho_store_sqlite::Options { max_bytes, dead_letter_ttl, ..at };
+            let store = SqliteStore::open(&options).context("cannot open the database")?;
+            return Ok(Self::Sqlite(store));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            let usual = gancho_store_postgres::Options::default();
+            let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
+            // On the heap: commands would carry the whole of it.
+            let store = Box::pin(PostgresStore::connect(url, options.clone())).await;
+            return Ok(Self::Postgres(store.context("cannot open the database")?, options));
+        }
+        bail!("not a database URL. hint: write sqlite:PATH or postgres://USER@HOST/NAME")
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Sqlite(store) => store.clone(),
+            Self::Postgres(store, _) => store.clone(),
+        }
+    }
+}
+
+/// The store with all of its cells, and the key ring by which they are found.
+pub struct OpenStore {
+    pub store: Arc<dyn Store>,
+    /// The same, for lists and statistics, which may come from a replica.
+    pub reader: Arc<dyn Store>,
+    pub ring: Ring,
+    /// Nothing where there can be none.
+    pub cells: Option<Arc<CellStore>>,
+}
+
+/// Opens the store with its cells.
+pub async fn open_all(url: &str, options: Options, ring: RingSource) -> anyhow::Result<OpenStore> {
+    let database = Database::open(url, options).await?;
+    let ring = ring.open(&*database.store()).await?;
+    Ok(match database {
+        Database::Sqlite(store) => OpenStore { reader: store.clone(), store, ring, cells: None },
+        Database::Postgres(home, options) => {
+            let secrets = Arc::new(RingSecrets(ring.keys.clone()));
+            let replica = home.reader();
+            let cells = CellStore::open(home, CellSetup::new(options, secrets)).await;
+            let cells = cells.context("cannot open the database")?;
+            let reader: Arc<dyn Store> = match replica {
+                Some(_) if !cells.is_alone() => {
+                    tracing::warn!("read replica is not used with several cells");
+                    cells.clone()
+                }
+                Some(replica) => replica,
+                None => cells.clone(),
+            };
+            OpenStore { store: cells.clone(), reader, ring, cells: Some(cells) }
+        }
+    })
+}
+
+/// Opens the store, or of several cells the home cell alone.
 pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>> {
-    let Options { max_bytes, dead_letter_ttl } = options;
-    if let Some(path) = url.strip_prefix("sqlite:") {
-        let at = gancho_store_sqlite::Options::at(path);
-        let options = gancho_store_sqlite::Options { max_bytes, dead_letter_ttl, ..at };
-        return Ok(SqliteStore::open(&options).context("cannot open the database")?);
-    }
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        let usual = gancho_store_postgres::Options::default();
-        let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
-        return Ok(PostgresStore::connect(url, options)
-            .await
-            .context("cannot open the database")?);
-    }
-    bail!("not a database URL. hint: write sqlite:PATH or postgres://USER@HOST/NAME")
+    Ok(Database::open(url, options).await?.store())
 }
 
 /// Opens the store for reading, also next to a running gateway, or a copy.

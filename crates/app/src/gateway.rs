@@ -2,6 +2,7 @@
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
 mod alerting;
+mod archiving;
 mod mailing;
 mod notices;
 mod receiving;
@@ -14,24 +15,28 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
-use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
-use gancho_archive::FolderArchive;
+use gancho_api::{
+    Api, ApiSetup, Ingest, Simulator, cells::CellService, state::MailParts, tail_relay::TailRelay,
+    watch,
+};
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
+use gancho_engine::{Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, IntakeMover, Outbound,
     OutboundSetup, Plans, Publisher, Registry, Replays, notify::NoticeSink,
 };
 use gancho_store::Store;
+use gancho_store_cells::CellStore;
 use gancho_traces::TraceExporter;
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use alerting::AlertSettings;
+pub use archiving::ArchiveSetup;
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
@@ -41,7 +46,8 @@ use notices::NoticeCarrier;
 use receiving::{Receiving, ReceivingParts};
 
 use crate::{
-    database,
+    cells::Cells,
+    database::{self, OpenStore},
     key_ring::Ring,
     key_rotator::KeyRotator,
     settings::{Settings, address_policy},
@@ -54,6 +60,8 @@ const AFTER: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Base {
     store: Arc<dyn Store>,
+    /// For lists and statistics.
+    reader: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     registry: Arc<Registry>,
     ids: Arc<IdMaker>,
@@ -75,6 +83,8 @@ pub struct Gateway {
     pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
+    /// Nothing where the store can have none.
+    cells: Option<Arc<CellStore>>,
     /// The two HTTP clients, whose address policies can be reloaded.
     clients: [gancho_egress::Client; 2],
     base: Base,
@@ -98,10 +108,10 @@ impl Gateway {
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let store = database::open(&setup.database_url, setup.store).await?;
+        let opened = database::open_all(&setup.database_url, setup.store, setup.ring).await?;
+        let OpenStore { store, reader, ring, cells } = opened;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
-        let ring = setup.ring.open(&*store).await?;
         let client =
             gancho_egress::Client::new(setup.client).context("cannot create the HTTP client")?;
         let own_client = gancho_egress::Client::new(setup.own_client)
@@ -127,6 +137,7 @@ impl Gateway {
         });
         let base = Base {
             store,
+            reader,
             ring: ring.keys.clone(),
             registry: outbound.registry.clone(),
             ids,
@@ -161,7 +172,7 @@ impl Gateway {
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
         });
         let has_archive = setup.archive.is_some();
-        let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
+        let archive = setup.archive.map(|it| it.open(base.store.clone(), base.clock.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let traces = setup.traces.map(|traces| TraceExporter::new(traces, own_client.clone()));
         let engine = Engine::start(EngineSetup {
@@ -170,7 +181,7 @@ impl Gateway {
             random,
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
-            archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
+            archive: archive.transpose()?,
             name: setup.node_name.clone(),
             facts: setup.node_facts,
             spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),
@@ -205,7 +216,7 @@ impl Gateway {
         };
         let gateway = Self {
             watch: watch::Watch::new(watched),
-            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone())),
+            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
             publisher: Arc::new(outbound.publisher(engine.clone())),
             endpoints: Arc::new(outbound.endpoints(&client)),
             own_endpoints: outbound.endpoints(&own_client),
@@ -216,6 +227,7 @@ impl Gateway {
             tenants,
             has_archive,
             receiving,
+            cells,
             clients: [client, own_client],
             base,
             health: outbound.health,
@@ -229,7 +241,9 @@ impl Gateway {
             stopping: CancellationToken::new(),
         };
         gateway.intake().describe(setup.max_event_bytes).await?;
-        gateway.start_loops(setup.is_worker);
+        // A SQLite database has one node.
+        let is_shared = !setup.database_url.starts_with("sqlite:");
+        gateway.start_loops(setup.is_worker, is_shared);
         if let Some(routes) = routes {
             let stop = gateway.stopping.clone();
             gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
@@ -237,7 +251,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    fn start_loops(&self, is_worker: bool) {
+    fn start_loops(&self, is_worker: bool, is_shared: bool) {
         self.keeper.watch_file(&self.tasks, self.stopping.clone());
         if is_worker {
             let (health, stop) = (self.health.clone(), self.stopping.clone());
@@ -258,6 +272,12 @@ impl Gateway {
         }
         if let Some(alerts) = &self.alerts {
             alerting::spawn(alerts, &self.tasks, &self.stopping);
+        }
+        if is_shared {
+            let (store, clock) = (self.store.clone(), self.base.clock.clone());
+            let relay = TailRelay::new(self.engine.clone(), store, clock);
+            let stop = self.stopping.clone();
+            self.tasks.spawn(async move { relay.run(stop).await });
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         self.tasks.spawn(async move { orphans.run(stop).await });
@@ -298,6 +318,7 @@ impl Gateway {
     pub fn api(&self, admin: AdminToken, settings: gancho_api::Settings) -> Api {
         let setup = ApiSetup {
             store: self.store.clone(),
+            reader: self.base.reader.clone(),
             engine: self.engine.clone(),
             publisher: self.publisher.clone(),
             endpoints: self.endpoints.clone(),
@@ -309,6 +330,10 @@ impl Gateway {
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
             key_ring: Some(self.keeper.clone()),
+            cells: self
+                .cells
+                .clone()
+                .map(|cells| -> Arc<dyn CellService> { Arc::new(Cells(cells)) }),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
             alerts: self.alerts.clone(),

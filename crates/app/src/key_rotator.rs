@@ -12,6 +12,8 @@ use gancho_domain::{Endpoint, TenantScope};
 use gancho_inbound::keys::reseal;
 use gancho_outbound::endpoints::seal;
 use gancho_store::Store;
+use gancho_store_cells::CellStore;
+use gancho_vault::KeyRing;
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -28,13 +30,15 @@ const TRIES: usize = 10;
 pub struct KeyRotator {
     store: Arc<dyn Store>,
     ring: Ring,
+    /// Their URLs and identities are encrypted, too.
+    cells: Option<Arc<CellStore>>,
     /// One rotation at a time.
     busy: Mutex<()>,
 }
 
 impl KeyRotator {
-    pub fn new(store: Arc<dyn Store>, ring: Ring) -> Self {
-        Self { store, ring, busy: Mutex::default() }
+    pub fn new(store: Arc<dyn Store>, ring: Ring, cells: Option<Arc<CellStore>>) -> Self {
+        Self { store, ring, cells, busy: Mutex::default() }
     }
 
     /// Adds a key if asked to, and re-encrypts everything with the newest.
@@ -66,6 +70,12 @@ impl KeyRotator {
             self.ring.keys.numbers().into_iter().map(|number| (number, 0)).collect();
         for (number, records) in keys_in_use(&*self.store).await? {
             *counts.entry(number).or_default() += records;
+        }
+        if let Some(cells) = &self.cells {
+            for number in cells.sealed().await?.iter().filter_map(|sealed| KeyRing::key_of(sealed))
+            {
+                *counts.entry(number).or_default() += 1;
+            }
         }
         Ok(counts)
     }
@@ -128,6 +138,15 @@ impl KeyRotator {
                             failed += 1;
                         }
                     }
+                }
+            }
+        }
+        if let Some(cells) = &self.cells {
+            match cells.reseal().await {
+                Ok(count) => resealed += count,
+                Err(error) => {
+                    tracing::error!(%error, "could not re-encrypt the secrets of cells");
+                    failed += 1;
                 }
             }
         }

@@ -13,6 +13,7 @@
 
 mod admin_token;
 mod api_backend;
+mod cells;
 mod cli;
 mod commands;
 mod dashboard;

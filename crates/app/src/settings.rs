@@ -40,7 +40,7 @@ pub use error::{Origin, SettingError, SettingsError};
 pub use flags::Flags;
 pub use keys::Settings;
 pub use plans::PlanTable;
-pub use secret::Secret;
+pub use secret::{DatabaseUrl, Secret};
 pub use value::{EmailVia, LogFormat, Role};
 
 use environment::Environment;

@@ -18,6 +18,9 @@ mod bench {
     mod run;
 }
 mod browser;
+mod cells {
+    mod serve;
+}
 mod cli {
     mod help;
     mod manual;
@@ -38,6 +41,10 @@ mod dashboard {
     mod portal;
     mod portal_entry;
     mod users;
+}
+mod dead_letters {
+    mod archive;
+    mod import;
 }
 mod deliveries {
     mod loops;
@@ -89,7 +96,11 @@ mod login {
     mod tls;
 }
 mod nodes {
+    mod failover;
     mod fleet;
+    mod live_tail;
+    mod load;
+    mod pooler;
 }
 mod operator;
 mod ops {

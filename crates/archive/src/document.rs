@@ -2,9 +2,12 @@
 
 use data_encoding::BASE64;
 use gancho_domain::{Attempt, Failure, Id, Lane, id};
-use gancho_store::FullDeadLetter;
+use gancho_engine::ArchiveError;
+use gancho_store::{FullDeadLetter, Store};
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::layout::{self, Owners};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,6 +59,23 @@ struct Try<'a> {
     failure_code: Option<&'a str>,
 }
 
+/// The path and the document of each.
+pub async fn files(
+    store: &dyn Store,
+    letters: &[FullDeadLetter],
+) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
+    let mut owners = Owners::new(store);
+    let mut files = Vec::with_capacity(letters.len());
+    for whole in letters {
+        let owner = owners.of(whole).await.map_err(|error| layout::unknown_owner(&error))?;
+        let text = write(&owner, whole).map_err(|error| {
+            ArchiveError(format!("{} cannot be written as JSON: {error}", whole.letter.delivery))
+        })?;
+        files.push((layout::name(&owner, whole), text));
+    }
+    Ok(files)
+}
+
 /// The same dead letter gives the same bytes.
 pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json::Error> {
     let letter = &whole.letter;
@@ -72,9 +92,9 @@ pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json:
         subject_id: subject_id(whole),
         subject: letter.subject.as_deref(),
         target_id: letter.target.to_string(),
-        event_type: &whole.event_type,
-        external_id: whole.external_id.as_deref(),
-        is_test: whole.is_test,
+        event_type: &letter.event_type,
+        external_id: letter.external_id.as_deref(),
+        is_test: letter.is_test,
         original_data: json,
         original_data_base64: (!is_exact).then(|| BASE64.encode(body)),
         failed_attempts: letter.failed_attempts,

@@ -14,10 +14,7 @@ use gancho_domain::Time;
 use gancho_engine::{Archive, ArchiveError, LetterName};
 use gancho_store::{FullDeadLetter, Store};
 
-use crate::{
-    document,
-    layout::{self, Owners},
-};
+use crate::{document, layout};
 
 pub struct FolderArchive {
     folder: PathBuf,
@@ -30,45 +27,22 @@ impl FolderArchive {
     pub fn new(folder: impl Into<PathBuf>, store: Arc<dyn Store>) -> Self {
         Self { folder: folder.into(), store }
     }
-
-    async fn files(
-        &self,
-        letters: &[FullDeadLetter],
-    ) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
-        let mut owners = Owners::new(&*self.store);
-        let mut files = Vec::with_capacity(letters.len());
-        for whole in letters {
-            let owner = owners.of(whole).await;
-            let owner = owner.map_err(|error| ArchiveError(format!("whose it is: {error}")))?;
-            let text = document::write(&owner, whole).map_err(|error| {
-                ArchiveError(format!(
-                    "{} cannot be written as JSON: {error}",
-                    whole.letter.delivery
-                ))
-            })?;
-            files.push((layout::name(&owner, whole), text));
-        }
-        Ok(files)
-    }
 }
 
 #[async_trait]
 impl Archive for FolderArchive {
     async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
-        let files = self.files(letters).await?;
+        let files = document::files(&*self.store, letters).await?;
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;
         written.map_err(|_| ArchiveError("writing to the archive was interrupted".into()))?
     }
 
     async fn forget(&self, letters: &[LetterName], _: Time) -> Result<u64, ArchiveError> {
-        let mut owners = Owners::new(&*self.store);
-        let mut files = Vec::with_capacity(letters.len());
-        for letter in letters {
-            let owner = owners.named(letter.tenant, letter.lane, &letter.event_type).await;
-            let owner = owner.map_err(|error| ArchiveError(format!("whose it is: {error}")))?;
-            files.push((self.folder.join(layout::folder(&owner)), layout::file(letter.delivery)));
-        }
+        let folders = layout::folders(&*self.store, letters).await?;
+        let names = letters.iter().map(|letter| layout::file(letter.delivery));
+        let files: Vec<_> =
+            folders.iter().map(|folder| self.folder.join(folder)).zip(names).collect();
         let removed = tokio::task::spawn_blocking(move || remove_all(&files)).await;
         let removed = removed
             .map_err(|_| ArchiveError("removing from the archive was interrupted".into()))?;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use gancho_domain::{DeliveryId, Lane, ReceiptLabel, TenantId, Time};
-use gancho_store::{DeadLetter, FullDeadLetter, Result, Store};
+use gancho_engine::{ArchiveError, LetterName};
+use gancho_store::{DeadLetter, FullDeadLetter, Result, Store, StoreError};
 
 /// The slugs of tenants, cached.
 pub struct Owners<'a> {
@@ -19,8 +20,8 @@ impl<'a> Owners<'a> {
     /// The owner of a dead letter: the partner of a receipt, otherwise the tenant's slug, or the id of a
     /// deleted tenant.
     pub async fn of(&mut self, whole: &FullDeadLetter) -> Result<String> {
-        let DeadLetter { tenant, lane, .. } = whole.letter;
-        self.named(tenant, lane, &whole.event_type).await
+        let DeadLetter { tenant, lane, event_type, .. } = &whole.letter;
+        self.named(*tenant, *lane, event_type).await
     }
 
     /// The same, of what the name is made of.
@@ -46,6 +47,24 @@ impl<'a> Owners<'a> {
         self.slugs.insert(tenant, slug.clone());
         Ok(slug)
     }
+}
+
+/// The folders of these letters' owners.
+pub async fn folders(
+    store: &dyn Store,
+    letters: &[LetterName],
+) -> Result<Vec<String>, ArchiveError> {
+    let mut owners = Owners::new(store);
+    let mut folders = Vec::with_capacity(letters.len());
+    for letter in letters {
+        let owner = owners.named(letter.tenant, letter.lane, &letter.event_type).await;
+        folders.push(folder(&owner.map_err(|error| unknown_owner(&error))?));
+    }
+    Ok(folders)
+}
+
+pub(crate) fn unknown_owner(error: &StoreError) -> ArchiveError {
+    ArchiveError(format!("whose it is: {error}"))
 }
 
 /// The date is the day (UTC) on which it became a dead letter.

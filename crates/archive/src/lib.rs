@@ -1,10 +1,10 @@
 //! The archive of dead letters that leave the store.
 //!
-//! In reading order: [`layout`] defines the path of a dead letter, [`document`] its format, and [`folder`]
-//! writes the files. Another backend, such as object storage, would be next to `folder` and use the same
-//! paths and documents.
+//! In reading order: [`layout`] defines the path of a dead letter, [`document`] its format, [`folder`]
+//! writes files, and [`s3`] objects of the same names in a bucket.
 //!
-//! **Guarantee.** When `keep` returns `Ok`, every document is complete and fsynced. The same dead letter
+//! **Guarantee.** When `keep` returns `Ok`, every document is complete and on stable storage: fsynced, or confirmed by the
+//! service. The same dead letter
 //! gives the same bytes under the same path, so that archiving it twice is harmless.
 //!
 //! **What it must never do.** Remove or change anything in the store, or show a secret: what is written
@@ -13,5 +13,7 @@
 pub mod document;
 pub mod folder;
 pub mod layout;
+pub mod s3;
 
 pub use folder::FolderArchive;
+pub use s3::S3Archive;

@@ -79,7 +79,8 @@
   let pending = "";
   document.addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && e.key === "k") { e.preventDefault(); palette?.showModal(); return; }
-    if (e.key === "Escape") close();
+    // An empty search is left, so that keys work again; one with text is first emptied.
+    if (e.key === "Escape") { close(); if (e.target.id === "q" && !e.target.value) e.target.blur(); }
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog")) return;
     if (pending === "g") { pending = ""; $(`[data-go="${CSS.escape(e.key)}"]`)?.click(); return; }
     const rows = $$("a.row"), at = rows.indexOf(document.activeElement);

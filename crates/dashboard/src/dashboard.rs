@@ -36,6 +36,8 @@ pub struct Setup {
     pub public_url: String,
     pub portal: PortalSettings,
     pub login_links: Arc<LoginLinks>,
+    /// The presets of sources that need no more than their name.
+    pub presets: &'static [&'static str],
 }
 
 pub struct Dashboard {
@@ -46,6 +48,7 @@ pub struct Dashboard {
     pub login_links: Arc<LoginLinks>,
     pub endpoint_names: EndpointNames,
     pub features: KnownFeatures,
+    pub presets: &'static [&'static str],
     /// Seals forms that wait for a login. `None` if there were no random numbers: such forms are not kept.
     pub draft_key: Option<SealKey>,
     pub public_url: String,
@@ -62,7 +65,7 @@ pub type PageResult = Result<Response, Problem>;
 
 /// All pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url, portal, login_links } = setup;
+    let Setup { backend, clock, public_url, portal, login_links, presets } = setup;
     let (sessions, portal) = (Sessions::default(), Portal::new(portal));
     let endpoint_names = EndpointNames::default();
     let dashboard = Arc::new(Dashboard {
@@ -73,6 +76,7 @@ pub fn router(setup: Setup) -> Router {
         login_links,
         endpoint_names,
         features: KnownFeatures::default(),
+        presets,
         draft_key: sessions::random().ok().and_then(|secret| SealKey::derive("drafts", &secret)),
         public_url,
     });

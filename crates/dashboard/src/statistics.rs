@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Time, span};
+use gancho_domain::{Time, latency_histogram::BOUNDS_MS, span};
 use serde::Deserialize;
 
 use crate::{escape::Text, moment::Moment};
@@ -24,16 +24,58 @@ pub struct Figures {
     pub delivery_time: Option<Percentiles>,
 }
 
-/// In milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(from = "ApiPercentiles")]
 pub struct Percentiles {
-    #[serde(rename = "p50_ms")]
-    pub median: f64,
-    #[serde(rename = "p95_ms")]
-    pub p95: f64,
-    #[serde(rename = "p99_ms")]
-    pub p99: f64,
+    pub median: Estimate,
+    pub p95: Estimate,
+    pub p99: Estimate,
 }
+
+/// In milliseconds, interpolated within the buckets in which durations are counted.
+#[derive(Deserialize)]
+struct ApiPercentiles {
+    #[serde(rename = "p50_ms")]
+    median: f64,
+    #[serde(rename = "p95_ms")]
+    p95: f64,
+    #[serde(rename = "p99_ms")]
+    p99: f64,
+}
+
+/// A duration as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Estimate {
+    About(f64),
+    Under(f64),
+    Over(f64),
+}
+
+impl Estimate {
+    /// Where it is drawn.
+    pub const fn millis(self) -> f64 {
+        match self {
+            Self::About(millis) | Self::Under(millis) | Self::Over(millis) => millis,
+        }
+    }
+}
+
+/// If the median and the 99th percentile are in one bucket, nothing is known of where in it they are: an interpolation
+/// would show a spread that nobody has measured. Nor is it of anything in the first bucket.
+impl From<ApiPercentiles> for Percentiles {
+    fn from(found: ApiPercentiles) -> Self {
+        let bucket = |millis: f64| BOUNDS_MS.partition_point(|bound| (*bound as f64) < millis);
+        let is_one = bucket(found.median) == bucket(found.p99);
+        let estimate = |millis: f64| match bucket(millis) {
+            _ if millis >= LAST_BOUND_MS as f64 => Estimate::Over(LAST_BOUND_MS as f64),
+            place if place == 0 || is_one => Estimate::Under(BOUNDS_MS[place] as f64),
+            _ => Estimate::About(millis),
+        };
+        Self { median: estimate(found.median), p95: estimate(found.p95), p99: estimate(found.p99) }
+    }
+}
+
+const LAST_BOUND_MS: u64 = BOUNDS_MS[BOUNDS_MS.len() - 1];
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Bin {
@@ -125,6 +167,21 @@ impl Stats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_measured_is_not_shown() {
+        use Estimate::{About, Over, Under};
+        let read = |p50: f64, p95: f64, p99: f64| {
+            let text = format!(r#"{{"p50_ms": {p50}, "p95_ms": {p95}, "p99_ms": {p99}}}"#);
+            let Percentiles { median, p95, p99 } = serde_json::from_str(&text).unwrap();
+            [median, p95, p99]
+        };
+        assert_eq!(read(0.5, 1.0, 1.0), [Under(1.0); 3]);
+        assert_eq!(read(27.5, 34.3, 34.9), [Under(35.0); 3]);
+        assert_eq!(read(0.6, 4.0, 7.0), [Under(1.0), About(4.0), About(7.0)]);
+        assert_eq!(read(20.0, 20.1, 34.9), [About(20.0), About(20.1), About(34.9)]);
+        assert_eq!(read(300.0, 6e5, 6e5), [About(300.0), Over(6e5), Over(6e5)]);
+    }
 
     #[test]
     fn what_was_given_up_was_not_delivered_at_the_first_attempt() {

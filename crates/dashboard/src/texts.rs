@@ -9,6 +9,7 @@ use crate::{
     language::Language,
     moment::Moment,
     sentence::{Html, Sentence},
+    statistics::Estimate,
 };
 
 /// The language of a page, the time at which it is rendered, and who reads it.
@@ -101,12 +102,23 @@ impl Texts {
         }
     }
 
+    /// `184 ms`, `< 1 ms`, `> 600 s`.
+    pub fn estimate(&self, estimate: impl Borrow<Estimate>) -> String {
+        let estimate = *estimate.borrow();
+        let millis = self.latency(estimate.millis());
+        match estimate {
+            Estimate::About(_) => millis,
+            Estimate::Under(_) => format!("< {millis}"),
+            Estimate::Over(_) => format!("> {millis}"),
+        }
+    }
+
     /// A duration with two units at the maximum: `20 min 52 s`, `3 d 4 h`.
     pub fn span(&self, span: Duration) -> String {
         let seconds = span.as_secs();
         let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
         let Some(first) = units.iter().position(|(unit, _)| seconds >= *unit) else {
-            return "0 s".to_owned();
+            return "< 1 s".to_owned();
         };
         let (unit, name) = units[first];
         let whole = format!("{} {name}", self.number(seconds / unit));
@@ -204,7 +216,7 @@ mod tests {
     fn durations_have_two_units_at_the_maximum() {
         let texts = texts(Language::English);
         for (seconds, text) in [
-            (0, "0 s"),
+            (0, "< 1 s"),
             (59, "59 s"),
             (60, "1 min"),
             (1_252, "20 min 52 s"),

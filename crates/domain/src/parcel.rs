@@ -37,6 +37,15 @@ impl Kind {
         }
     }
 
+    /// The kind of the parcels that a lane delivers.
+    pub const fn of_lane(lane: Lane) -> Self {
+        match lane {
+            Lane::Webhook => Self::Event,
+            Lane::Dispatch => Self::Receipt,
+            Lane::Email => Self::Email,
+        }
+    }
+
     pub fn from_number(number: i16) -> Option<Self> {
         [Self::Event, Self::Receipt, Self::Email].into_iter().find(|kind| kind.number() == number)
     }

@@ -1,5 +1,7 @@
 //! The owner of endpoints, events and e-mails.
 
+use std::time::Duration;
+
 use crate::{Rate, TenantId, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +18,19 @@ pub struct Tenant {
     pub strict_event_types: bool,
     /// Its publish rate. Default: the setting for all tenants.
     pub publish_rate: Option<Rate>,
+    pub retention: TenantRetention,
     pub created_at: Time,
+}
+
+/// How long what a tenant has sent is stored, by its kind. Default: the settings for all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantRetention {
+    /// Events with their deliveries, once those have ended.
+    pub events: Option<Duration>,
+    /// E-mails, likewise.
+    pub emails: Option<Duration>,
+    /// Dead letters, before they are archived.
+    pub dead_letters: Option<Duration>,
 }
 
 /// Reserved slugs. No tenant can be created with one.
@@ -43,6 +57,7 @@ impl Tenant {
             default_profile: "standard".to_owned(),
             strict_event_types: false,
             publish_rate: None,
+            retention: TenantRetention::default(),
             created_at,
         }
     }

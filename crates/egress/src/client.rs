@@ -1,4 +1,4 @@
-//! One POST, or one GET of something short, under one deadline.
+//! One request under one deadline.
 
 use std::{sync::Arc, time::Duration};
 
@@ -92,6 +92,19 @@ impl Client {
     pub async fn get(&self, url: &Url, deadline: Duration, max: usize) -> Outcome {
         let ask = RequestParts { method: Method::GET, url, body: Bytes::new() };
         self.ask(ask, HeaderMap::new(), max, deadline).await
+    }
+
+    /// Any other request, and keeps at most this many bytes of the response.
+    pub async fn send(
+        &self,
+        request: http::Request<Bytes>,
+        url: &Url,
+        deadline: Duration,
+        max: usize,
+    ) -> Outcome {
+        let (parts, body) = request.into_parts();
+        let ask = RequestParts { method: parts.method, url, body };
+        self.ask(ask, parts.headers, max, deadline).await
     }
 
     async fn ask(

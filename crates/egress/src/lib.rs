@@ -1,5 +1,5 @@
-//! The HTTP client for untrusted addresses: a POST, or a GET of something short, that can harm neither the
-//! gateway nor others.
+//! The HTTP client for untrusted addresses: a request, with a response of which little is read, that can harm neither
+//! the gateway nor others.
 //!
 //! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
 //! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
@@ -9,13 +9,14 @@
 //! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it on a [`connections`] for the next one; [`request`] and [`answer`] shape
 //! what is sent and bound what is read; [`client`] puts these together under one deadline;
 //! [`retry_after`] and [`verdict`] say what an outcome means. [`hops`] marks what the gateway sends, so that it
-//! knows its own requests when they come back.
+//! knows its own requests when they come back. [`aws`] signs requests to Amazon's services and to those that are compatible.
 //!
 //! This crate never follows a redirect, decompresses a body, reads a proxy from the environment, or repeats
 //! a request once a byte of it may have been read.
 
 pub mod address;
 pub mod answer;
+pub mod aws;
 pub mod client;
 pub(crate) mod connect;
 mod connections;

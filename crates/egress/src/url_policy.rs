@@ -7,6 +7,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::uri::PathAndQuery;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use thiserror::Error;
 use url::{Host, Position, Url};
 
@@ -102,6 +103,18 @@ impl Policy {
     /// Loopback only, over http: what `dev` allows besides the public Internet.
     pub fn for_dev() -> Self {
         Self { dev: true, ..Self::default() }
+    }
+
+    /// For a client that sends to this URL's host only, which the operator has set: wherever it leads, that is meant.
+    pub fn for_operators(url: &Url) -> Self {
+        let everywhere = vec![IpNet::V4(Ipv4Net::default()), IpNet::V6(Ipv6Net::default())];
+        Self {
+            addresses: AddressPolicy { allow: everywhere, ..AddressPolicy::default() },
+            allow_http: true,
+            allow_names: url.domain().map(str::to_owned).into_iter().collect(),
+            allow_ports: url.port().into_iter().collect(),
+            dev: true,
+        }
     }
 
     /// Judges a URL as a tenant wrote it, and gives its canonical form.

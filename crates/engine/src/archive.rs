@@ -58,22 +58,25 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     }
     let mut warned_at: Option<Instant> = None;
     loop {
-        tokio::time::sleep(engine.limits.upkeep).await;
-        if !engine.trusts_clock(engine.clock.now()) {
-            continue;
-        }
-        match engine.archive_once().await {
-            Ok(_) => {}
-            Err(ArchiveRunError::Store(error)) => {
-                engine.recovery_for("archive", engine.membership.last(), &error);
-            }
-            Err(ArchiveRunError::Archive(error)) => {
-                if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
-                    warned_at = Some(Instant::now());
-                    tracing::warn!(%error, "could not archive dead letters; keeping them in the store");
+        if engine.trusts_clock(engine.clock.now()) {
+            match engine.archive_once().await {
+                Ok(_) => {
+                    if warned_at.take().is_some() {
+                        tracing::info!("archiving dead letters again");
+                    }
+                }
+                Err(ArchiveRunError::Store(error)) => {
+                    engine.recovery_for("archive", engine.membership.last(), &error);
+                }
+                Err(ArchiveRunError::Archive(error)) => {
+                    if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
+                        warned_at = Some(Instant::now());
+                        tracing::warn!(%error, "could not archive dead letters; keeping them in the store");
+                    }
                 }
             }
         }
+        tokio::time::sleep(engine.limits.upkeep).await;
     }
 }
 

@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use gancho_domain::{Code, Failure, Next, Standing, Time, decide, decide::expired};
-use gancho_store::{Job, Settlement};
+use gancho_store::{Job, LeaseStanding, Settlement};
 
 use crate::{
     Engine,
@@ -24,6 +24,17 @@ pub(crate) async fn carry(
     // Another node may have taken it over since it left the queue.
     if !suspect::may_try(&engine, &ticket).await || !engine.membership.is(ticket.node) {
         return;
+    }
+    match engine.membership.standing(&*engine.store, &ticket) {
+        LeaseStanding::Held => {}
+        LeaseStanding::Doubtful => {
+            drop(slot);
+            return engine.give_back(&lane, vec![ticket]);
+        }
+        LeaseStanding::Lost => {
+            lane.counters.lease_lost.add(1);
+            return;
+        }
     }
     let started_at = engine.clock.now();
     let settlement = if let Some(failure) = untried(&engine, &lane, &ticket.job, started_at).await {

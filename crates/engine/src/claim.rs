@@ -86,7 +86,11 @@ impl Engine {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
                 let round = round_of(&claimed, seats.size().jobs, begin.elapsed());
-                lane.queue.lock().claimed(&skip, claimed.caught_up);
+                {
+                    let mut queue = lane.queue.lock();
+                    queue.left(&skip, claimed.left, claimed.ends_lap);
+                    queue.claimed(&skip, claimed.caught_up);
+                }
                 if let Some(at) = claimed.next_due {
                     lane.note_due(at);
                 }

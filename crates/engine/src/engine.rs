@@ -3,7 +3,7 @@
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use gancho_domain::{Clock, Lane, Random};
+use gancho_domain::{Clock, Lane, Random, TenantId, TenantScope};
 use gancho_store::{NodeFacts, NodeId, Result, Store, StoreError};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -25,7 +25,7 @@ use crate::{
     spans::SpanSink,
     statistics::{self, StatisticsRecorder},
     stats::{Counter, Stats},
-    tail::{Tail, TailFilter, Tails},
+    tail::{DeliveryChange, Tail, TailFilter, TailInterest, Tails},
     timings::Timing,
     write_shares::WriteShares,
 };
@@ -218,9 +218,42 @@ impl Engine {
         !self.stopping.is_cancelled() && self.membership.current().is_some()
     }
 
-    /// Watches what this node does to deliveries, from now on.
+    /// Watches what happens to deliveries, from now on: what this node does, and what it is shown of others.
     pub fn tail(&self, filter: TailFilter) -> Tail {
         self.tails.watch(filter)
+    }
+
+    /// Watches what this node does, to tell another node.
+    pub fn tail_for_node(
+        &self,
+        tenant: Option<TenantId>,
+        lane: Option<Lane>,
+        max_rate: u32,
+    ) -> Tail {
+        let scope = tenant.map(TenantScope::internal);
+        let max_rate = Some(max_rate);
+        self.tails.watch(TailFilter {
+            scope,
+            lane,
+            max_rate,
+            is_local: true,
+            ..TailFilter::default()
+        })
+    }
+
+    /// What is watched here.
+    pub fn tail_interests(&self) -> Vec<TailInterest> {
+        self.tails.interests()
+    }
+
+    /// Shows watchers what another node did.
+    pub fn show(&self, change: DeliveryChange) {
+        self.tails.show(change);
+    }
+
+    /// Tells watchers how much another node has left out.
+    pub fn show_missed(&self, interest: TailInterest, count: u64) {
+        self.tails.show_missed(interest, count);
     }
 
     /// How a lane is shared between its tenants.

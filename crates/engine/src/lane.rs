@@ -11,7 +11,7 @@ use std::{
 use gancho_domain::{Lane, Rate, RetryPlan, Time};
 use gancho_store::{ClaimCursor, Job, NodeId};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     Limits,
@@ -90,13 +90,15 @@ pub(crate) struct Ticket {
     pub plan: Arc<RetryPlan>,
     /// The node it is leased to.
     pub node: NodeId,
+    /// Not before it was leased.
+    pub leased_at: Instant,
     /// Held for its `Drop`: returns the seat.
     _seat: Seat,
 }
 
 impl Ticket {
     pub fn new(job: Job, plan: Arc<RetryPlan>, node: NodeId, seat: Seat) -> Self {
-        Self { job, plan, node, _seat: seat }
+        Self { job, plan, node, leased_at: Instant::now(), _seat: seat }
     }
 }
 

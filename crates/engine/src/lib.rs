@@ -82,6 +82,6 @@ pub use spans::{SpanCounts, SpanSink};
 pub use stats::Stats;
 pub use status::TargetStatus;
 pub use stop::StopSummary;
-pub use tail::{DeliveryChange, Tail, TailBatch, TailFilter};
+pub use tail::{DeliveryChange, Tail, TailBatch, TailFilter, TailInterest};
 pub use tenant_shares::{TenantShare, TenantShares};
 pub use timings::{Buckets, Histogram, Timing};

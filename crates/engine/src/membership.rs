@@ -6,9 +6,11 @@
 
 use std::time::Duration;
 
-use gancho_store::NodeId;
+use gancho_store::{LeaseStanding, NodeId, Store};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
+
+use crate::lane::Ticket;
 
 pub(crate) struct Membership {
     term: Mutex<Term>,
@@ -54,6 +56,12 @@ impl Membership {
     pub fn is(&self, node: NodeId) -> bool {
         let term = *self.term.lock();
         term.is_member && term.node == node
+    }
+
+    /// Whether the part of the store that holds a delivery may have given it to another node.
+    pub fn standing(&self, store: &dyn Store, ticket: &Ticket) -> LeaseStanding {
+        let leased_at = ticket.leased_at.into_std();
+        store.lease_standing(ticket.node, ticket.job.tenant, leased_at, self.trusted)
     }
 
     pub fn beaten(&self, node: NodeId, at: Instant) {

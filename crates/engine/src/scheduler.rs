@@ -12,12 +12,13 @@
 //! ring is not empty. Whatever changes one of these calls `place`. So the next
 //! delivery is found without looking at anyone who must wait, however many there are.
 //!
-//! **Invariant.** An attempt holds one of the lane's slots for no longer than [`pool::PROMPT`], unless
+//! **Invariant.** An attempt holds one of the lane's slots for no longer than [`pool::QUICK`], unless
 //! the lane's concurrency is a hard limit.
 //!
 //! Nothing here awaits, reads a clock or rolls dice, and no order depends on a hash.
 
 mod aging;
+mod behind;
 mod claims;
 mod flights;
 mod pausing;
@@ -252,8 +253,8 @@ impl<T> Scheduler<T> {
     fn has_slot(&self, pool: Pool) -> bool {
         let out = |pool: Pool| self.pools[pool].in_flight;
         // These two share the lane's slots.
-        let is_young = matches!(pool, Pool::Prompt | Pool::Untried);
-        let young = out(Pool::Prompt) + out(Pool::Untried);
+        let is_young = matches!(pool, Pool::Quick | Pool::Untried);
+        let young = out(Pool::Quick) + out(Pool::Untried);
         out(pool) < self.pools[pool].limit.in_flight
             && (!is_young || young < self.limits.concurrency)
     }

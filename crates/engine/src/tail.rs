@@ -44,9 +44,22 @@ pub struct TailFilter {
     pub status: Option<Status>,
     /// Maximum changes per second, about. Beyond it, a sample of the deliveries is seen, and the rest counted as missed.
     pub max_rate: Option<u32>,
+    /// Only what this node does: for those who tell other nodes.
+    pub is_local: bool,
+}
+
+/// Whose deliveries a watcher may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailInterest {
+    pub tenant: Option<TenantId>,
+    pub lane: Option<Lane>,
 }
 
 impl TailFilter {
+    fn interest(&self) -> TailInterest {
+        TailInterest { tenant: self.scope.map(TenantScope::tenant), lane: self.lane }
+    }
+
     fn may_admit(&self, tenant: TenantId, lane: Lane) -> bool {
         self.scope.is_none_or(|scope| scope.tenant() == tenant)
             && self.lane.is_none_or(|only| only == lane)
@@ -95,6 +108,35 @@ impl Tails {
         for watcher in watchers.iter().filter(|watcher| watcher.filter.admits(&change)) {
             watcher.push(&change, now);
         }
+    }
+
+    /// Shows a change of another node.
+    pub fn show(&self, change: DeliveryChange) {
+        let (change, now) = (Arc::new(change), Instant::now());
+        let watchers = self.watchers.read();
+        let here = watchers.iter().filter(|watcher| !watcher.filter.is_local);
+        for watcher in here.filter(|watcher| watcher.filter.admits(&change)) {
+            watcher.push(&change, now);
+        }
+    }
+
+    /// Counts changes of another node that it has left out, for those who asked for them.
+    pub fn show_missed(&self, interest: TailInterest, count: u64) {
+        for watcher in self.watchers.read().iter() {
+            if watcher.filter.interest() == interest && !watcher.filter.is_local {
+                watcher.queue.lock().missed += count;
+            }
+        }
+    }
+
+    /// What is watched here, by others than nodes.
+    pub fn interests(&self) -> Vec<TailInterest> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return Vec::new();
+        }
+        let watchers = self.watchers.read();
+        let here = watchers.iter().filter(|watcher| !watcher.filter.is_local);
+        here.map(|watcher| watcher.filter.interest()).collect()
     }
 
     pub fn watch(self: &Arc<Self>, filter: TailFilter) -> Tail {

@@ -82,6 +82,10 @@ pub enum Proof {
 }
 
 impl Preset {
+    /// The presets that need no more than their name.
+    pub const NAMES: [&'static str; 8] =
+        ["partner", "standard", "stripe", "github", "slack", "shopify", "meta", "microsoft"];
+
     /// Gancho's own scheme, which is also used for unknown partners.
     pub fn is_own_form(&self) -> bool {
         *self == Self::Partner
@@ -215,6 +219,18 @@ fn is_header_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_preset_is_listed_or_has_parameters() {
+        for name in Preset::NAMES {
+            assert!(serde_json::from_str::<Preset>(&format!("\"{name}\"")).is_ok(), "{name}");
+        }
+        // The error lists all of them.
+        let text = serde_json::from_str::<Preset>("\"no such\"").unwrap_err().to_string();
+        let known: Vec<_> = text.split('`').skip(3).step_by(2).collect();
+        let listed: Vec<_> = Preset::NAMES.into_iter().chain(["sns", "generic", "token"]).collect();
+        assert_eq!(known, listed, "{text}");
+    }
 
     #[test]
     fn presets_are_named_in_json() {

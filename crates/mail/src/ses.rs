@@ -4,7 +4,6 @@
 //! id is added as a tag and as a header, to match bounces.
 
 mod answer;
-pub mod sign;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,17 +11,19 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use gancho_domain::Clock;
-use gancho_egress::Client;
+use gancho_egress::{
+    Client,
+    aws::{Request, sign},
+};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
 use thiserror::Error;
 use url::{Position, Url};
 use zeroize::Zeroizing;
 
-use self::sign::{Request, sign};
 use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, TransportError};
 
-pub use self::sign::Credentials;
+pub use gancho_egress::aws::Credentials;
 
 /// Identify the e-mail and the tenant in feedback.
 pub const OUTBOX_TAG: &str = "outboxId";
@@ -121,9 +122,11 @@ impl SesTransport {
             &Request {
                 method: "POST",
                 path: PATH,
+                query: "",
                 host: &self.url[Position::BeforeHost..Position::AfterPort],
                 content_type: Some("application/json"),
                 body,
+                with_digest: false,
             },
             &self.settings.credentials,
             &self.settings.region,

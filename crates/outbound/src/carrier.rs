@@ -15,7 +15,7 @@ use gancho_wire::{Content, Sending};
 use crate::{
     health::HealthService,
     notify::{ExhaustedDelivery, Notice, Notifier},
-    registry::{Registry, Target},
+    registry::{Registry, Target, Targets},
     request::{self, PreparedRequest},
 };
 
@@ -49,7 +49,7 @@ impl Carrier for WebhookCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
-        let targets = match retry_read(|| self.registry.of(job.tenant)).await {
+        let targets = match retry_read(|| self.targets_of(job)).await {
             Ok(targets) => targets,
             Err(fault) => {
                 let reason = format!("could not read the endpoint: {fault}");
@@ -103,6 +103,18 @@ impl Carrier for WebhookCarrier {
 }
 
 impl WebhookCarrier {
+    /// The endpoints of the job's tenant. They are read again if the job's is missing or disabled among the cached ones:
+    /// another node may have created or enabled it since.
+    async fn targets_of(&self, job: &Job) -> Result<Arc<Targets>> {
+        let targets = self.registry.of(job.tenant).await?;
+        let is_active = targets.get(job.target).is_some_and(|target| target.endpoint.is_active);
+        if is_active || targets.trouble(job.target).is_some() {
+            return Ok(targets);
+        }
+        self.registry.forget(job.tenant);
+        self.registry.of(job.tenant).await
+    }
+
     async fn post(&self, job: &Job, attempt: u32, target: &Target) -> AttemptResult {
         let event_id = job.parcel.id.to_string();
         let body = target.profile.envelope.render(&Content {

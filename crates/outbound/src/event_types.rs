@@ -66,6 +66,8 @@ pub struct EventTypeInfo {
 pub enum EventTypeError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
+    #[error("the event type already exists; replace it with PUT, or choose another name")]
+    Taken,
     #[error("no event type with this name exists")]
     NotFound,
     #[error("this event type is built in and cannot be deleted")]

@@ -4,7 +4,7 @@
 //!
 //! In reading order: [`job`] is the request and its progress; `judge` validates it; [`jobs`] creates, lists
 //! and cancels; `codec` is the stored form; `count` counts; `run` runs open jobs in turn, a page at a time;
-//! `page` sends one page, `redirect` one of dead letters to another endpoint.
+//! `page` sends one page, `redirect` one of dead letters to another endpoint; `outcomes` says what became of them.
 //!
 //! **Invariant.** One node at a time works on a job: it holds the job's lease, which the store renews with
 //! every page. A node that has lost the lease stops. If a page was sent but not recorded, because a node
@@ -15,6 +15,7 @@ mod count;
 pub mod job;
 pub mod jobs;
 mod judge;
+mod outcomes;
 mod page;
 mod redirect;
 mod run;
@@ -22,5 +23,6 @@ mod run;
 pub use self::{
     job::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState},
     jobs::{ReplayError, Replays},
+    outcomes::ReplayOutcomes,
     redirect::RedirectOutcome,
 };

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
 use gancho_domain::{State, TenantId, TraceContext};
 use gancho_store::{Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, Placement, Result};
@@ -15,7 +14,7 @@ use crate::{
     idempotency, intake,
     order::{self, Line},
     rows::{self, text, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     tx_error::TxError,
     withhold,
 };
@@ -41,7 +40,7 @@ pub(crate) struct Incoming<'a> {
 
 /// Inside a transaction. One answer for each, in order.
 pub(crate) async fn write(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
     rules: &Rules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
@@ -62,7 +61,7 @@ pub(crate) async fn write(
 }
 
 async fn write_new(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
     rules: &Rules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
@@ -95,10 +94,7 @@ on conflict (tenant_id, subject) do update set last = subjects.last + excluded.l
 returning tenant_id, subject, last";
 
 /// The next number of each parcel's subject. The subjects' rows are held from here on.
-async fn number(
-    session: &ClientWrapper,
-    fresh: &[Incoming<'_>],
-) -> Result<Vec<Option<u64>>, TxError> {
+async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<u64>>, TxError> {
     let subject = |one: &Incoming<'_>| {
         let parcel = &one.new.parcel;
         parcel.subject.as_ref().map(|subject| (parcel.tenant, subject.as_bytes().to_vec()))
@@ -137,7 +133,7 @@ async fn number(
 
 /// Where each delivery goes. The subjects' rows must be held, as [`number`] does.
 pub(crate) async fn place(
-    session: &ClientWrapper,
+    session: &Session,
     fresh: &[Incoming<'_>],
 ) -> Result<Vec<Vec<Placement>>, TxError> {
     let lines: BTreeSet<Line> = fresh
@@ -190,7 +186,7 @@ from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool
 const MAX_BYTES: usize = 64 << 20;
 
 async fn insert_parcels(
-    session: &ClientWrapper,
+    session: &Session,
     fresh: &[Incoming<'_>],
     numbers: &[Option<u64>],
 ) -> Result<(), TxError> {
@@ -209,7 +205,7 @@ async fn insert_parcels(
 }
 
 async fn insert_some_parcels<'a>(
-    session: &ClientWrapper,
+    session: &Session,
     fresh: &[Incoming<'a>],
     numbers: &[Option<u64>],
 ) -> Result<(), TxError> {
@@ -268,7 +264,7 @@ select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[],
     $7::int8[], $8::int2[], $9::int2[], $10::bytea[], $11::int8[])";
 
 pub(crate) async fn insert_deliveries(
-    session: &ClientWrapper,
+    session: &Session,
     fresh: &[Incoming<'_>],
     placed: &[Vec<Placement>],
     numbers: &[Option<u64>],

@@ -2,7 +2,6 @@
 //! say who got something at a time.
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
@@ -16,7 +15,7 @@ use crate::{
     delivery_list::{OUTCOME, add_filter, max_looks, parcel_columns, read_place, write_place},
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
-    session::query,
+    session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
 };
@@ -73,7 +72,7 @@ impl AllTenants for PostgresStore {
 }
 
 struct AllDeliveries<'a> {
-    session: &'a ClientWrapper,
+    session: &'a Session,
     filter: &'a DeliveryFilter,
     ids: Ids,
 }
@@ -133,7 +132,7 @@ pub(crate) fn looked(
 }
 
 /// In the order of the keys.
-async fn read(session: &ClientWrapper, keys: &[Key]) -> Result<Vec<TenantRow<DeliveryRow>>> {
+async fn read(session: &Session, keys: &[Key]) -> Result<Vec<TenantRow<DeliveryRow>>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use gancho_domain::{Attempt, DeliveryId};
-use gancho_store::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, Result};
+use gancho_domain::{Attempt, DeliveryId, Time};
+use gancho_store::{
+    ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome, Result,
+};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -102,7 +104,7 @@ impl Archiving for PostgresStore {
         let mut attempts = self.attempts_of(&keys).await?;
         let session = self.upkeep_session().await?;
         let sql = format!(
-            "select {LETTER}, p.event_type, p.external_id, p.is_test
+            "select {LETTER}
              from unnest($1::uuid[], $2::uuid[]) with ordinality as k(tenant, delivery, place)
              cross join lateral (select * from dead_letters l
                where l.tenant_id = k.tenant and l.delivery_id = k.delivery offset 0) l
@@ -118,9 +120,6 @@ impl Archiving for PostgresStore {
             Ok(FullDeadLetter {
                 attempts: attempts.remove(&letter.delivery).unwrap_or_default(),
                 letter,
-                event_type: rows::get::<&str>(row, 14)?.into(),
-                external_id: rows::maybe_text(row, 15)?,
-                is_test: rows::get(row, 16)?,
             })
         };
         found.iter().map(whole).collect()
@@ -132,6 +131,14 @@ impl Archiving for PostgresStore {
         let ids: Vec<Uuid> = letters.iter().map(|left| uuid(left.delivery)).collect();
         let moved: Vec<i64> = letters.iter().map(|left| left.moved_at.micros()).collect();
         execute(&session, &REMOVE_ARCHIVED, &[&tenants, &ids, &moved]).await.map_err(store_error)
+    }
+
+    async fn import_dead(
+        &self,
+        letters: Vec<FullDeadLetter>,
+        now: Time,
+    ) -> Result<Vec<ImportOutcome>> {
+        self.import(&letters, now).await
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, State, TenantId, Time};
 use gancho_store::{Result, RetryOutcome};
 use uuid::Uuid;
@@ -11,7 +10,7 @@ use crate::{
     PostgresStore,
     order::{self, Line},
     rows::{self, uuid},
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     states::{ENDED, Sql},
     tx_error::{TxError, error_of},
 };
@@ -80,7 +79,7 @@ impl PostgresStore {
 }
 
 impl Arming<'_> {
-    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
+    async fn run(&self, session: &Session) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
         // The subjects' rows before the deliveries', as everyone takes them.
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
 use gancho_domain::{DeliveryId, TenantId, TenantScope};
 use gancho_store::{
@@ -14,6 +13,7 @@ use crate::{
     committer::Rules,
     email_reports, ledger, order,
     orphaned_leases::{self, Leases},
+    session::Session,
     settle::{self, Ending},
     time_buckets::{self, Bucket},
     tx_error::TxError,
@@ -47,7 +47,7 @@ pub(crate) struct Ring {
 
 /// Returns one answer for each call, in order. Settlements are written first.
 pub(crate) async fn run(
-    session: &ClientWrapper,
+    session: &Session,
     calls: &[&Work],
     buckets: &BTreeSet<Bucket>,
     rules: &Rules,
@@ -186,7 +186,7 @@ fn reports<'a>(
 }
 
 /// Returns whether anything was released.
-async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, TxError> {
+async fn release(session: &Session, calls: &[&Work]) -> Result<bool, TxError> {
     let mut released = false;
     for call in calls {
         if let Work::Release((node, deliveries)) = call {
@@ -199,7 +199,7 @@ async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, TxErr
 /// Only where an ordered delivery may end. Then all subjects of the batch are locked in
 /// one go, so that there is one order in which they are taken.
 async fn lock_order(
-    session: &ClientWrapper,
+    session: &Session,
     endings: &[Ending<'_>],
     incoming: &[Incoming<'_>],
 ) -> Result<(), TxError> {

@@ -53,7 +53,7 @@ with picked as materialized (
 select d.id, d.tenant_id, d.lane, d.target_id, d.attempts, d.attempts_before,
     d.order_key is not null, d.created_at,
     d.was_dead and exists (
-        select from dead_letters l where l.tenant_id = d.tenant_id and l.delivery_id = d.id),
+        select from dead_letters l where l.tenant_id = d.tenant_id and l.delivery_id = d.id offset 0),
     d.lost_leases,
     p.id, p.tenant_id, p.kind, p.event_type, p.subject, p.external_id, p.is_test, p.created_at,
     p.body, p.number, p.trace, p.erased_at
@@ -97,11 +97,11 @@ impl Claiming for PostgresStore {
                 plan.leave();
             }
         }
-        let caught_up = plan.caught_up;
+        let Plan { cursor, caught_up, ends_lap, left, .. } = plan;
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // Nothing is awaited any more: the caller has them.
         guard.iter_mut().for_each(LeaseGuard::clear);
-        Ok(ClaimResult { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
+        Ok(ClaimResult { jobs, cursor, more: !caught_up, caught_up, ends_lap, left, next_due })
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {

@@ -10,7 +10,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deadpool_postgres::{Object, Pool};
 use gancho_store::{Result, StoreError};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +21,9 @@ use crate::{
     listen::Bells,
     orphaned_leases::OrphanedLeases,
     queue::{Call, Queue, mixed_up},
-    rows, session, time_buckets,
+    rows,
+    session::{Session, SessionPool, query, query_one},
+    time_buckets,
     tx_error::{TxError, store_error},
 };
 
@@ -39,7 +40,12 @@ pub(crate) struct Rules {
     pub over: ExpiryTime,
 }
 
-pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &CancellationToken) -> Queue {
+pub(crate) fn start(
+    pool: &SessionPool,
+    count: usize,
+    rules: &Rules,
+    stop: &CancellationToken,
+) -> Queue {
     let queue = Queue::default();
     for _ in 0..count {
         let committer = Committer {
@@ -57,7 +63,7 @@ pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &Cancellatio
 
 struct Committer {
     queue: Queue,
-    pool: Pool,
+    pool: SessionPool,
     rules: Rules,
     /// Its row in `writers`, and the number of its last transaction.
     writer: Option<(Uuid, i64)>,
@@ -70,11 +76,12 @@ impl Committer {
     async fn run(mut self) {
         let mut busy = false;
         loop {
-            let mut calls = self.queue.next().await;
+            let mut batch = self.queue.next().await;
             if busy {
-                self.queue.gather(&mut calls).await;
+                self.queue.gather(&mut batch).await;
             }
-            self.commit(calls).await;
+            self.commit(std::mem::take(&mut batch.calls)).await;
+            drop(batch);
             busy = !self.queue.is_empty();
         }
     }
@@ -140,58 +147,58 @@ impl Committer {
                 Ok(done)
             }
             Err(fault) => {
-                let undone = session.batch_execute("rollback").await;
+                let undone = session.rollback().await;
                 if undone.is_err() || matches!(fault, TxError::Server(_)) {
-                    drop(Object::take(session));
+                    session.close();
                 }
                 Err(fault)
             }
         }
     }
 
-    async fn session(&mut self) -> Result<Object, TxError> {
+    async fn session(&mut self) -> Result<Session, TxError> {
         if let Some((until, error)) = &self.rest
             && Instant::now() < *until
         {
             return Err(TxError::Server(error.clone()));
         }
-        let session = session::of(&self.pool).await;
+        let session = self.pool.get().await;
         self.rest = session.as_ref().err().map(|error| (Instant::now() + REST, error.clone()));
         session.map_err(TxError::Server)
     }
 
     /// Opens the transaction and notes its number. Answered before anything else is sent, so that no
     /// statement can run outside of it.
-    async fn begin(&mut self, session: &Object) -> Result<(Uuid, i64), TxError> {
+    async fn begin(&mut self, session: &Session) -> Result<(Uuid, i64), TxError> {
         let (writer, last) = if let Some(writer) = self.writer {
             writer
         } else {
-            let row = session.query_one("select gen_random_uuid()", &[]).await?;
+            let row = query_one(session, "select gen_random_uuid()", &[]).await?;
             (rows::get::<Uuid>(&row, 0)?, 0)
         };
         let number = last + 1;
         self.writer = Some((writer, number));
         let begun = session
-            .batch_execute(&format!(
-                "begin; set local application_name = '{}';
+            .begin(&format!(
+                "set local application_name = '{}';
                  insert into writers (id, last) values ('{writer}', {number})
                  on conflict (id) do update set last = excluded.last, seen_at = now()",
                 session_name(writer)
             ))
             .await;
         if let Err(error) = begun {
-            let _ = session.batch_execute("rollback").await;
+            let _ = session.rollback().await;
             return Err(error.into());
         }
         Ok((writer, number))
     }
 
     /// Commits. Where the answer is lost, finds out whether it happened.
-    async fn finish(&self, session: Object, writer: Uuid, number: i64) -> Result<(), TxError> {
-        let Err(error) = session.batch_execute("commit").await else {
+    async fn finish(&self, session: Session, writer: Uuid, number: i64) -> Result<(), TxError> {
+        let Err(error) = session.commit().await else {
             return Ok(());
         };
-        drop(Object::take(session));
+        session.close();
         if error.code().is_some() && !error.is_closed() && !ends_session(&error) {
             // The server refused it and said so.
             return Err(error.into());
@@ -203,6 +210,8 @@ impl Committer {
                 Ok(false) => return Err(TxError::Server(store_error(error))),
                 Err(error) => {
                     tracing::debug!(%error, "could not check a commit yet");
+                    // Those who have come since then need not wait for it: nothing of theirs was sent.
+                    self.queue.refuse(&error);
                     sleep(REST).await;
                 }
             }
@@ -212,26 +221,16 @@ impl Committer {
     /// Whether the transaction with this number was committed. It may still be running on a
     /// connection that only we lost: it is ended first, and `for update` waits for its end.
     async fn happened(&self, writer: Uuid, number: i64) -> Result<bool> {
-        let session = session::of(&self.pool).await?;
+        let session = self.pool.get().await?;
         let name = session_name(writer);
-        session
-            .execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity
-                 where application_name = $1 and usename = current_user",
-                &[&name],
-            )
-            .await
-            .map_err(store_error)?;
-        let row = session
-            .query_one(
-                // Not a mere look: an insert waits for another of the same key to end, a look does
-                // not see one that has not.
-                "insert into writers (id, last) values ($1, 0)
-                 on conflict (id) do update set seen_at = now() returning last",
-                &[&writer],
-            )
-            .await
-            .map_err(store_error)?;
+        // A look would not do: an insert waits for another of the same key to end, a look does not see
+        // one that has not.
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity
+            where application_name = $1 and usename = current_user";
+        let insert = "insert into writers (id, last) values ($1, 0)
+            on conflict (id) do update set seen_at = now() returning last";
+        query(&session, end, &[&name]).await.map_err(store_error)?;
+        let row = query_one(&session, insert, &[&writer]).await.map_err(store_error)?;
         Ok(rows::get::<i64>(&row, 0)? == number)
     }
 }

@@ -4,12 +4,18 @@
 //! |---|---|
 //! | `schema` | the schema of the tables |
 //! | `sslmode=verify-full`, `sslrootcert` | as in libpq: TLS, checked against the roots in this file |
+//! | `pool_mode` | of a pooler at this address: `transaction` or `session`; pgbouncer is recognised without it |
+//! | `read` | another URL, of a read replica |
+//! | `direct` | another URL of the same database, which leads to the server and not to a pooler |
 
 use std::{path::PathBuf, time::Duration};
 
 use gancho_store::{Result, StoreError};
 use percent_encoding::percent_decode_str;
-use tokio_postgres::{Config, config::SslMode};
+use tokio_postgres::{
+    Config,
+    config::{SslMode, TargetSessionAttrs},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::tls;
@@ -17,38 +23,73 @@ use crate::tls;
 /// PostgreSQL truncates longer names.
 const MAX_NAME: usize = 63;
 
+/// How long to wait for one of several hosts, so that the next has its turn before callers give up.
+const NEXT_HOST: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(crate) struct DatabaseUrl {
-    pub server: Config,
+    config: Config,
     pub schema: Option<String>,
     root_file: Option<PathBuf>,
+    /// Whether a pooler is there that hands out connections for one transaction, where that is said.
+    pub is_pooled: Option<bool>,
+    pub direct: Option<Box<DatabaseUrl>>,
+    pub read: Option<Box<DatabaseUrl>>,
+}
+
+/// Where to connect, and how.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub config: Config,
+    pub tls: MakeRustlsConnect,
+}
+
+impl Server {
+    /// Until all hosts have been tried.
+    pub(crate) fn max_connect_time(&self) -> Duration {
+        let each = self.config.get_connect_timeout().copied().unwrap_or_default();
+        each * u32::try_from(self.config.get_hosts().len()).unwrap_or(1)
+    }
 }
 
 impl DatabaseUrl {
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = Vec::new();
-        let (mut schema, mut root_file) = (None, None);
+        let (mut schema, mut root_file, mut is_pooled) = (None, None, None);
+        let (mut direct, mut read) = (None, None);
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             match name {
                 "schema" => schema = Some(name_of(&decoded(value)?)?),
                 "sslrootcert" => root_file = Some(PathBuf::from(decoded(value)?)),
+                "pool_mode" => is_pooled = Some(is_transaction(value)?),
+                "direct" => direct = Some(other("database_direct_url", value)?),
+                "read" => read = Some(other("database_read_url", value)?.for_reading()),
                 "sslmode" if matches!(value, "verify-full" | "verify-ca") => {
                     rest.push("sslmode=require");
                 }
                 _ => rest.push(part),
             }
         }
-        let mut server = config(&format!("{base}?{}", rest.join("&")))?;
-        if root_file.is_some() && server.get_ssl_mode() == SslMode::Prefer {
-            server.ssl_mode(SslMode::Require);
+        let mut config = config(&format!("{base}?{}", rest.join("&")))?;
+        if root_file.is_some() && config.get_ssl_mode() == SslMode::Prefer {
+            config.ssl_mode(SslMode::Require);
         }
-        Ok(Self { server, schema, root_file })
+        Ok(Self { config, schema, root_file, is_pooled, direct, read })
     }
 
-    pub(crate) fn tls(&self) -> Result<MakeRustlsConnect> {
-        tls::connector(self.server.get_ssl_mode(), self.root_file.as_deref())
+    /// Any of several hosts will do.
+    fn for_reading(mut self: Box<Self>) -> Box<Self> {
+        if self.config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite {
+            self.config.target_session_attrs(TargetSessionAttrs::Any);
+        }
+        self
+    }
+
+    pub(crate) fn server(&self) -> Result<Server> {
+        let tls = tls::connector(self.config.get_ssl_mode(), self.root_file.as_deref())?;
+        Ok(Server { config: self.config.clone(), tls })
     }
 }
 
@@ -64,6 +105,23 @@ fn decoded(value: &str) -> Result<String> {
     Ok(text.into_owned())
 }
 
+/// A URL in a parameter of another, and the setting that it comes from.
+fn other(setting: &str, value: &str) -> Result<Box<DatabaseUrl>> {
+    match DatabaseUrl::parse(&decoded(value)?) {
+        Ok(url) => Ok(Box::new(url)),
+        Err(StoreError::Refused(text)) => Err(StoreError::Refused(format!("{setting}: {text}"))),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_transaction(pool_mode: &str) -> Result<bool> {
+    match pool_mode {
+        "transaction" => Ok(true),
+        "session" => Ok(false),
+        other => Err(refused(format!("pool_mode is transaction or session, not {other:?}"))),
+    }
+}
+
 fn name_of(name: &str) -> Result<String> {
     let is_valid = (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0');
     if !is_valid || name.starts_with("pg_") {
@@ -77,8 +135,13 @@ fn config(url: &str) -> Result<Config> {
     if config.get_application_name().is_none() {
         config.application_name("gancho");
     }
+    let has_others = config.get_hosts().len() > 1;
+    // Of several hosts, the primary: the others are its standbys.
+    if has_others && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(5));
+        config.connect_timeout(if has_others { NEXT_HOST } else { Duration::from_secs(5) });
     }
     // A peer that vanished without a word must be noticed long before a lease runs out.
     if config.get_tcp_user_timeout().is_none() {
@@ -105,19 +168,27 @@ mod tests {
         );
         assert_eq!(url.schema.as_deref(), Some("web hooks"));
         assert_eq!(url.root_file, Some("/a/b.pem".into()));
-        assert_eq!(url.server.get_ssl_mode(), SslMode::Require);
-        assert_eq!(url.server.get_application_name(), Some("x"));
-        assert_eq!(url.server.get_dbname(), Some("d"));
+        assert_eq!(url.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(url.config.get_application_name(), Some("x"));
+        assert_eq!(url.config.get_dbname(), Some("d"));
         let plain = parsed("");
-        assert_eq!((plain.schema, plain.server.get_ssl_mode()), (None, SslMode::Prefer));
+        assert_eq!((plain.schema, plain.config.get_ssl_mode()), (None, SslMode::Prefer));
+    }
+
+    #[test]
+    fn of_several_hosts_the_primary_is_wanted() {
+        let several = DatabaseUrl::parse("postgres://u@a:1,b:2/d").unwrap();
+        assert_eq!(several.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        assert_eq!(several.server().unwrap().max_connect_time(), 2 * NEXT_HOST);
+        assert_eq!(parsed("").config.get_target_session_attrs(), TargetSessionAttrs::Any);
     }
 
     /// A file of roots without a mode that uses it would promise more than it does.
     #[test]
     fn a_file_of_roots_asks_for_tls() {
-        assert_eq!(parsed("?sslrootcert=/a").server.get_ssl_mode(), SslMode::Require);
+        assert_eq!(parsed("?sslrootcert=/a").config.get_ssl_mode(), SslMode::Require);
         assert_eq!(
-            parsed("?sslrootcert=/a&sslmode=disable").server.get_ssl_mode(),
+            parsed("?sslrootcert=/a&sslmode=disable").config.get_ssl_mode(),
             SslMode::Disable
         );
     }
@@ -130,6 +201,8 @@ mod tests {
             "postgres://u:hunter2@h/d?schema=",
             "postgres://u:hunter2@h/d?schema=pg_catalog",
             "postgres://u:hunter2@h/d?schema=%ff",
+            "postgres://u:hunter2@h/d?pool_mode=statement",
+            "postgres://u:hunter2@h/d?direct=postgres%3A%2F%2Fu%3Ahunter2%40h%2Fd%3Fsslmode%3Dmaybe",
             &long,
         ] {
             let Err(StoreError::Refused(text)) = DatabaseUrl::parse(url) else { panic!("{url}") };

@@ -94,11 +94,11 @@ impl DeadLetters for PostgresStore {
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
-            return Ok(ReplayPage { armed: 0, next });
+            return Ok(ReplayPage { armed: Vec::new(), next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
         let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
-        Ok(ReplayPage { armed: armed.len() as u64, next })
+        Ok(ReplayPage { armed: armed.into_keys().collect(), next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
@@ -134,7 +134,8 @@ fn conditions(filter: &DeadFilter) -> Conditions {
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
 /// parcel).
 pub(crate) const LETTER: &str = "l.delivery_id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, \
-    p.body, l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
+    p.body, l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at, \
+    p.event_type, p.external_id, p.is_test";
 
 pub(crate) fn dead_letter(row: &Row) -> Result<DeadLetter> {
     Ok(DeadLetter {
@@ -152,5 +153,8 @@ pub(crate) fn dead_letter(row: &Row) -> Result<DeadLetter> {
         enqueued_at: rows::time(row, 11)?,
         moved_at: rows::time(row, 12)?,
         expires_at: rows::time(row, 13)?,
+        event_type: rows::get::<&str>(row, 14)?.into(),
+        external_id: rows::maybe_text(row, 15)?,
+        is_test: rows::get(row, 16)?,
     })
 }

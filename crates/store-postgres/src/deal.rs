@@ -1,7 +1,7 @@
 //! Deals out turns over a list of due deliveries, where all that will be considered are known: the same turns
 //! as the walk's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gancho_domain::TenantId;
 use gancho_store::{Claim, ClaimCursor, ClaimTurn, TargetId};
@@ -13,6 +13,10 @@ pub(crate) struct Plan {
     pub cursor: ClaimCursor,
     /// A whole round leaves nothing, if all of the plan can be taken.
     pub caught_up: bool,
+    /// Every tenant has had its turn.
+    pub ends_lap: bool,
+    /// The tenants that leave something due.
+    pub left: BTreeSet<TenantId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,7 @@ impl Plan {
     pub(crate) fn leave(&mut self) {
         self.caught_up = false;
         self.cursor.round = None;
+        self.left.extend(self.takes.iter().map(|take| take.tenant));
     }
 }
 
@@ -41,11 +46,12 @@ type DueCounts = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
     let due = count(due);
     let mut cursor = claim.cursor.clone();
-    cursor.round = None;
+    (cursor.round, cursor.lap) = (None, None);
     if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
         cursor.targets.insert(tenant, at);
     }
-    let mut plan = Plan { takes: Vec::new(), cursor, caught_up: true };
+    let mut plan =
+        Plan { takes: Vec::new(), cursor, caught_up: true, ends_lap: true, left: BTreeSet::new() };
     for (tenant, targets) in in_turn(&due, claim.cursor.tenant) {
         serve(&mut plan, claim, *tenant, targets);
     }
@@ -59,7 +65,10 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
     for (target, due) in in_turn(targets, start) {
         let room = turn.min(claim.max - plan.total());
         let max = claim.share(*target).min(room).min(*due);
-        plan.caught_up &= max == *due;
+        if max < *due {
+            plan.caught_up = false;
+            plan.left.insert(tenant);
+        }
         if room == 0 {
             // The rest has its turn when the round comes by again.
             plan.cursor.targets.extend(last.map(|last| (tenant, last)));

@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use uuid::Uuid;
 
@@ -16,7 +15,7 @@ use crate::{
     delivery_list::OUTCOME,
     give_up::GiveUp,
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
-    session::query,
+    session::{Session, query},
     states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
     tx_error::{TxError, corrupt, store_error},
@@ -207,10 +206,25 @@ impl Deliveries for PostgresStore {
         let answer = |key| armed.get(key).copied().unwrap_or(RetryOutcome::Unknown);
         Ok(keys.iter().map(answer).collect())
     }
+
+    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+        let one = deliveries.first().map(|(tenant, _)| *tenant);
+        let session = self.lists.next(one).await?;
+        let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) =
+            deliveries.iter().map(|(tenant, id)| (uuid(*tenant), uuid(*id))).unzip();
+        let sql = "select d.state, count(*) from unnest($1::uuid[], $2::uuid[]) k(tenant_id, id)
+            join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id group by d.state";
+        let found = query(&session, sql, &[&tenants, &ids]).await.map_err(store_error)?;
+        let mut tally = DeliveryTally::default();
+        for row in &found {
+            tally.add(rows::state(row, 0)?, rows::get::<i64>(row, 1)? as u64);
+        }
+        Ok(tally)
+    }
 }
 
 pub(crate) async fn list(
-    session: &ClientWrapper,
+    session: &Session,
     sql: &str,
     conditions: &Conditions,
 ) -> Result<Vec<DeliveryRow>> {

@@ -6,7 +6,6 @@
 
 mod place;
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Lane, Status, TenantScope, Time};
 use gancho_store::{
     DeliveryFilter, DeliveryRow, ListOrder, MAX_SEARCHED_BYTES, Page, PageRequest, Result,
@@ -18,7 +17,7 @@ use crate::{
     PostgresStore,
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
-    session::query,
+    session::{Session, query},
     states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
     tx_error::store_error,
     where_clause::Conditions,
@@ -52,7 +51,7 @@ impl PostgresStore {
 
 /// A list query: the filter, and whose deliveries it searches.
 struct ListQuery<'a> {
-    session: &'a ClientWrapper,
+    session: &'a Session,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
     ids: Ids,
@@ -78,7 +77,7 @@ impl ListQuery<'_> {
 
 /// In the order of the ids.
 pub(crate) async fn read(
-    session: &ClientWrapper,
+    session: &Session,
     scope: TenantScope,
     ids: &[Uuid],
 ) -> Result<Vec<DeliveryRow>> {

@@ -14,7 +14,7 @@ use crate::{
     tx_error::{TxError, corrupt, store_error},
 };
 
-const COLUMNS: &str = "tenant_id, key, body, version";
+const COLUMNS: &str = "tenant_id, key, body, version, until";
 
 #[async_trait]
 impl Documents for PostgresStore {
@@ -63,6 +63,18 @@ impl Documents for PostgresStore {
         self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &max]).await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        let by = "where kind = $1 and until >= $2 and until < $3 order by until, key limit $4";
+        let values: [&(dyn ToSql + Sync); 4] = [&kind, &from.micros(), &to.micros(), &(max as i64)];
+        self.list_documents(None, by, &values).await
+    }
+
     async fn put_document(
         &self,
         on: Collection,
@@ -78,9 +90,10 @@ impl Documents for PostgresStore {
         on: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.put_within(on, key, &body, max).await.map_err(TxError::into_error)
+        self.put_within(on, key, &body, expect, max).await.map_err(TxError::into_error)
     }
 
     async fn put_document_until(
@@ -132,8 +145,10 @@ impl PostgresStore {
         on: Collection,
         key: &str,
         body: &[u8],
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>, TxError> {
+        let (sql, version) = statement(expect);
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
@@ -142,8 +157,8 @@ impl PostgresStore {
         if !fits.first().map_or(Ok(false), |row| rows::get(row, 0))? {
             return Ok(None);
         }
-        let (first, until) = (1_i64, Option::<i64>::None);
-        let put = query(session, PUT, &[&kind, &owner, &key, &body, &first, &until]).await?;
+        let until = Option::<i64>::None;
+        let put = query(session, sql, &[&kind, &owner, &key, &body, &version, &until]).await?;
         let version = put.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
         transaction.commit().await?;
         Ok(version.map(|version| version as u64))
@@ -157,11 +172,7 @@ impl PostgresStore {
         expect: Expect,
         until: Option<Time>,
     ) -> Result<Option<u64>> {
-        let (sql, version) = match expect {
-            Expect::Anything => (PUT, 1),
-            Expect::Nothing => (ADD, 1),
-            Expect::Version(version) => (CHANGE, version as i64),
-        };
+        let (sql, version) = statement(expect);
         let owner = owner(on.tenant())?;
         let session = self.session().await?;
         let until = until.map(Time::micros);
@@ -184,6 +195,15 @@ impl PostgresStore {
     }
 }
 
+/// The statement that writes if what is expected is so, and the version that it is given.
+fn statement(expect: Expect) -> (&'static str, i64) {
+    match expect {
+        Expect::Anything => (PUT, 1),
+        Expect::Nothing => (ADD, 1),
+        Expect::Version(version) => (CHANGE, version as i64),
+    }
+}
+
 fn owner(tenant: Option<TenantId>) -> Result<Uuid> {
     match tenant.map(uuid) {
         // No such tenant can be made. Should one be made up, it has no part in the operator's.
@@ -201,5 +221,6 @@ fn document(row: &Row) -> Result<Document> {
         key: key.map_err(|_| corrupt("a document's key is not UTF-8"))?.to_owned(),
         body: rows::bytes(row, 2)?,
         version: rows::get::<i64>(row, 3)? as u64,
+        ends_at: rows::maybe_time(row, 4)?,
     })
 }

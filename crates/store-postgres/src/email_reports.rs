@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{EmailId, Lane, TenantScope, Time};
 use gancho_store::{
     AcceptOutcome, DeliveryRow, EmailReport, EmailReports, FailedEmails, NewEmailReport, Page,
@@ -17,7 +16,7 @@ use crate::{
     delivery_list::{self, read_place, write_place},
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, text, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     states::DEAD,
     suppressions,
     tx_error::{TxError, store_error},
@@ -85,7 +84,7 @@ type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>
 
 /// In one transaction with the notices, whose outcomes are in `new`.
 pub(crate) async fn write(
-    session: &ClientWrapper,
+    session: &Session,
     new: &[(TenantScope, &NewEmailReport, &AcceptOutcome)],
 ) -> Result<(), TxError> {
     if new.is_empty() {
@@ -114,7 +113,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), TxError> {
+async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError> {
     let reports = || round.values().map(|(new, _)| &new.report);
     let tenants: Vec<Uuid> = round.keys().map(|key| key.0).collect();
     let emails: Vec<Uuid> = round.keys().map(|key| key.1).collect();
@@ -150,7 +149,7 @@ async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), T
 
 /// E-mails that were given up, and those of which a failure was reported later.
 struct FailureTrail<'a> {
-    session: &'a ClientWrapper,
+    session: &'a Session,
     scope: TenantScope,
     which: FailedEmails,
     ids: Ids,

@@ -1,16 +1,15 @@
 //! Tenants' URLs.
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
 use gancho_store::{Endpoints, Result, retry_plan_codec, rotated_secrets_codec};
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     rows::{self, text, uuid},
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     tx_error::{TxError, corrupt, store_error},
 };
 
@@ -169,7 +168,7 @@ impl PostgresStore {
 
 /// Holds the tenant's row first, so that two who count do not both find the last place free. The
 /// count is a statement of its own, so that it sees what the one before has written.
-async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, TxError> {
+async fn count(session: &Session, scope: TenantScope) -> Result<i64, TxError> {
     let tenant = uuid(scope.tenant());
     let hold = "select from tenants where tenant_id = $1 for no key update";
     query(session, hold, &[&tenant]).await?;
@@ -180,11 +179,11 @@ async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, TxErr
 
 /// Runs a statement with an endpoint's values; returns how many rows it wrote.
 async fn write(
-    session: &ClientWrapper,
+    session: &Session,
     sql: &str,
     scope: TenantScope,
     endpoint: &Endpoint,
-) -> Result<u64, Error> {
+) -> Result<u64, TxError> {
     let events: Vec<String> = endpoint.events.iter().map(Pattern::to_string).collect();
     let health = &endpoint.health;
     let disabled = health.disabled.map(|why| match why {

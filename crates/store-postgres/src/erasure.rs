@@ -6,18 +6,17 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Lane, ParcelId, TenantId, TenantScope, Time};
 use gancho_store::{ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    prune::HAS_ENDED,
+    prune::{Cutoff, HAS_ENDED},
     rows::{self, uuid},
     session::{Transaction, execute, query},
     states::{DEAD, LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
-
-const EVER: Time = Time::from_micros(i64::MAX);
 
 const DELETE: &str = "
 with gone as (delete from tenants where tenant_id = $1 returning slug)
@@ -89,13 +88,13 @@ impl Erasure for PostgresStore {
 
     async fn mark_erased(&self, id: TenantId) -> Result<()> {
         let sql = "update deleted_tenants set is_erased = true where tenant_id = $1";
-        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        let done = execute(&self.session().await?, sql, &[&uuid(id)]).await;
         done.map(drop).map_err(store_error)
     }
 
     async fn forget_deleted(&self, id: TenantId) -> Result<()> {
         let sql = "delete from deleted_tenants where tenant_id = $1";
-        let done = execute(&*self.session().await?, sql, &[&uuid(id)]).await;
+        let done = execute(&self.session().await?, sql, &[&uuid(id)]).await;
         done.map(drop).map_err(store_error)
     }
 
@@ -153,17 +152,19 @@ impl PostgresStore {
             return Ok(EraseStep { more: true, ..EraseStep::default() });
         }
         let sql = format!(
-            "select p.id from parcels p where p.tenant_id = $2 and {HAS_ENDED} order by p.id limit $3"
+            "select p.id from parcels p where p.tenant_id = $3 and {HAS_ENDED} order by p.id limit $4"
         );
-        let found = query(&session, &sql, &[&EVER.micros(), &tenant, &max]).await?;
+        let Cutoff { before, now } = Cutoff::ALL;
+        let values: [&(dyn ToSql + Sync); 4] = [&before.micros(), &now.micros(), &tenant, &max];
+        let found = query(&session, &sql, &values).await?;
         drop(session);
         let ids = found.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
         if !ids.is_empty() {
-            let parcels = self.remove(EVER, &vec![tenant; ids.len()], &ids).await?;
+            let parcels = self.remove(Cutoff::ALL, &vec![tenant; ids.len()], &ids).await?;
             return Ok(EraseStep { parcels, more: parcels > 0, is_clean: false });
         }
         let sql = "select from parcels where tenant_id = $1 limit 1";
-        let is_clean = query(&*self.session().await?, sql, &[&tenant]).await?.is_empty();
+        let is_clean = query(&self.session().await?, sql, &[&tenant]).await?.is_empty();
         Ok(EraseStep { is_clean, ..EraseStep::default() })
     }
 }

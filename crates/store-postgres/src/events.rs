@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantScope, Time};
 use gancho_store::{EventFilter, EventOutline, EventRow, Page, PageRequest, Result, TenantRow};
 use tokio_postgres::Row;
@@ -15,7 +14,7 @@ use crate::{
     delivery_list::{read_place, write_place},
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
-    session::query,
+    session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
 };
@@ -74,7 +73,7 @@ impl PostgresStore {
 }
 
 struct Events<'a> {
-    session: &'a ClientWrapper,
+    session: &'a Session,
     /// `None`: of all tenants.
     scope: Option<TenantScope>,
     filter: &'a EventFilter,

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use deadpool_postgres::{ClientWrapper, Object};
 use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
 use uuid::Uuid;
 
 use crate::{
     order,
     rows::{self, text, uuid},
-    session::{Transaction, query},
+    session::{Session, Transaction, query},
     states::{DEAD, Sql},
     tx_error::TxError,
 };
@@ -36,7 +35,7 @@ with dead as (
         on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.number = d.attempts
     -- A test of a webhook leaves none: nobody waits for it.
     where not (d.lane = {WEBHOOK} and exists (select from parcels p
-        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
+        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test offset 0))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
@@ -61,7 +60,7 @@ impl GiveUp<'_> {
     /// In a transaction of its own. Returns how many were given up, and whether others moved up.
     pub(crate) async fn run(
         &self,
-        session: Object,
+        session: Session,
         deliveries: &[(TenantId, DeliveryId)],
     ) -> Result<(u64, bool), TxError> {
         let transaction = Transaction::begin(session).await?;
@@ -72,7 +71,7 @@ impl GiveUp<'_> {
 
     async fn steps(
         &self,
-        session: &ClientWrapper,
+        session: &Session,
         deliveries: &[(TenantId, DeliveryId)],
     ) -> Result<(u64, bool), TxError> {
         let mut sorted = deliveries.to_vec();

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{ParcelId, TenantId, Time};
 use gancho_store::{AcceptOutcome, IdempotencyKey, StoreError};
 use tokio_postgres::{Row, types::ToSql};
@@ -11,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     accept::Incoming,
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     tx_error::{TxError, corrupt},
 };
 
@@ -53,7 +52,7 @@ struct Holder {
 /// For each parcel: what its key was used for before, or nothing where it is new. The keys of those
 /// that are new are theirs from then on.
 pub(crate) async fn seen(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
     over: Time,
 ) -> Result<Vec<Option<AcceptOutcome>>, TxError> {
@@ -132,7 +131,7 @@ fn holder(incoming: &Incoming<'_>, once: &IdempotencyKey) -> Holder {
 
 /// Those of the keys that were free.
 async fn claim(
-    session: &ClientWrapper,
+    session: &Session,
     keys: &BTreeMap<Key, Holder>,
     over: Time,
 ) -> Result<HashSet<Key>, TxError> {
@@ -145,7 +144,7 @@ async fn claim(
 }
 
 async fn read(
-    session: &ClientWrapper,
+    session: &Session,
     keys: impl ExactSizeIterator<Item = &Key> + Clone,
 ) -> Result<BTreeMap<Key, Holder>, TxError> {
     if keys.len() == 0 {

@@ -6,14 +6,13 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{EventId, ParcelId, TenantId, TenantScope, Time};
 use gancho_store::{
     AcceptOutcome, Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, NewParcel,
     NodeId, RejectedEvent, Result, StoreError,
 };
 use tokio::sync::Notify;
-use tokio_postgres::{Row, error::SqlState, types::ToSql};
+use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
@@ -21,8 +20,8 @@ use crate::{
     accept::Incoming,
     listen::INTAKE_CHANNEL,
     rows::{self, text, uuid},
-    session::{Transaction, execute, query},
-    tx_error::{TxError, error_of, store_error},
+    session::{Session, Transaction, execute, query},
+    tx_error::{TxError, store_error},
 };
 
 const WAITING: i16 = 1;
@@ -76,7 +75,7 @@ where i.tenant_id = k.tenant_id and i.id = k.id";
 
 /// Locks the rows of parcels from the intake. Returns those that are no longer there: another node was faster.
 pub(crate) async fn hold(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
 ) -> Result<HashSet<ParcelId>, TxError> {
     let parcels = || incoming.iter().filter(|one| one.is_intake).map(|one| &*one.new.parcel);
@@ -91,7 +90,7 @@ pub(crate) async fn hold(
 
 /// Removes the rows of what is accepted, now or before.
 pub(crate) async fn remove(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
     outcomes: &[AcceptOutcome],
 ) -> Result<(), TxError> {
@@ -215,10 +214,10 @@ impl Intake for PostgresStore {
         let values: [&(dyn ToSql + Sync); 3] = [&uuid(event), &tenant.map(uuid), &WAITING];
         match query(&session, &sql, &values).await {
             Ok(found) => Ok(!found.is_empty()),
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+            Err(TxError::Content(StoreError::Taken(_))) => {
                 Err(StoreError::Taken("the idempotency key of the event".to_owned()))
             }
-            Err(error) => Err(error_of(&error)),
+            Err(error) => Err(error.into_error()),
         }
     }
 
@@ -283,7 +282,7 @@ impl PostgresStore {
 }
 
 async fn next_tenants(
-    session: &ClientWrapper,
+    session: &Session,
     after: Uuid,
     batch: IntakeBatch,
 ) -> Result<Vec<Uuid>, TxError> {

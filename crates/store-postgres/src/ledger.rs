@@ -1,7 +1,6 @@
 //! The record of what was received.
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::ParcelId;
 use gancho_ledger::{Hash, Head, Line};
 use gancho_store::{AcceptOutcome, Ledger, Result};
@@ -12,7 +11,7 @@ use crate::{
     PostgresStore,
     accept::Incoming,
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     tx_error::{TxError, corrupt, store_error},
 };
 
@@ -57,7 +56,7 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
 /// Adds a line for each parcel that has one and was accepted. The end of the ledger is one row that
 /// every writer must have, so this comes last in a transaction: its holder waits for no one.
 pub(crate) async fn write(
-    session: &ClientWrapper,
+    session: &Session,
     incoming: &[Incoming<'_>],
     accepted: &[AcceptOutcome],
 ) -> Result<(), TxError> {

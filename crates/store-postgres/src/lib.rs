@@ -1,7 +1,7 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
 //! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and runs
-//! [`migrations`]; [`session`] is how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
+//! [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between, from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`],
 //! from which a [`committer`] gathers what many of them want to write into one transaction;
 //! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
@@ -13,7 +13,8 @@
 //! [`email_reports`], [`statistics`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its
 //! [`pass`]es, and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
 //! and [`where_clause`] turn rows into the words of the domain and back; [`tx_error`] says what an
-//! error of the database means to a caller. [`scratch`] creates and removes a database for one run.
+//! error of the database means to a caller. [`directory`] says which tenant lives in which cell, for a store made of
+//! several of these. [`scratch`] creates and removes a database for one run.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error
 //! for something that is: where the answer to a commit is lost, it finds out. It holds no lock and
@@ -32,6 +33,7 @@ mod dead_letters;
 mod deal;
 mod deliveries;
 mod delivery_list;
+mod directory;
 mod documents;
 mod email_reports;
 mod endpoints;
@@ -40,6 +42,7 @@ mod events;
 mod expiry_time;
 mod give_up;
 mod idempotency;
+mod import;
 mod intake;
 mod ledger;
 #[cfg(test)]
@@ -56,11 +59,13 @@ mod pass;
 mod pauses;
 #[cfg(test)]
 mod plans;
+mod pooler;
 mod prune;
 mod publish_function;
 mod queue;
 mod redeliver;
 mod replays;
+mod replica;
 mod rows;
 mod schema;
 mod scratch;
@@ -80,29 +85,29 @@ mod withhold;
 
 use std::{sync::Arc, time::Duration};
 
-use deadpool_postgres::{Object, Pool};
 use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
+pub use directory::{CellRow, CellState, Placement, PlacementState, Reservation};
 pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 
-use crate::session::Turns;
+use crate::session::{Session, SessionPool, Turns};
 
 /// Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {
     /// For everything that is not gathered by the committers and not named below.
-    pool: Pool,
+    pool: SessionPool,
     /// The same for what publishing asks for on a tenant's account.
-    lookups: Turns,
+    lookups: Arc<Turns>,
     /// For tenants' lists alone, so that nothing else queues behind them.
-    lists: Turns,
+    lists: Arc<Turns>,
     /// For what the gateway counts and searches for itself, which may take long.
-    upkeep: Pool,
+    upkeep: SessionPool,
     /// For heartbeats alone, so that they queue behind nothing.
-    lifeline: Pool,
+    lifeline: SessionPool,
     committers: queue::Queue,
     bells: Arc<listen::Bells>,
     orphaned_leases: Arc<orphaned_leases::OrphanedLeases>,
@@ -110,17 +115,25 @@ pub struct PostgresStore {
     dead_letter_ttl: Duration,
     over: expiry_time::ExpiryTime,
     passes: prune::Passes,
+    /// The same with lists from a replica.
+    reader: Option<Arc<PostgresStore>>,
     /// Ends the tasks of this store with it.
-    _until_dropped: DropGuard,
+    until_dropped: Arc<DropGuard>,
 }
 
 impl PostgresStore {
-    async fn session(&self) -> Result<Object> {
-        session::of(&self.pool).await
+    async fn session(&self) -> Result<Session> {
+        self.pool.get().await
     }
 
-    async fn upkeep_session(&self) -> Result<Object> {
-        session::of(&self.upkeep).await
+    /// The same store, for lists and statistics that may be some seconds old: from a replica, if one is configured. What
+    /// must see its caller's own writes reads from the store itself.
+    pub fn reader(&self) -> Option<Arc<Self>> {
+        self.reader.clone()
+    }
+
+    async fn upkeep_session(&self) -> Result<Session> {
+        self.upkeep.get().await
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a page of a list reads, counted by the server: as much as it shows, however many targets and
 //! deliveries there are. (faults.md 3 and 4)
 
-use deadpool_postgres::Object;
 use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
 use gancho_store::{DeliveryFilter, EventFilter, ListOrder};
 use gancho_testkit::postgres::fresh_database;
 
 use crate::{
-    Options, PostgresStore, all_tenants, delivery_list, events, rows, session::query,
+    Options, PostgresStore, all_tenants, delivery_list, events, rows,
+    session::{Session, query},
     where_clause::Conditions,
 };
 
@@ -33,7 +33,7 @@ select tenant_id, target_id, parcel_id, id(5000 * ((created_at) + 1)), lane from
 analyze";
 
 /// Rows that a statement reads from any table, and how many it answers with.
-async fn rows_read(session: &Object, (sql, conditions): (String, Conditions)) -> (i64, usize) {
+async fn rows_read(session: &Session, (sql, conditions): (String, Conditions)) -> (i64, usize) {
     session.batch_execute("begin").await.unwrap();
     let before = rows_so_far(session).await;
     let found = query(session, &sql, &conditions.values()).await.unwrap();
@@ -43,7 +43,7 @@ async fn rows_read(session: &Object, (sql, conditions): (String, Conditions)) ->
 }
 
 /// Of this session, since some time.
-async fn rows_so_far(session: &Object) -> i64 {
+async fn rows_so_far(session: &Session) -> i64 {
     let count = "select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
         from pg_stat_xact_user_tables where schemaname = 'public'";
     session.query_one(count, &[]).await.unwrap().get(0)

@@ -11,11 +11,10 @@ use std::{
 };
 
 use tokio::{sync::Notify, time::sleep};
-use tokio_postgres::{AsyncMessage, Client, Config, Error, Socket, tls::TlsStream};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{AsyncMessage, Client, Error, Socket, tls::TlsStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::batch::Ring;
+use crate::{batch::Ring, database_url::Server};
 
 const CHANNEL: &str = "gancho_due";
 /// Rung by `gancho.publish` when its transaction commits.
@@ -62,20 +61,18 @@ impl Bells {
     }
 }
 
-pub(crate) fn start(
-    config: &Config,
-    tls: &MakeRustlsConnect,
-    stop: CancellationToken,
-) -> Arc<Bells> {
+/// Without a server to listen on, the bell rings for what happens here. Nodes poll for the rest.
+pub(crate) fn start(server: Option<Server>, stop: CancellationToken) -> Arc<Bells> {
     let bells = Arc::new(Bells::default());
-    let line = Line { config: config.clone(), tls: tls.clone(), bells: bells.clone() };
-    tokio::spawn(stop.run_until_cancelled_owned(line.run()));
+    if let Some(server) = server {
+        let line = Line { server, bells: bells.clone() };
+        tokio::spawn(stop.run_until_cancelled_owned(line.run()));
+    }
     bells
 }
 
 struct Line {
-    config: Config,
-    tls: MakeRustlsConnect,
+    server: Server,
     bells: Arc<Bells>,
 }
 
@@ -103,7 +100,7 @@ impl Line {
     }
 
     async fn listen(&self) -> Result<(Client, DropGuard), Error> {
-        let (client, mut connection) = self.config.connect(self.tls.clone()).await?;
+        let (client, mut connection) = self.server.config.connect(self.server.tls.clone()).await?;
         let own = Arc::new(AtomicI32::new(0));
         let (bells, skip) = (self.bells.clone(), own.clone());
         let reader = async move { read(&mut connection, &bells, &skip).await };

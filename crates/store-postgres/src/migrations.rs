@@ -1,9 +1,11 @@
 //! The steps by which the tables came to be: numbered files, run forward on start, never changed.
 
 use gancho_store::{Result, SchemaVersion, StoreError};
-use tokio_postgres::Client;
+use tokio_postgres::Transaction;
 
-use crate::{open, publish_function, schema, tx_error::store_error};
+use crate::{
+    database_url::DatabaseUrl, open, publish_function, schema, session, tx_error::store_error,
+};
 
 pub(crate) struct Migration {
     pub number: i32,
@@ -73,6 +75,22 @@ pub(crate) const ALL: &[Migration] = &[
     Migration { number: 19, name: "traces", sql: include_str!("../migrations/0019_traces.sql") },
     Migration { number: 20, name: "erased", sql: include_str!("../migrations/0020_erased.sql") },
     Migration { number: 21, name: "intake", sql: include_str!("../migrations/0021_intake.sql") },
+    Migration {
+        number: 22,
+        name: "compression",
+        sql: include_str!("../migrations/0022_compression.sql"),
+    },
+    Migration {
+        number: 23,
+        name: "tenant_retention",
+        sql: include_str!("../migrations/0023_tenant_retention.sql"),
+    },
+    Migration { number: 24, name: "cells", sql: include_str!("../migrations/0024_cells.sql") },
+    Migration {
+        number: 25,
+        name: "document_ends",
+        sql: include_str!("../migrations/0025_document_ends.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
@@ -86,11 +104,10 @@ const TABLE: &str = "create table if not exists schema_migrations (
 
 /// Brings the tables up to what this program knows, in the schema of this name or where they are. Returns the schema.
 /// Nodes that start together wait for each other.
-pub(crate) async fn run(client: &mut Client, name: Option<&str>) -> Result<String> {
-    let step = client.transaction().await.map_err(store_error)?;
+pub(crate) async fn run(step: Transaction<'_>, name: Option<&str>) -> Result<String> {
     step.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).await.map_err(store_error)?;
     let tables = schema::find_or_create(&step, name).await?;
-    step.batch_execute(&schema::search_path(&tables)).await.map_err(store_error)?;
+    step.batch_execute(&schema::local_search_path(&tables)).await.map_err(store_error)?;
     step.batch_execute(TABLE).await.map_err(store_error)?;
     let ran = step
         .query("select number, name, checksum from schema_migrations order by number", &[])
@@ -123,11 +140,16 @@ pub const SCHEMA_VERSION: u32 = ALL.len() as u32;
 
 /// The schema of a database, which is not changed. An empty one has none.
 pub async fn schema_version(url: &str) -> Result<SchemaVersion> {
-    let client = open::plain_session(url).await?;
-    let exists = client.query_one("select to_regclass('schema_migrations') is not null", &[]).await;
+    let url = DatabaseUrl::parse(url)?;
+    let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
+    // One transaction: a pooler may be in between.
+    let step = open::transaction(&mut client).await?;
+    let tables = schema::find(&step, url.schema.as_deref()).await?;
+    step.batch_execute(&schema::local_search_path(&tables)).await.map_err(store_error)?;
+    let exists = step.query_one("select to_regclass('schema_migrations') is not null", &[]).await;
     let exists: bool = exists.map_err(store_error)?.get(0);
     let found: i64 = if exists {
-        let count = client.query_one("select count(*) from schema_migrations", &[]).await;
+        let count = step.query_one("select count(*) from schema_migrations", &[]).await;
         count.map_err(store_error)?.get(0)
     } else {
         0

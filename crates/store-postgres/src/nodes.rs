@@ -14,7 +14,7 @@ use crate::{
     PostgresStore,
     give_up::{self, GiveUp},
     rows::{self, text},
-    session::{self, Transaction, execute, query},
+    session::{Transaction, execute, query, query_one},
     states::{LEASED, PENDING, Sql, sql},
     tx_error::{TxError, store_error},
 };
@@ -51,7 +51,7 @@ impl Nodes for PostgresStore {
     }
 
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
-        let session = session::of(&self.lifeline).await?;
+        let session = self.lifeline.get().await?;
         let sql = "update nodes set beat_at = clock_timestamp() where id = $1 and not is_dead";
         match execute(&session, sql, &[&node.0]).await.map_err(store_error)? {
             0 => Err(StoreError::Fenced),
@@ -135,7 +135,7 @@ impl PostgresStore {
         let session = transaction.session()?;
         session.batch_execute(ONE_AT_A_TIME).await?;
         let sql = "insert into nodes (name, beat_at) values ($1, clock_timestamp()) returning id";
-        let row = session.query_one(sql, &[&text(name)]).await?;
+        let row = query_one(session, sql, &[&text(name)]).await?;
         let node = NodeId(rows::get(&row, 0)?);
         transaction.commit().await?;
         Ok(node)

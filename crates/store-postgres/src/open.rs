@@ -2,18 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
+use deadpool_postgres::Object;
 use gancho_store::{Result, StoreError};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Transaction};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     PostgresStore, committer,
-    database_url::DatabaseUrl,
+    database_url::{DatabaseUrl, Server},
     expiry_time::ExpiryTime,
     listen, migrations,
+    pooler::{self, ParameterTypes},
     prune::Passes,
-    schema,
-    session::{self, Turns},
+    publish_function::quoted,
+    replica::{self, Replica},
+    session::{self, SessionPool, Turns},
     tx_error::store_error,
 };
 
@@ -45,38 +48,26 @@ impl Default for Options {
 
 const OLDEST_SERVER: i32 = 150_000;
 
-/// One connection to look at a database, with its schema. Nothing is checked or changed.
-pub(crate) async fn plain_session(url: &str) -> Result<deadpool_postgres::Object> {
-    let url = DatabaseUrl::parse(url)?;
-    let tls = url.tls()?;
-    let session = session::of(&session::pool(&url.server, &tls, 1, "")?).await?;
-    let schema = schema::find(&**session, url.schema.as_deref()).await?;
-    session.batch_execute(&schema::search_path(&schema)).await.map_err(store_error)?;
-    Ok(session)
-}
-
 impl PostgresStore {
     /// `url` is a connection string such as `postgres://gancho@db.internal/gancho?sslmode=require`, with the
     /// parameters of [`DatabaseUrl`].
     pub async fn connect(url: &str, options: Options) -> Result<Arc<Self>> {
         let url = DatabaseUrl::parse(url)?;
-        let (config, tls) = (&url.server, url.tls()?);
-        let size = options.pool.max(2);
-        let schema = {
-            let mut first = session::of(&session::pool(config, &tls, 1, "")?).await?;
-            check(&first).await?;
-            migrations::run(&mut first, url.schema.as_deref()).await?
+        let server = url.server()?;
+        let direct = url.direct.as_ref().map(|url| url.server()).transpose()?;
+        let is_pooled = match url.is_pooled {
+            Some(is_pooled) => is_pooled,
+            None => pooler::is_between(&server).await?,
         };
-        let path = schema::search_path(&schema);
-        let pool = session::pool(config, &tls, size, &path)?;
-        let lifeline = session::pool(config, &tls, 1, &path)?;
+        let schema = migrate(&server, direct.as_ref(), url.schema.as_deref()).await?;
+        let path = quoted(&schema);
+        let sessions = Sessions::new(server, &path, is_pooled)?;
+        let size = options.pool.max(2);
+        let pool = sessions.pool(size)?;
         let stop = CancellationToken::new();
-        let bells = listen::start(config, &tls, stop.clone());
-        let writers = session::pool(config, &tls, options.committers.max(1) + 1, &path)?;
+        let bells = listen::start(sessions.listener(direct), stop.clone());
+        let writers = sessions.pool(options.committers.max(1) + 1)?;
         let readers = options.lists.max(2);
-        let lists = format!("{path};\n{}", session::OF_LISTS);
-        let lists = session::pool(config, &tls, readers, &lists)?;
-        let upkeep = session::pool(config, &tls, 1, &path)?;
         let rules = committer::Rules {
             bells: bells.clone(),
             orphaned_leases: Arc::default(),
@@ -84,13 +75,19 @@ impl PostgresStore {
             over: ExpiryTime::default(),
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
-        Ok(Arc::new(Self {
+        let lists = sessions.pool_with(readers, &[session::OF_LISTS])?;
+        let upkeep = sessions.pool(1)?;
+        let replica = match &url.read {
+            Some(read) => Some(open_replica(read, &schema, readers, &upkeep, &stop).await?),
+            None => None,
+        };
+        let store = Self {
             // Two are left for calls without a tenant.
-            lookups: Turns::new(pool.clone(), size.saturating_sub(2)),
-            lists: Turns::new(lists, readers),
+            lookups: Arc::new(Turns::new(pool.clone(), size.saturating_sub(2))),
+            lists: Arc::new(Turns::new(lists.clone(), readers)),
             pool,
             upkeep,
-            lifeline,
+            lifeline: sessions.pool(1)?,
             committers,
             bells,
             orphaned_leases: rules.orphaned_leases,
@@ -98,13 +95,139 @@ impl PostgresStore {
             dead_letter_ttl: options.dead_letter_ttl,
             over: rules.over,
             passes: Passes::default(),
-            _until_dropped: stop.drop_guard(),
-        }))
+            reader: None,
+            until_dropped: Arc::new(stop.drop_guard()),
+        };
+        let reader = replica.map(|replica| {
+            let lists = Turns::new(lists, readers).with_replica(replica);
+            Arc::new(store.with_lists(lists))
+        });
+        Ok(Arc::new(Self { reader, ..store }))
+    }
+
+    /// The same store with its lists from elsewhere.
+    fn with_lists(&self, lists: Turns) -> Self {
+        Self {
+            lookups: self.lookups.clone(),
+            lists: Arc::new(lists),
+            pool: self.pool.clone(),
+            upkeep: self.upkeep.clone(),
+            lifeline: self.lifeline.clone(),
+            committers: self.committers.clone(),
+            bells: self.bells.clone(),
+            orphaned_leases: self.orphaned_leases.clone(),
+            over: self.over.clone(),
+            passes: Passes::default(),
+            reader: None,
+            until_dropped: self.until_dropped.clone(),
+            ..*self
+        }
     }
 }
 
+/// One that does not answer is no reason not to start: it is asked again later.
+async fn open_replica(
+    url: &DatabaseUrl,
+    schema: &str,
+    size: usize,
+    primary: &SessionPool,
+    stop: &CancellationToken,
+) -> Result<Arc<Replica>> {
+    let server = url.server()?;
+    let is_pooled = match url.is_pooled {
+        Some(is_pooled) => is_pooled,
+        None => pooler::is_between(&server).await.unwrap_or(false),
+    };
+    let path = quoted(schema);
+    let sessions = Sessions::new(server, &path, is_pooled)?;
+    // One more than the lists take, to compare it with the primary.
+    let pool = sessions.pool_with(size + 1, &[session::OF_LISTS])?;
+    replica::check_identity(&pool, primary).await?;
+    Ok(Replica::start(pool, primary.clone(), stop.clone()))
+}
+
+/// How the sessions of a store are made.
+struct Sessions<'a> {
+    server: Server,
+    path: (&'static str, &'a str),
+    /// Where a pooler is in between.
+    types: Option<Arc<ParameterTypes>>,
+}
+
+impl<'a> Sessions<'a> {
+    fn new(server: Server, path: &'a str, is_pooled: bool) -> Result<Self> {
+        let path = ("search_path", path);
+        let types = is_pooled.then(|| ParameterTypes::new(&server, &[path])).transpose()?;
+        Ok(Self { server, path, types: types.map(Arc::new) })
+    }
+
+    fn pool(&self, size: usize) -> Result<SessionPool> {
+        self.pool_with(size, &[])
+    }
+
+    fn pool_with(&self, size: usize, more: &[(&str, &str)]) -> Result<SessionPool> {
+        let more = [&[self.path], more].concat();
+        match &self.types {
+            None => SessionPool::direct(&self.server, size, &more),
+            Some(types) => SessionPool::pooled(&self.server, size, &more, types.clone()),
+        }
+    }
+
+    /// Where to listen for other nodes: a pooler passes no notifications on.
+    fn listener(&self, direct: Option<Server>) -> Option<Server> {
+        let is_pooled = self.types.is_some();
+        match (&direct, is_pooled) {
+            (None, true) => tracing::warn!(
+                hint = "set database_direct_url to an address of the server itself",
+                "database is behind a pooler; polling for the work of other nodes"
+            ),
+            (Some(_), true) => tracing::info!("database is behind a pooler"),
+            (_, false) => {}
+        }
+        direct.or_else(|| (!is_pooled).then(|| self.server.clone()))
+    }
+}
+
+/// Checks the server and brings the tables up. Returns their schema.
+async fn migrate(server: &Server, direct: Option<&Server>, schema: Option<&str>) -> Result<String> {
+    let mut first = first_connection(direct.unwrap_or(server)).await?;
+    let step = transaction(&mut first).await?;
+    if direct.is_some() {
+        let mut other = first_connection(server).await?;
+        let there = transaction(&mut other).await?;
+        if identity(&step).await? != identity(&there).await? {
+            return Err(StoreError::Refused(
+                "database_direct_url leads to another database than database_url: it must be an address of the \
+                 same one, without the pooler"
+                    .to_owned(),
+            ));
+        }
+    }
+    check(&step).await?;
+    step.batch_execute(&session::settings(&[], true)).await.map_err(store_error)?;
+    migrations::run(step, schema).await
+}
+
+/// Without settings.
+async fn first_connection(server: &Server) -> Result<Object> {
+    session::of(&session::connections(server, 1, String::new())?).await
+}
+
+/// Of the driver's own kind, which prepares statements: inside a transaction that works through a pooler too.
+pub(crate) async fn transaction(client: &mut Object) -> Result<Transaction<'_>> {
+    Client::transaction(client).await.map_err(store_error)
+}
+
+/// Of a database in all the world. A standby has that of its primary.
+pub(crate) const IDENTITY: &str =
+    "select system_identifier::text || ' ' || current_database() from pg_control_system()";
+
+async fn identity(step: &Transaction<'_>) -> Result<String> {
+    Ok(step.query_one(IDENTITY, &[]).await.map_err(store_error)?.get(0))
+}
+
 /// Refuses a server that may lose commits that it has acknowledged.
-async fn check(client: &Client) -> Result<()> {
+async fn check(client: &Transaction<'_>) -> Result<()> {
     let version = show(client, "server_version_num").await?;
     if version.parse::<i32>().unwrap_or(0) < OLDEST_SERVER {
         let version = show(client, "server_version").await?;
@@ -132,7 +255,7 @@ async fn check(client: &Client) -> Result<()> {
 }
 
 /// The value set by the server, the database and the role, whatever the session has set.
-async fn show(client: &Client, setting: &str) -> Result<String> {
+async fn show(client: &Transaction<'_>, setting: &str) -> Result<String> {
     let row = client
         .query_one("select reset_val from pg_settings where name = $1", &[&setting])
         .await

@@ -8,14 +8,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, TenantId};
 use gancho_store::TargetId;
 use uuid::Uuid;
 
 use crate::{
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     tx_error::TxError,
 };
@@ -65,7 +64,7 @@ where n.state = {WAITING} and d.tenant_id = k.tenant_id and d.id = n.id and d.st
 
 /// Takes the rows of the subjects of these deliveries, and of these other subjects.
 pub(crate) async fn lock(
-    session: &ClientWrapper,
+    session: &Session,
     deliveries: &[(TenantId, DeliveryId)],
     subjects: &[(TenantId, &str)],
 ) -> Result<(), TxError> {
@@ -79,7 +78,7 @@ pub(crate) async fn lock(
 
 /// Those of the lines in which something is unfinished. Their subjects' rows must be held.
 pub(crate) async fn blocked(
-    session: &ClientWrapper,
+    session: &Session,
     lines: BTreeSet<Line>,
 ) -> Result<HashSet<Line>, TxError> {
     let (tenants, targets, keys) = columns(&lines);
@@ -97,10 +96,7 @@ pub(crate) async fn blocked(
 }
 
 /// Deliveries ended in these lines: moves up the next of each. Returns whether any did.
-pub(crate) async fn move_up(
-    session: &ClientWrapper,
-    lines: &BTreeSet<Line>,
-) -> Result<bool, TxError> {
+pub(crate) async fn move_up(session: &Session, lines: &BTreeSet<Line>) -> Result<bool, TxError> {
     if lines.is_empty() {
         return Ok(false);
     }

@@ -4,17 +4,15 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, TenantId};
 use gancho_store::{Job, NodeId};
 use parking_lot::Mutex;
-use tokio_postgres::Error;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     rows::uuid,
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     states::{LEASED, PENDING, sql},
     tx_error::TxError,
 };
@@ -89,10 +87,7 @@ impl PostgresStore {
 
 /// The lost commit may still be under way. Until it ends its rows read as they were before, which an
 /// update would believe; to lock them is to wait.
-async fn wait_for(
-    session: &ClientWrapper,
-    deliveries: &[(TenantId, DeliveryId)],
-) -> Result<(), Error> {
+async fn wait_for(session: &Session, deliveries: &[(TenantId, DeliveryId)]) -> Result<(), TxError> {
     let (tenants, ids) = columns(deliveries);
     let sql = "select from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
         join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id for update of d";
@@ -102,10 +97,10 @@ async fn wait_for(
 
 /// Makes pending again those that the node holds.
 pub(crate) async fn give_back(
-    session: &ClientWrapper,
+    session: &Session,
     node: NodeId,
     deliveries: &[(TenantId, DeliveryId)],
-) -> Result<u64, Error> {
+) -> Result<u64, TxError> {
     let (tenants, ids) = columns(deliveries);
     let sql = sql!("update deliveries d set state = {PENDING}, owner = 0
         from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)

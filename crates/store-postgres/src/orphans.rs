@@ -30,7 +30,7 @@ with recursive walk(tenant_id, target_id, place) as (
     where w.place < $4
 )
 select w.tenant_id, w.target_id,
-    exists (select from endpoints e where e.tenant_id = w.tenant_id and e.id = w.target_id)
+    exists (select from endpoints e where e.tenant_id = w.tenant_id and e.id = w.target_id offset 0)
 from walk w order by w.place")
 });
 

@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use deadpool_postgres::ClientWrapper;
-use gancho_domain::Time;
+use gancho_domain::{Kind, Time};
 use gancho_store::{PruneStep, Result, upkeep::USAGE_KEPT};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
@@ -15,7 +14,7 @@ use crate::{
     PostgresStore, audit,
     pass::Pass,
     rows,
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     time_buckets::{self, BucketRow},
     tx_error::{TxError, store_error},
@@ -71,10 +70,30 @@ with many as materialized (
 )
 select count(*) from many";
 
-/// Whether all deliveries of the parcel `p` have ended and left no dead letter.
+/// What is old enough to go.
+#[derive(Clone, Copy)]
+pub(crate) struct Cutoff {
+    /// What was made before, where its tenant has no retention of its own.
+    pub before: Time,
+    /// What the retention of a tenant is counted from.
+    pub now: Time,
+}
+
+impl Cutoff {
+    /// Everything, whatever the retention of its tenant.
+    pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
+}
+
+const EVENT: i16 = Kind::Event.number();
+const EMAIL: i16 = Kind::Email.number();
+
+/// Whether all deliveries of the parcel `p` have ended and left no dead letter, and it is older than the retention of
+/// its tenant, counted from `$2`, or else made before `$1`.
 pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
-        "p.created_at < $1 and not exists (
+        "p.created_at < coalesce($2::int8 - (select case p.kind when {EVENT} then t.keep_events_us
+        when {EMAIL} then t.keep_emails_us end from tenants t where t.tenant_id = p.tenant_id), $1::int8)
+    and not exists (
     select from unnest(p.deliveries) as n(id)
     join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
     left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
@@ -86,12 +105,12 @@ pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would be
-/// written with every parcel for the sake of this. Ids begin with their time, so `$2` is where to
-/// stop; the parcel's own time decides. Begins behind `($3, $4)`.
+/// written with every parcel for the sake of this. Ids begin with their time, so `$3` is where to
+/// stop; the parcel's own time decides. Begins behind `($4, $5)`.
 fn look() -> String {
     format!(
         "with recursive owner(tenant_id) as (
-    (select tenant_id from parcels where tenant_id >= $3 order by tenant_id limit 1)
+    (select tenant_id from parcels where tenant_id >= $4 order by tenant_id limit 1)
     union all
     select (select p.tenant_id from parcels p where p.tenant_id > o.tenant_id
             order by p.tenant_id limit 1)
@@ -101,19 +120,24 @@ select p.tenant_id, p.id, p.has_ended
 from owner o cross join lateral (
     select p.tenant_id, p.id, {HAS_ENDED} as has_ended
     from parcels p
-    where p.tenant_id = o.tenant_id and p.id < $2
-      and p.id > case when o.tenant_id = $3 then $4::uuid
+    where p.tenant_id = o.tenant_id and p.id < $3
+      and p.id > case when o.tenant_id = $4 then $5::uuid
           else '00000000-0000-0000-0000-000000000000' end
-    order by p.id limit $5) p
-limit $5"
+    order by p.id limit $6) p
+limit $6"
     )
 }
+
+/// The shortest that a tenant has of its own.
+const SHORTEST_RETENTION: &str = "
+select min(least(keep_events_us, keep_emails_us)) from tenants
+where keep_events_us is not null or keep_emails_us is not null";
 
 /// `skip locked`: two nodes may be pruning.
 fn lock_ended() -> String {
     format!(
         "select p.tenant_id, p.id, p.deliveries, p.subject
-from unnest($2::uuid[], $3::uuid[]) as k(tenant_id, id)
+from unnest($3::uuid[], $4::uuid[]) as k(tenant_id, id)
 join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
 where {HAS_ENDED} order by p.tenant_id, p.id for update of p skip locked"
     )
@@ -156,7 +180,7 @@ impl PostgresStore {
         let mut more = self.prune_small(max * LOOKS, now).await?;
         more |= self.prune_statistics(before, max, now).await?;
         let (parcels, more_parcels) =
-            self.prune_parcels(before, max).await.map_err(TxError::into_error)?;
+            self.prune_parcels(Cutoff { before, now }, max).await.map_err(TxError::into_error)?;
         more |= more_parcels;
         more |= self.prune_buckets(before, max * LOOKS).await.map_err(TxError::into_error)?;
         if !more {
@@ -194,12 +218,19 @@ impl PostgresStore {
         Ok(more)
     }
 
-    async fn prune_parcels(&self, before: Time, max: i64) -> Result<(u64, bool), TxError> {
+    async fn prune_parcels(&self, cutoff: Cutoff, max: i64) -> Result<(u64, bool), TxError> {
         let pass = &self.passes.parcels;
         let (tenant, id) = pass.at().unwrap_or_default();
-        let (limit, end) = (max * LOOKS, rows::first_id_at(before + GRACE));
-        let values: [&(dyn ToSql + Sync); 5] = [&before.micros(), &end, &tenant, &id, &limit];
-        let looked = query(&*self.session().await?, &look(), &values).await?;
+        let session = self.session().await?;
+        let Cutoff { before, now } = cutoff;
+        let shortest = query(&session, SHORTEST_RETENTION, &[]).await?;
+        let shortest = shortest.first().map(|row| rows::maybe_span(row, 0)).transpose()?.flatten();
+        let youngest = shortest.map_or(before, |keep| (now - keep).max(before));
+        let (limit, end) = (max * LOOKS, rows::first_id_at(youngest + GRACE));
+        let (old, at) = (before.micros(), now.micros());
+        let values: [&(dyn ToSql + Sync); 6] = [&old, &at, &end, &tenant, &id, &limit];
+        let looked = query(&session, &look(), &values).await?;
+        drop(session);
         let mut ended = (Vec::new(), Vec::new());
         let mut last = None;
         for (place, row) in (1..).zip(&looked) {
@@ -216,21 +247,23 @@ impl PostgresStore {
             }
         }
         let found = !ended.0.is_empty();
-        let gone = if found { self.remove(before, &ended.0, &ended.1).await? } else { 0 };
+        let gone = if found { self.remove(cutoff, &ended.0, &ended.1).await? } else { 0 };
         Ok((gone, pass.go_on(last, found)))
     }
 
     /// Removes parcels with all that belongs to them.
     pub(crate) async fn remove(
         &self,
-        before: Time,
+        Cutoff { before, now }: Cutoff,
         tenants: &[Uuid],
         ids: &[Uuid],
     ) -> Result<u64, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         query(session, LOCK_SUBJECTS, &[&tenants, &ids]).await?;
-        let ended = query(session, &lock_ended(), &[&before.micros(), &tenants, &ids]).await?;
+        let ended =
+            query(session, &lock_ended(), &[&before.micros(), &now.micros(), &tenants, &ids])
+                .await?;
         let armed = armed_meanwhile(session, &ended).await?;
         let mut gone = RemovalBatch::default();
         for row in &ended {
@@ -259,7 +292,7 @@ impl PostgresStore {
 /// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
 /// rearmed since they were read.
 async fn armed_meanwhile(
-    session: &ClientWrapper,
+    session: &Session,
     ended: &[Row],
 ) -> Result<HashSet<(Uuid, Uuid)>, TxError> {
     let (mut tenants, mut ids) = (Vec::new(), Vec::new());
@@ -308,7 +341,7 @@ impl RemovalBatch {
         Ok(())
     }
 
-    async fn remove(&self, session: &ClientWrapper) -> Result<(), TxError> {
+    async fn remove(&self, session: &Session) -> Result<(), TxError> {
         delete(session, "attempts", "delivery_id", &self.deliveries, "x.tenant_id").await?;
         let columns = "x.tenant_id, x.target_id, x.lane, x.id";
         let rows = delete(session, "deliveries", "id", &self.deliveries, columns).await?;
@@ -329,7 +362,7 @@ impl RemovalBatch {
 }
 
 async fn delete(
-    session: &ClientWrapper,
+    session: &Session,
     table: &str,
     column: &str,
     (tenants, ids): &Keys,
@@ -339,5 +372,5 @@ async fn delete(
         "delete from {table} x using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
          where x.tenant_id = k.tenant_id and x.{column} = k.id returning {returning}"
     );
-    Ok(query(session, &sql, &[tenants, ids]).await?)
+    query(session, &sql, &[tenants, ids]).await
 }

@@ -1,4 +1,7 @@
 //! Where callers queue, and how much of it a committer takes at a time.
+//!
+//! Calls with large bodies queue apart and never share a transaction with others, and one committer at a time carries them:
+//! a small event does not wait until the megabytes of another tenant are compressed and written.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +29,9 @@ use crate::{
 
 /// A transaction takes no more than this, unless one call alone is larger.
 const MAX_ROWS: usize = 1_024;
-const MAX_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 2 << 20;
+/// A call with larger bodies is heavy.
+const HEAVY: usize = 256 << 10;
 /// Below this number of rows, a busy committer waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
@@ -45,10 +50,45 @@ pub(crate) struct Queue(Arc<CallQueue>);
 
 #[derive(Default)]
 struct CallQueue {
-    calls: Mutex<VecDeque<Call>>,
+    calls: Mutex<Waiting>,
     came: Notify,
     /// Committers that wait.
     idle: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Waiting {
+    light: VecDeque<Call>,
+    heavy: VecDeque<Call>,
+    /// A committer carries heavy calls.
+    heavy_is_out: bool,
+    /// What was taken last, so that a single committer serves both in turn.
+    last_was_heavy: bool,
+}
+
+impl Waiting {
+    fn may_take_heavy(&self) -> bool {
+        !self.heavy.is_empty() && !self.heavy_is_out
+    }
+
+    fn has_work(&self) -> bool {
+        !self.light.is_empty() || self.may_take_heavy()
+    }
+}
+
+/// What a committer carries in one transaction.
+pub(crate) struct Batch {
+    pub calls: Vec<Call>,
+    is_heavy: bool,
+    queue: Queue,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if self.is_heavy {
+            self.queue.0.calls.lock().heavy_is_out = false;
+        }
+    }
 }
 
 impl Queue {
@@ -111,8 +151,7 @@ impl Queue {
     async fn call(&self, work: Work) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let (rows, bytes) = work.size();
-        self.0.calls.lock().push_back(Call { work, reply, rows, bytes });
-        self.0.came.notify_one();
+        self.push(Call { work, reply, rows, bytes });
         let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
         let (answer, mut guard) = answer.await.unwrap_or_else(stopped)?;
         // Nothing is awaited any more: the caller has it.
@@ -120,14 +159,20 @@ impl Queue {
         Ok(answer)
     }
 
+    fn push(&self, call: Call) {
+        let mut waiting = self.0.calls.lock();
+        let line = if call.bytes > HEAVY { &mut waiting.heavy } else { &mut waiting.light };
+        line.push_back(call);
+        drop(waiting);
+        self.0.came.notify_one();
+    }
+
     /// For a committer: what fits into one transaction, at least one call.
-    pub(crate) async fn next(&self) -> Vec<Call> {
+    pub(crate) async fn next(&self) -> Batch {
         loop {
             let came = self.0.came.notified();
-            let mut calls = Vec::new();
-            self.take(&mut calls);
-            if !calls.is_empty() {
-                return calls;
+            if let Some(batch) = self.begin() {
+                return batch;
             }
             self.0.idle.fetch_add(1, Ordering::Relaxed);
             came.await;
@@ -136,13 +181,13 @@ impl Queue {
     }
 
     /// For a committer that is kept busy: waits a moment until there are a few.
-    pub(crate) async fn gather(&self, calls: &mut Vec<Call>) {
+    pub(crate) async fn gather(&self, batch: &mut Batch) {
         let end = Instant::now() + MOMENT;
-        while rows_of(&*calls) < FEW_ROWS {
+        while !batch.is_heavy && rows_of(&batch.calls) < FEW_ROWS {
             if timeout_at(end, self.0.came.notified()).await.is_err() {
                 return;
             }
-            self.take(calls);
+            self.take(&mut self.0.calls.lock(), batch);
             if !self.is_empty() {
                 // What comes next does not fit.
                 return;
@@ -150,14 +195,29 @@ impl Queue {
         }
     }
 
+    fn begin(&self) -> Option<Batch> {
+        let mut waiting = self.0.calls.lock();
+        if !waiting.has_work() {
+            return None;
+        }
+        let is_heavy =
+            waiting.may_take_heavy() && (waiting.light.is_empty() || !waiting.last_was_heavy);
+        waiting.last_was_heavy = is_heavy;
+        waiting.heavy_is_out |= is_heavy;
+        let mut batch = Batch { calls: Vec::new(), is_heavy, queue: self.clone() };
+        self.take(&mut waiting, &mut batch);
+        Some(batch)
+    }
+
     /// Adds what still fits. Where other committers have nothing to do, they get their share: one
     /// prepares its batch while another waits for the disk.
-    fn take(&self, taken: &mut Vec<Call>) {
-        let mut calls = self.0.calls.lock();
+    fn take(&self, waiting: &mut Waiting, batch: &mut Batch) {
+        let calls = if batch.is_heavy { &mut waiting.heavy } else { &mut waiting.light };
+        let taken = &mut batch.calls;
         let mut rows = rows_of(&*taken);
         let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
         let idle = self.0.idle.load(Ordering::Relaxed);
-        let share = (rows + rows_of(&*calls)).div_ceil(idle + 1);
+        let share = (rows + rows_of(calls.iter())).div_ceil(idle + 1);
         let max = share.clamp(FEW_ROWS, MAX_ROWS);
         while let Some(next) = calls.front() {
             rows += next.rows;
@@ -167,14 +227,25 @@ impl Queue {
             }
             taken.extend(calls.pop_front());
         }
-        if !calls.is_empty() {
+        if waiting.has_work() {
             // For another committer.
             self.0.came.notify_one();
         }
     }
 
+    /// The server cannot be reached: answers everyone who waits.
+    pub(crate) fn refuse(&self, error: &StoreError) {
+        let calls: Vec<Call> = {
+            let Waiting { light, heavy, .. } = &mut *self.0.calls.lock();
+            light.drain(..).chain(heavy.drain(..)).collect()
+        };
+        for call in calls {
+            let _ = call.reply.send(Err(error.clone()));
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.calls.lock().is_empty()
+        !self.0.calls.lock().has_work()
     }
 }
 
@@ -184,4 +255,48 @@ fn rows_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> usize {
 
 pub(crate) fn mixed_up() -> StoreError {
     StoreError::Broken("an answer went to the wrong caller".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIGHT: usize = 1_000;
+    const MEGABYTE: usize = 1 << 20;
+
+    fn queue_of(sizes: &[usize]) -> Queue {
+        let queue = Queue::default();
+        for bytes in sizes {
+            let work = Work::Release((NodeId(1), Vec::new()));
+            queue.push(Call { work, reply: oneshot::channel().0, rows: 1, bytes: *bytes });
+        }
+        queue
+    }
+
+    fn sizes(batch: Option<&Batch>) -> Vec<usize> {
+        batch.into_iter().flat_map(|batch| &batch.calls).map(|call| call.bytes).collect()
+    }
+
+    #[test]
+    fn large_bodies_are_carried_apart_and_by_one_committer_at_a_time() {
+        let queue = queue_of(&[MEGABYTE, LIGHT, MEGABYTE, MEGABYTE, LIGHT]);
+        let heavy = queue.begin();
+        assert_eq!(sizes(heavy.as_ref()), [MEGABYTE; 2], "no more than fit");
+        let light = queue.begin();
+        assert_eq!(sizes(light.as_ref()), [LIGHT; 2]);
+        assert!(queue.begin().is_none() && queue.is_empty(), "one carries them already");
+        drop(light);
+        assert!(queue.begin().is_none());
+        drop(heavy);
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE]);
+        assert!(queue.begin().is_none());
+    }
+
+    #[test]
+    fn a_single_committer_serves_both_in_turn() {
+        let queue = queue_of(&[MEGABYTE, MEGABYTE, MEGABYTE, LIGHT]);
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE; 2]);
+        assert_eq!(sizes(queue.begin().as_ref()), [LIGHT], "not all of the others first");
+        assert_eq!(sizes(queue.begin().as_ref()), [MEGABYTE]);
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{EventId, Parcel, TenantScope};
 use gancho_store::{NewDelivery, NewParcel, NodeId, Result};
 use uuid::Uuid;
@@ -12,7 +11,7 @@ use crate::{
     accept::{Incoming, insert_deliveries, place},
     order,
     rows::{self, PARCEL, uuid},
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     time_buckets,
     tx_error::{TxError, error_of},
 };
@@ -56,7 +55,7 @@ impl PostgresStore {
 }
 
 async fn add(
-    session: &ClientWrapper,
+    session: &Session,
     scope: TenantScope,
     event: EventId,
     deliveries: &[NewDelivery],
@@ -107,7 +106,7 @@ type EventDeliveries = (Arc<Parcel>, Option<u64>, Vec<Uuid>);
 
 /// The event, its number and its deliveries.
 async fn find(
-    session: &ClientWrapper,
+    session: &Session,
     scope: TenantScope,
     event: EventId,
     lock: &str,

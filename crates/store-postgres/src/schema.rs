@@ -52,6 +52,7 @@ pub(crate) async fn find_or_create(
     Ok(found)
 }
 
-pub(crate) fn search_path(schema: &str) -> String {
-    format!("set search_path = {}", quoted(schema))
+/// For one transaction.
+pub(crate) fn local_search_path(schema: &str) -> String {
+    format!("set local search_path = {}", quoted(schema))
 }

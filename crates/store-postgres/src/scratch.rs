@@ -2,7 +2,7 @@
 
 use gancho_store::{Result, StoreError};
 
-use crate::{database_url::DatabaseUrl, session, tx_error::store_error};
+use crate::{database_url::DatabaseUrl, session::SessionPool, tx_error::store_error};
 
 /// Dropping it leaves the database in place: its owner calls [`ScratchDatabase::remove`].
 #[derive(Debug)]
@@ -37,9 +37,8 @@ impl ScratchDatabase {
 }
 
 async fn execute(url: &str, sql: &str) -> Result<()> {
-    let url = DatabaseUrl::parse(url)?;
-    let pool = session::pool(&url.server, &url.tls()?, 1, "")?;
-    session::of(&pool).await?.batch_execute(sql).await.map_err(store_error)
+    let pool = SessionPool::bare(&DatabaseUrl::parse(url)?.server()?, 1)?;
+    pool.get().await?.batch_execute(sql).await.map_err(store_error)
 }
 
 /// The URL of another database on the same server.

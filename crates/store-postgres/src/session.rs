@@ -1,63 +1,83 @@
-//! How every connection is set up.
+//! How every connection is set up, and how statements run on it.
 
-use std::{ops::Deref, time::Duration};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
 use gancho_domain::TenantId;
 use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
-use tokio_postgres::{Config, Error, Row, types::ToSql};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{
+    Error, Row,
+    types::{ToSql, Type},
+};
 
-use crate::tx_error::pool_error;
+use crate::{
+    database_url::Server,
+    pooler::ParameterTypes,
+    replica::Replica,
+    tx_error::{TxError, corrupt, pool_error},
+};
 
 /// Every statement here finds its rows through an index. A plan made while a table was empty would
 /// prefer to read it whole, and would be kept until the table is analysed: ten times the work. So
-/// these sessions have no plans to choose from but nested loops over indexes.
+/// these sessions have no plans to choose from but nested loops over indexes. PostgreSQL 18 would still
+/// answer an `exists` below an `and`, `or` or `not` by reading the whole table once: `offset 0` in it
+/// keeps it from that.
 ///
 /// A batch of parameters is a few MiB and must not go through a file, hence `work_mem`. A session
-/// that lost its client inside a transaction must not hold its locks for ever. Opening refuses a
-/// server with `synchronous_commit = off`; one that is set so later is overruled.
-pub(crate) const SETTINGS: &str = "
-    set enable_seqscan = off;
-    set enable_hashjoin = off;
-    set enable_mergejoin = off;
-    set enable_bitmapscan = off;
-    set plan_cache_mode = force_generic_plan;
-    set jit = off;
-    set work_mem = '32MB';
-    set idle_in_transaction_session_timeout = '5s';
-    set client_min_messages = warning;
-    select set_config('synchronous_commit', 'on', false)
-        where current_setting('synchronous_commit') = 'off'";
+/// that lost its client inside a transaction must not hold its locks for ever.
+const SETTINGS: [(&str, &str); 9] = [
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("enable_bitmapscan", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("jit", "off"),
+    ("work_mem", "32MB"),
+    ("idle_in_transaction_session_timeout", "5s"),
+    ("client_min_messages", "warning"),
+];
+
+/// Opening refuses a server with `synchronous_commit = off`; one that is set so later is overruled.
+const COMMIT: &str = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')";
 
 /// For sessions that read lists, besides [`SETTINGS`]. A page is read in short statements; this is for
 /// a server that takes very long for one.
-pub(crate) const OF_LISTS: &str = "set statement_timeout = '10s'";
+pub(crate) const OF_LISTS: (&str, &str) = ("statement_timeout", "10s");
 
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// `settings` come after [`SETTINGS`].
-pub(crate) fn pool(
-    config: &Config,
-    tls: &MakeRustlsConnect,
-    size: usize,
-    settings: &str,
-) -> Result<Pool> {
-    let settings = format!("{SETTINGS};\n{settings}");
+/// The statement that applies [`SETTINGS`] and `more`: to the session, or to the transaction alone.
+pub(crate) fn settings(more: &[(&str, &str)], is_local: bool) -> String {
+    let all = SETTINGS.iter().chain(more).map(|(name, value)| {
+        format!("set_config('{name}', '{}', {is_local})", value.replace('\'', "''"))
+    });
+    let all: Vec<String> = all.collect();
+    format!("select {}, set_config('synchronous_commit', {COMMIT}, {is_local})", all.join(", "))
+}
+
+/// Connections of which each has run `on_connect` first.
+pub(crate) fn connections(server: &Server, size: usize, on_connect: String) -> Result<Pool> {
     let manager = Manager::from_config(
-        config.clone(),
-        tls.clone(),
+        server.config.clone(),
+        server.tls.clone(),
         ManagerConfig { recycling_method: RecyclingMethod::Fast },
     );
     Pool::builder(manager)
         .max_size(size)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(MAX_WAIT))
-        .create_timeout(Some(MAX_WAIT))
+        .create_timeout(Some(server.max_connect_time().max(MAX_WAIT)))
         .post_create(Hook::async_fn(move |client, _| {
-            let settings = settings.clone();
+            let settings = on_connect.clone();
             Box::pin(
                 async move { client.batch_execute(&settings).await.map_err(HookError::Backend) },
             )
@@ -66,86 +86,255 @@ pub(crate) fn pool(
         .map_err(|error| StoreError::Refused(error.to_string()))
 }
 
-/// A connection on the account of a tenant, which holds a permit until it is returned.
-pub(crate) struct Turn {
-    session: Object,
-    _permit: FairPermit,
-}
-
-impl Deref for Turn {
-    type Target = ClientWrapper;
-
-    fn deref(&self) -> &ClientWrapper {
-        &self.session
-    }
-}
-
-/// Connections that tenants take in turn.
-pub(crate) struct Turns {
-    pool: Pool,
-    permits: FairSemaphore,
-}
-
-impl Turns {
-    /// Of the connections of a pool, one tenant has half at most.
-    pub(crate) fn new(pool: Pool, count: usize) -> Self {
-        let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-        Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }
-    }
-
-    /// Without a tenant the connection counts for the shared account.
-    pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
-        let permit = self.permits.acquire(tenant).await?;
-        Ok(Turn { session: of(&self.pool).await?, _permit: permit })
-    }
-}
-
 pub(crate) async fn of(pool: &Pool) -> Result<Object> {
     pool.get().await.map_err(|error| pool_error(&error))
 }
 
-/// Runs a statement that is prepared once per connection.
+/// Sessions with the same settings.
+#[derive(Clone)]
+pub(crate) struct SessionPool {
+    pool: Pool,
+    pooling: Option<Pooling>,
+}
+
+/// Behind a pooler, a session is another connection of the server in each transaction. So nothing is left in it:
+/// each transaction applies the settings to itself, and no statement is prepared.
+#[derive(Clone)]
+struct Pooling {
+    settings: Arc<str>,
+    types: Arc<ParameterTypes>,
+}
+
+impl SessionPool {
+    /// Straight to the server.
+    pub(crate) fn direct(server: &Server, size: usize, more: &[(&str, &str)]) -> Result<Self> {
+        let pool = connections(server, size, settings(more, false))?;
+        Ok(Self { pool, pooling: None })
+    }
+
+    /// Through a pooler.
+    pub(crate) fn pooled(
+        server: &Server,
+        size: usize,
+        more: &[(&str, &str)],
+        types: Arc<ParameterTypes>,
+    ) -> Result<Self> {
+        let pool = connections(server, size, String::new())?;
+        let pooling = Pooling { settings: settings(more, true).into(), types };
+        Ok(Self { pool, pooling: Some(pooling) })
+    }
+
+    /// Without settings.
+    pub(crate) fn bare(server: &Server, size: usize) -> Result<Self> {
+        Ok(Self { pool: connections(server, size, String::new())?, pooling: None })
+    }
+
+    pub(crate) async fn get(&self) -> Result<Session> {
+        let client = of(&self.pool).await?;
+        Ok(Session {
+            client,
+            pooling: self.pooling.clone(),
+            in_transaction: AtomicBool::new(false),
+        })
+    }
+}
+
+/// A connection of a pool, to which it returns when it is dropped.
+pub(crate) struct Session {
+    client: Object,
+    pooling: Option<Pooling>,
+    in_transaction: AtomicBool,
+}
+
+impl Session {
+    /// Opens a transaction, whose first statements are `then`.
+    pub(crate) async fn begin(&self, then: &str) -> Result<(), Error> {
+        let settings = self.pooling.as_ref().map_or("", |pooling| &pooling.settings);
+        self.client.batch_execute(&format!("begin; {settings}; {then}")).await?;
+        self.in_transaction.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) async fn commit(&self) -> Result<(), Error> {
+        self.client.batch_execute("commit").await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) async fn rollback(&self) -> Result<(), Error> {
+        self.client.batch_execute("rollback").await?;
+        self.in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Not back to the pool: the server undoes what is open.
+    pub(crate) fn close(self) {
+        drop(Object::take(self.client));
+    }
+
+    /// Statements without parameters.
+    pub(crate) async fn batch_execute(&self, sql: &str) -> Result<(), Error> {
+        match self.lone() {
+            None => self.client.batch_execute(sql).await,
+            Some(pooling) => {
+                let sql = format!("begin; {}; {sql}; commit", pooling.settings);
+                self.client.batch_execute(&sql).await
+            }
+        }
+    }
+
+    /// What the server takes the parameters of a statement for.
+    pub(crate) async fn parameter_types(&self, sql: &str) -> Result<Vec<Type>, Error> {
+        // Its end is sent when it is dropped: here, before whatever follows.
+        Ok(self.client.prepare(sql).await?.params().to_vec())
+    }
+
+    /// How a statement becomes a transaction of its own, where that is needed.
+    fn lone(&self) -> Option<&Pooling> {
+        self.pooling.as_ref().filter(|_| self.in_transaction().is_none())
+    }
+
+    fn in_transaction(&self) -> Option<&Self> {
+        Some(self).filter(|_| self.in_transaction.load(Ordering::Relaxed))
+    }
+
+    /// Sends all in one go, so that a caller who gives up leaves no transaction open.
+    async fn run_pooled<T>(
+        &self,
+        statement: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, TxError> {
+        let Some(pooling) = self.lone() else { return Ok(statement.await?) };
+        let begin = format!("begin; {}", pooling.settings);
+        let (begun, done, committed) = futures_util::join!(
+            self.client.batch_execute(&begin),
+            statement,
+            // After an error, this undoes the transaction.
+            self.client.batch_execute("commit"),
+        );
+        begun?;
+        let done = done?;
+        committed?;
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+impl Deref for Session {
+    type Target = deadpool_postgres::ClientWrapper;
+
+    fn deref(&self) -> &Self::Target {
+        &self.client
+    }
+}
+
+/// Runs a statement that is prepared once per connection. Behind a pooler it is parsed each time.
 pub(crate) async fn query(
-    session: &ClientWrapper,
+    session: &Session,
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>, Error> {
-    let statement = session.prepare_cached(sql).await?;
-    session.query(&statement, values).await
+) -> Result<Vec<Row>, TxError> {
+    if let Some(pooling) = &session.pooling {
+        let values = pooling.types.add(session.in_transaction(), sql, values).await?;
+        return session.run_pooled(session.client.query_typed(sql, &values)).await;
+    }
+    let statement = session.client.prepare_cached(sql).await?;
+    Ok(session.client.query(&statement, values).await?)
+}
+
+/// The same, for a statement that returns one row.
+pub(crate) async fn query_one(
+    session: &Session,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Row, TxError> {
+    let found = query(session, sql, values).await?.pop();
+    found.ok_or_else(|| corrupt("a statement returned no row").into())
 }
 
 /// The same, for the number of rows touched.
 pub(crate) async fn execute(
-    session: &ClientWrapper,
+    session: &Session,
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
-) -> Result<u64, Error> {
-    let statement = session.prepare_cached(sql).await?;
-    session.execute(&statement, values).await
+) -> Result<u64, TxError> {
+    if let Some(pooling) = &session.pooling {
+        let values = pooling.types.add(session.in_transaction(), sql, values).await?;
+        return session.run_pooled(session.client.execute_typed(sql, &values)).await;
+    }
+    let statement = session.client.prepare_cached(sql).await?;
+    Ok(session.client.execute(&statement, values).await?)
 }
 
-/// A transaction of several statements on a connection of the pool. If it is dropped before its end,
-/// as when its caller gives up, the connection goes with it and the server undoes it.
-pub(crate) struct Transaction(Option<Object>);
+/// A session on the account of a tenant, which holds a permit until it is returned.
+pub(crate) struct Turn {
+    session: Session,
+    _permit: FairPermit,
+}
+
+impl Deref for Turn {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+/// Sessions that tenants take in turn.
+pub(crate) struct Turns {
+    pool: SessionPool,
+    /// Serves them instead, while it is of use.
+    replica: Option<Arc<Replica>>,
+    permits: FairSemaphore,
+}
+
+impl Turns {
+    /// Of the sessions of a pool, one tenant has half at most.
+    pub(crate) fn new(pool: SessionPool, count: usize) -> Self {
+        let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        Self { pool, replica: None, permits: FairSemaphore::new(count, count.div_ceil(2)) }
+    }
+
+    pub(crate) fn with_replica(self, replica: Arc<Replica>) -> Self {
+        Self { replica: Some(replica), ..self }
+    }
+
+    /// Without a tenant the session counts for the shared account.
+    pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
+        let permit = self.permits.acquire(tenant).await?;
+        let replicated = match &self.replica {
+            Some(replica) => replica.session().await,
+            None => None,
+        };
+        let session = match replicated {
+            Some(session) => session,
+            None => self.pool.get().await?,
+        };
+        Ok(Turn { session, _permit: permit })
+    }
+}
+
+/// A transaction of several statements. If it is dropped before its end, as when its caller gives up, the
+/// connection goes with it and the server undoes it.
+pub(crate) struct Transaction(Option<Session>);
 
 impl Transaction {
-    pub(crate) async fn begin(session: Object) -> Result<Self, Error> {
+    pub(crate) async fn begin(session: Session) -> Result<Self, Error> {
         // Inside the guard before it is sent.
         let transaction = Self(Some(session));
         if let Some(session) = &transaction.0 {
-            session.batch_execute("begin").await?;
+            session.begin("").await?;
         }
         Ok(transaction)
     }
 
-    pub(crate) fn session(&self) -> Result<&ClientWrapper> {
-        let session = self.0.as_ref().map(AsRef::as_ref);
-        session.ok_or_else(|| StoreError::Broken("a transaction was used after its end".to_owned()))
+    pub(crate) fn session(&self) -> Result<&Session> {
+        let broken = || StoreError::Broken("a transaction was used after its end".to_owned());
+        self.0.as_ref().ok_or_else(broken)
     }
 
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
         if let Some(session) = &self.0 {
-            session.batch_execute("commit").await?;
+            session.commit().await?;
         }
         // Back to the pool, not through the guard.
         drop(self.0.take());
@@ -156,7 +345,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(session) = self.0.take() {
-            drop(Object::take(session));
+            session.close();
         }
     }
 }

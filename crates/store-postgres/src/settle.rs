@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Failure, Lane, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
 use uuid::Uuid;
@@ -12,7 +11,7 @@ use crate::{
     PostgresStore,
     order::Line,
     rows::{self, text, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     states::{DEAD, LEASED, Sql},
     tx_error::TxError,
 };
@@ -82,7 +81,7 @@ with done as (
     from done d where state = {DEAD}
       -- A test of a webhook leaves none: nobody waits for it.
       and not (lane = {WEBHOOK} and exists (select from parcels p
-          where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
+          where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test offset 0))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
@@ -94,7 +93,7 @@ select place, target_id, order_key, was_dead from done"
 
 /// Inside a transaction. If a delivery is ordered, its subject's row must be held.
 pub(crate) async fn write(
-    session: &ClientWrapper,
+    session: &Session,
     endings: &[Ending<'_>],
     dead_letter_ttl: std::time::Duration,
 ) -> Result<SettleWrites, TxError> {
@@ -128,7 +127,7 @@ pub(crate) async fn write(
 
 impl SettleWrites {
     /// A dead letter leaves when its delivery succeeds after all.
-    pub(crate) async fn raise(&self, session: &ClientWrapper) -> Result<(), TxError> {
+    pub(crate) async fn raise(&self, session: &Session) -> Result<(), TxError> {
         if self.raised.is_empty() {
             return Ok(());
         }
@@ -228,7 +227,7 @@ impl<'a> Columns<'a> {
         self.next.push(attempt.and_then(|one| one.next_at.map(Time::micros)));
     }
 
-    async fn write(&self, session: &ClientWrapper) -> Result<Vec<tokio_postgres::Row>, TxError> {
+    async fn write(&self, session: &Session) -> Result<Vec<tokio_postgres::Row>, TxError> {
         let rows = query(
             session,
             &SETTLE,

@@ -6,7 +6,6 @@ mod roll_up;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Figures, Lane, TenantId, TenantScope, Time};
 use gancho_store::{
     FailingTarget, Result, Series, Statistics, StatisticsBatch, StatisticsPoint, StatisticsStep,
@@ -28,7 +27,7 @@ pub(crate) use {
 
 use crate::{
     PostgresStore, rows,
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     tx_error::{TxError, corrupt, store_error},
 };
 
@@ -213,7 +212,7 @@ impl Columns {
         self.figures.push(figures_codec::encode(of));
     }
 
-    async fn put(&self, session: &ClientWrapper, node: i64, part: u32) -> Result<(), TxError> {
+    async fn put(&self, session: &Session, node: i64, part: u32) -> Result<(), TxError> {
         let part = i32::try_from(part).unwrap_or(i32::MAX);
         let values: [&(dyn ToSql + Sync); 10] = [
             &self.levels,
@@ -232,14 +231,14 @@ impl Columns {
     }
 }
 
-async fn mark_due(session: &ClientWrapper, chunks: &[(Level, Time)]) -> Result<(), TxError> {
+async fn mark_due(session: &Session, chunks: &[(Level, Time)]) -> Result<(), TxError> {
     let levels: Vec<i16> = chunks.iter().map(|(level, _)| level.number()).collect();
     let times: Vec<i64> = chunks.iter().map(|(_, chunk)| chunk.secs()).collect();
     execute(session, MARK_DUE, &[&levels, &times]).await?;
     Ok(())
 }
 
-async fn due_chunks(session: &ClientWrapper) -> Result<Vec<DueChunk>> {
+async fn due_chunks(session: &Session) -> Result<Vec<DueChunk>> {
     let found = query(session, DUE, &[]).await.map_err(store_error)?;
     let due = |row: &Row| {
         let number = rows::get(row, 0)?;

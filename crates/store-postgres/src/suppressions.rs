@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantId, TenantScope};
 use gancho_store::{NewSuppression, Result, Suppression, Suppressions, TenantRow};
 use tokio_postgres::{Row, types::ToSql};
@@ -12,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     rows::{self, text, uuid},
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     tx_error::{TxError, corrupt, store_error},
 };
 
@@ -70,7 +69,7 @@ type Entries<'a> = BTreeMap<(TenantId, &'a str), &'a Suppression>;
 
 /// Returns how many are new.
 pub(crate) async fn add(
-    session: &ClientWrapper,
+    session: &Session,
     new: &[(TenantId, &NewSuppression)],
 ) -> Result<u64, TxError> {
     let (mut first, mut replacing) = (Entries::new(), Entries::new());
@@ -86,7 +85,7 @@ pub(crate) async fn add(
     Ok(added)
 }
 
-async fn write(session: &ClientWrapper, sql: &str, entries: &Entries<'_>) -> Result<u64, TxError> {
+async fn write(session: &Session, sql: &str, entries: &Entries<'_>) -> Result<u64, TxError> {
     if entries.is_empty() {
         return Ok(0);
     }
@@ -95,7 +94,7 @@ async fn write(session: &ClientWrapper, sql: &str, entries: &Entries<'_>) -> Res
     let reasons: Vec<_> = entries.values().map(|one| text(&one.reason)).collect();
     let details: Vec<_> = entries.values().map(|one| one.detail.as_deref().map(text)).collect();
     let since: Vec<i64> = entries.values().map(|one| one.since.micros()).collect();
-    Ok(execute(session, sql, &[&tenants, &addresses, &reasons, &details, &since]).await?)
+    execute(session, sql, &[&tenants, &addresses, &reasons, &details, &since]).await
 }
 
 impl PostgresStore {

@@ -1,31 +1,31 @@
 //! Tenants.
 
 use async_trait::async_trait;
-use gancho_domain::{Tenant, TenantId};
+use gancho_domain::{Tenant, TenantId, tenant::TenantRetention};
 use gancho_store::{Result, StoreError, Tenants};
-use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     PostgresStore,
     rows::{self, micros, text, uuid},
     session::{execute, query},
-    tx_error::{error_of, store_error},
+    tx_error::{TxError, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, slug, name, plan, default_profile, strict_event_types, \
-    publish_rate_count, publish_rate_per_us, created_at";
+    publish_rate_count, publish_rate_per_us, created_at, keep_events_us, keep_emails_us, keep_dead_us";
 
 #[async_trait]
 impl Tenants for PostgresStore {
     async fn create_tenant(&self, tenant: Tenant) -> Result<()> {
-        let sql =
-            format!("insert into tenants ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+        let sql = format!(
+            "insert into tenants ({COLUMNS})
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+        );
         match self.write_tenant(&sql, &tenant).await? {
             Ok(_) => Ok(()),
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-                Err(StoreError::Taken(tenant.slug))
-            }
-            Err(error) => Err(error_of(&error)),
+            Err(TxError::Content(StoreError::Taken(_))) => Err(StoreError::Taken(tenant.slug)),
+            Err(error) => Err(error.into_error()),
         }
     }
 
@@ -33,7 +33,7 @@ impl Tenants for PostgresStore {
         // The slug is given and not used.
         let sql = "update tenants set name = $3, plan = $4, default_profile = $5,
                 strict_event_types = $6, publish_rate_count = $7, publish_rate_per_us = $8,
-                created_at = $9
+                created_at = $9, keep_events_us = $10, keep_emails_us = $11, keep_dead_us = $12
             where tenant_id = $1 and $2::text is not null";
         let changed = self.write_tenant(sql, &tenant).await?;
         Ok(changed.map_err(store_error)? > 0)
@@ -73,7 +73,7 @@ impl Tenants for PostgresStore {
 
 impl PostgresStore {
     /// Runs a statement with a tenant's values; returns how many rows it wrote.
-    async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, Error>> {
+    async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, TxError>> {
         let session = self.session().await?;
         let written = execute(
             &session,
@@ -88,6 +88,9 @@ impl PostgresStore {
                 &tenant.publish_rate.map(|rate| i64::from(rate.count)),
                 &tenant.publish_rate.map(|rate| micros(rate.per)),
                 &tenant.created_at.micros(),
+                &tenant.retention.events.map(micros),
+                &tenant.retention.emails.map(micros),
+                &tenant.retention.dead_letters.map(micros),
             ],
         )
         .await;
@@ -105,5 +108,10 @@ fn tenant(row: &Row) -> Result<Tenant> {
         strict_event_types: rows::get(row, 5)?,
         publish_rate: rows::maybe_rate(row, 6)?,
         created_at: rows::time(row, 8)?,
+        retention: TenantRetention {
+            events: rows::maybe_span(row, 9)?,
+            emails: rows::maybe_span(row, 10)?,
+            dead_letters: rows::maybe_span(row, 11)?,
+        },
     })
 }

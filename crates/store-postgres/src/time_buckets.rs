@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::{NewDelivery, TargetId};
 use tokio_postgres::Row;
@@ -16,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Session, execute, query},
     tx_error::TxError,
 };
 
@@ -69,10 +68,7 @@ insert into spans (tenant_id, target_id, from_id, to_id, lane)
 select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int2[])
 on conflict do nothing";
 
-pub(crate) async fn write(
-    session: &ClientWrapper,
-    buckets: &BTreeSet<Bucket>,
-) -> Result<(), TxError> {
+pub(crate) async fn write(session: &Session, buckets: &BTreeSet<Bucket>) -> Result<(), TxError> {
     if buckets.is_empty() {
         return Ok(());
     }
@@ -122,7 +118,7 @@ where s.tenant_id = k.tenant_id and s.target_id = k.target_id and s.from_id = k.
       and d.id >= k.from_id and d.id < k.to_id and d.target_id = k.target_id and d.lane = k.lane)";
 
 pub(crate) async fn remove(
-    session: &ClientWrapper,
+    session: &Session,
     buckets: &BTreeSet<BucketRow>,
 ) -> Result<(), TxError> {
     if buckets.is_empty() {
@@ -149,7 +145,7 @@ order by s.from_id, s.tenant_id, s.target_id, s.lane limit $6";
 /// Of the next buckets before a time, those in which nothing is left, and the place where to go on:
 /// none at the end.
 pub(crate) async fn look(
-    session: &ClientWrapper,
+    session: &Session,
     at: Option<BucketRow>,
     before: Time,
     limit: i64,

@@ -81,7 +81,6 @@ pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {
 }
 
 /// For `map_err` where no transaction is at stake.
-#[allow(clippy::needless_pass_by_value)]
-pub(crate) fn store_error(error: Error) -> StoreError {
-    error_of(&error)
+pub(crate) fn store_error(error: impl Into<TxError>) -> StoreError {
+    error.into().into_error()
 }

@@ -8,7 +8,7 @@ use crate::{
     PostgresStore,
     give_up::{self, GiveUp},
     rows,
-    session::query,
+    session::{query, query_one},
     states::{LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
@@ -41,7 +41,7 @@ order by l.place")
 
 /// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
 /// database's clock.
-const LAST_WRITTEN: &str = "
+pub(crate) const LAST_WRITTEN: &str = "
 select (extract(epoch from greatest(
     (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
 
@@ -82,13 +82,13 @@ impl Upkeep for PostgresStore {
     async fn space(&self) -> Result<Space> {
         let session = self.upkeep_session().await?;
         let sql = "select pg_database_size(current_database())";
-        let row = session.query_one(sql, &[]).await.map_err(store_error)?;
+        let row = query_one(&session, sql, &[]).await.map_err(store_error)?;
         Ok(Space { used: rows::get::<i64>(&row, 0)? as u64, limit: None })
     }
 
     async fn last_written(&self) -> Result<Option<Time>> {
         let session = self.session().await?;
-        let row = session.query_one(LAST_WRITTEN, &[]).await.map_err(store_error)?;
+        let row = query_one(&session, LAST_WRITTEN, &[]).await.map_err(store_error)?;
         rows::maybe_time(&row, 0)
     }
 

@@ -4,16 +4,15 @@
 //! walked in turn, by the function `claim_round` in the database, because it asks the index hundreds
 //! of questions in a row: so a claim from a million costs what a claim from a thousand does.
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Id, TenantId};
-use gancho_store::{Claim, ClaimCursor, ClaimRound, ClaimTurn, TargetId};
+use gancho_store::{Claim, ClaimCursor, ClaimProgress, ClaimTurn, TargetId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     deal::{self, Plan, Take},
     rows::{self, uuid},
-    session::query,
+    session::{Session, query},
     states::{PENDING, Sql},
     tx_error::{TxError, corrupt},
 };
@@ -35,7 +34,7 @@ order by d.due_at limit $3"
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
-pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, TxError> {
+pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<Plan, TxError> {
     let due = oldest(session, claim).await?;
     let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
@@ -51,17 +50,14 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
 }
 
 /// One entry for each delivery, at most one more than can be taken.
-async fn oldest(
-    session: &ClientWrapper,
-    claim: &Claim,
-) -> Result<Vec<(TenantId, TargetId)>, TxError> {
+async fn oldest(session: &Session, claim: &Claim) -> Result<Vec<(TenantId, TargetId)>, TxError> {
     let max = claim.max as i64 + 1;
     let found = query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
 /// Also returns whether the walk ended because it had scanned the maximum number of targets.
-pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), TxError> {
+pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
@@ -98,7 +94,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
 struct Follower {
     takes: Vec<Take>,
     cursor: ClaimCursor,
-    round: ClaimRound,
+    progress: ClaimProgress,
     /// The last turn that went on where an earlier one stopped.
     resumed: Option<ClaimTurn>,
     far: bool,
@@ -106,10 +102,9 @@ struct Follower {
 
 impl Follower {
     fn new(mut cursor: ClaimCursor) -> Self {
+        let progress = ClaimProgress::resume(&mut cursor);
         let resumed = cursor.turn.take();
-        let from = resumed.map_or(cursor.tenant, |turn| Some(turn.tenant));
-        let round = cursor.round.take().unwrap_or(ClaimRound::after(from));
-        Self { takes: Vec::new(), cursor, round, resumed, far: false }
+        Self { takes: Vec::new(), cursor, progress, resumed, far: false }
     }
 
     fn follow(&mut self, step: &Row) -> Result<(), TxError> {
@@ -129,17 +124,17 @@ impl Follower {
                 self.cursor.targets.remove(&tenant);
                 self.resumed = Some(ClaimTurn::after(tenant, from));
             }
-            (Some("left"), Some(tenant), _) => self.round.leave(tenant),
+            (Some("left"), Some(tenant), _) => self.progress.leave(tenant),
             (Some("cut"), Some(tenant), target) => {
-                self.round.leave(tenant);
+                self.progress.leave(tenant);
                 self.cursor.targets.extend(target.map(|target| (tenant, target)));
             }
-            (Some("wrap"), ..) => self.round.wrap(),
+            (Some("wrap"), ..) => self.progress.wrap(),
             (Some("turn"), Some(tenant), at) => self.interrupt(tenant, at, take == Some(1)),
             (Some(end @ ("whole" | "full" | "far")), tenant, _) => {
                 self.cursor.tenant = tenant;
                 if let Some(tenant) = tenant {
-                    self.round.reach(tenant);
+                    self.progress.reach(tenant);
                 }
                 self.far = end == "far";
             }
@@ -160,9 +155,11 @@ impl Follower {
     }
 
     fn done(mut self) -> (Plan, bool) {
-        let caught_up = self.round.is_complete();
-        self.cursor.round = (!caught_up).then_some(self.round);
-        (Plan { takes: self.takes, cursor: self.cursor, caught_up }, self.far)
+        let caught_up = self.progress.is_caught_up();
+        self.cursor.round = (!caught_up).then_some(self.progress.round);
+        let ends_lap = self.progress.end_lap(&mut self.cursor);
+        let Self { takes, cursor, progress: ClaimProgress { left, .. }, .. } = self;
+        (Plan { takes, cursor, caught_up, ends_lap, left }, self.far)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Failure, Parcel};
 use gancho_store::NewDelivery;
 
 use crate::{
     accept::Incoming,
     rows::{text, uuid},
-    session::execute,
+    session::{Session, execute},
     tx_error::TxError,
 };
 
@@ -32,7 +31,7 @@ select tenant_id, id, lane, 0, code, reason, at, at, expires_at from dead";
 
 /// The dead letters of what is not to be sent.
 pub(crate) async fn bury(
-    session: &ClientWrapper,
+    session: &Session,
     fresh: &[Incoming<'_>],
     dead_letter_ttl: Duration,
 ) -> Result<(), TxError> {

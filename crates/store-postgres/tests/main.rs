@@ -16,6 +16,13 @@ mod open {
     mod scratch;
     mod tls;
 }
+mod pooler {
+    mod conformance;
+    mod sessions;
+}
+mod replica {
+    mod reads;
+}
 mod server {
     mod crash;
     mod lost_answer;

@@ -138,7 +138,7 @@ fn withhold(
     Ok(AcceptOutcome::New { number, placed: vec![Placement::Dead; new.deliveries.len()] })
 }
 
-fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, TxError> {
+pub(crate) fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, TxError> {
     let Some(subject) = &parcel.subject else {
         return Ok(None);
     };
@@ -152,7 +152,7 @@ fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, TxError> {
     Ok(Some(number as u64))
 }
 
-fn insert_parcel(
+pub(crate) fn insert_parcel(
     statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
     number: Option<u64>,
@@ -218,7 +218,7 @@ pub(crate) fn place(
     Ok(placed)
 }
 
-fn insert_delivery(
+pub(crate) fn insert_delivery(
     statements: &mut AcceptStatements<'_>,
     parcel: &Parcel,
     new: &NewDelivery,

@@ -1,13 +1,16 @@
 //! Dead letters for the archive.
 
 use async_trait::async_trait;
-use gancho_domain::Attempt;
-use gancho_store::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, Result};
+use gancho_domain::{Attempt, Time};
+use gancho_store::{
+    ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome, Result,
+};
 use rusqlite::{Connection, Row, params};
 
 use crate::{
     SqliteStore,
     dead_letters::{LETTER, dead_letter},
+    import,
     rows::{self, ATTEMPT, seq},
     states::{DEAD, sql},
     tx_error::TxError,
@@ -49,6 +52,15 @@ impl Archiving for SqliteStore {
             Ok(gone as u64)
         })
         .await
+    }
+
+    async fn import_dead(
+        &self,
+        letters: Vec<FullDeadLetter>,
+        now: Time,
+    ) -> Result<Vec<ImportOutcome>> {
+        self.write_more(move |tx| letters.iter().map(|one| import::import(tx, one, now)).collect())
+            .await
     }
 }
 
@@ -96,7 +108,7 @@ fn leaving(
     };
     // In this order of tables, so that the index says which come first and nothing has to be sorted.
     let mut list = db.prepare_cached(&format!(
-        "SELECT {LETTER}, p.event_type, p.external_id, p.is_test
+        "SELECT {LETTER}
          FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p
          WHERE d.seq = l.delivery AND d.state = {DEAD} AND p.seq = d.parcel AND {}
          ORDER BY {order} LIMIT {max}",
@@ -124,13 +136,7 @@ fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, TxError> {
     while let Some(row) = found.next()? {
         attempts.push(rows::attempt(row)?);
     }
-    Ok(FullDeadLetter {
-        letter,
-        event_type: row.get(14)?,
-        external_id: row.get(15)?,
-        is_test: row.get(16)?,
-        attempts,
-    })
+    Ok(FullDeadLetter { letter, attempts })
 }
 
 fn weight(whole: &FullDeadLetter) -> usize {

@@ -60,7 +60,7 @@ impl Claiming for SqliteStore {
 fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     let oldest = oldest_due(tx, claim)?;
     let mut basket = Basket::new(tx, claim);
-    let WalkResult { mut cursor, caught_up, far } = if oldest.is_all {
+    let WalkResult { mut cursor, caught_up, ends_lap, left, far } = if oldest.is_all {
         Walk::over(&mut basket, &oldest.targets).go()?
     } else {
         Walk::new(&mut basket).go()?
@@ -70,7 +70,8 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
         cursor.round = None;
     }
     let next_due = if caught_up { next_due(tx, claim)? } else { None };
-    Ok(ClaimResult { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
+    let jobs = basket.jobs;
+    Ok(ClaimResult { jobs, cursor, more: !caught_up, caught_up, ends_lap, left, next_due })
 }
 
 /// The deliveries that a claim has leased so far.

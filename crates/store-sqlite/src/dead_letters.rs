@@ -70,21 +70,23 @@ impl DeadLetters for SqliteStore {
             .await?;
         let next = next.map(list::Place::write);
         if found.is_empty() {
-            return Ok(ReplayPage { armed: 0, next });
+            return Ok(ReplayPage { armed: Vec::new(), next });
         }
         self.write(move |tx| {
-            let mut rows = Vec::with_capacity(found.len());
+            let (mut rows, mut armed) = (Vec::with_capacity(found.len()), Vec::new());
             for place in &found {
-                let mut is_dead = tx.db.prepare_cached(sql!(
-                    "SELECT 1 FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+                let mut dead = tx.db.prepare_cached(sql!(
+                    "SELECT d.tenant_id, d.id FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
                      WHERE l.delivery = ?1 AND l.moved_at = ?2 AND d.state = {DEAD}"
                 ))?;
-                if is_dead.exists([place.delivery, place.moved_at])? {
+                let mut dead = dead.query([place.delivery, place.moved_at])?;
+                if let Some(row) = dead.next()? {
+                    armed.push((rows::id(row, 0)?, rows::id(row, 1)?));
                     rows.push(place.delivery);
                 }
             }
             arm_in_turn(tx, &rows, now)?;
-            Ok(ReplayPage { armed: rows.len() as u64, next })
+            Ok(ReplayPage { armed, next })
         })
         .await
     }
@@ -151,7 +153,8 @@ fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i6
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
 /// parcel).
 pub(crate) const LETTER: &str = "d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, \
-    l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
+    l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at, \
+    p.event_type, p.external_id, p.is_test";
 
 pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     Ok(DeadLetter {
@@ -169,6 +172,9 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
         enqueued_at: rows::time(row, 11)?,
         moved_at: rows::time(row, 12)?,
         expires_at: rows::time(row, 13)?,
+        event_type: row.get(14)?,
+        external_id: row.get(15)?,
+        is_test: row.get(16)?,
     })
 }
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -182,6 +182,23 @@ impl Deliveries for SqliteStore {
                 }
             }
             Ok(count)
+        })
+        .await
+    }
+
+    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+        self.read_aside(move |db| {
+            let mut find = db.prepare_cached(
+                "SELECT state FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
+            )?;
+            let mut tally = DeliveryTally::default();
+            for (tenant, id) in &deliveries {
+                let mut found = find.query(params![seq(*id), id.bytes(), tenant.bytes()])?;
+                if let Some(row) = found.next()? {
+                    tally.add(rows::state(row, 0)?, 1);
+                }
+            }
+            Ok(tally)
         })
         .await
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, tx_error::TxError};
 
-const COLUMNS: &str = "tenant_id, key, body, version";
+const COLUMNS: &str = "tenant_id, key, body, version, until";
 
 #[async_trait]
 impl Documents for SqliteStore {
@@ -60,6 +60,21 @@ impl Documents for SqliteStore {
         .await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        self.read_aside(move |db| {
+            let by = "INDEXED BY records_of_kind_by_end
+                WHERE kind = ?1 AND until >= ?2 AND until < ?3 ORDER BY until, key LIMIT ?4";
+            list(db, by, &[&kind, &from.micros(), &to.micros(), &(max as i64)])
+        })
+        .await
+    }
+
     async fn put_document(
         &self,
         on: Collection,
@@ -75,9 +90,11 @@ impl Documents for SqliteStore {
         on: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
+        let (sql, version) = statement(expect);
         self.write_more(move |tx| {
             let (kind, owner) = (on.kind(), owner(on.tenant()));
             let fits: bool = tx
@@ -90,11 +107,10 @@ impl Documents for SqliteStore {
             if !fits {
                 return Ok(None);
             }
-            let version: i64 = tx.db.prepare_cached(PUT)?.query_row(
-                params![kind, owner, key, &*body, 1, Option::<i64>::None],
-                |row| row.get(0),
-            )?;
-            Ok(Some(version as u64))
+            let values = params![kind, owner, key, &*body, version, Option::<i64>::None];
+            let version: Option<i64> =
+                tx.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
+            Ok(version.map(|version| version as u64))
         })
         .await
     }
@@ -136,11 +152,7 @@ impl SqliteStore {
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
         let until = until.map(Time::micros);
-        let (sql, version) = match expect {
-            Expect::Anything => (PUT, 1),
-            Expect::Nothing => (ADD, 1),
-            Expect::Version(version) => (CHANGE, version as i64),
-        };
+        let (sql, version) = statement(expect);
         self.write_more(move |tx| {
             let version: Option<i64> = tx
                 .db
@@ -167,6 +179,15 @@ const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version, unt
 const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1, until = ?6
     WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
 
+/// The statement that writes if what is expected is so, and the version that it is given.
+fn statement(expect: Expect) -> (&'static str, i64) {
+    match expect {
+        Expect::Anything => (PUT, 1),
+        Expect::Nothing => (ADD, 1),
+        Expect::Version(version) => (CHANGE, version as i64),
+    }
+}
+
 fn owner(tenant: Option<TenantId>) -> Vec<u8> {
     tenant.map(|tenant| tenant.bytes().to_vec()).unwrap_or_default()
 }
@@ -188,5 +209,6 @@ fn document(row: &Row<'_>) -> Result<Document, TxError> {
         key: row.get(1)?,
         body: rows::bytes(row, 2)?,
         version: row.get::<_, i64>(3)? as u64,
+        ends_at: rows::maybe_time(row, 4)?,
     })
 }

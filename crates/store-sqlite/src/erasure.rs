@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     SqliteStore, order,
-    prune::{self, HAS_ENDED},
+    prune::{self, Cutoff, HAS_ENDED},
     rows,
     states::{DEAD, ENDED, PENDING, WAITING, sql},
     transaction::Tx,
@@ -23,7 +23,6 @@ use crate::{
 
 /// A step reads as many parcels for each that it may remove.
 const LOOKS: usize = 20;
-const EVER: Time = Time::from_micros(i64::MAX);
 
 /// How far the parcels have been read for a tenant.
 #[derive(Default)]
@@ -115,7 +114,8 @@ impl SqliteStore {
         let read = self.read_aside(move |db| read_parcels(db, tenant, at, max)).await?;
         let mut step = EraseStep::default();
         if !read.ended.is_empty() {
-            step.parcels = self.write(move |tx| prune::remove(tx, &read.ended, EVER)).await?;
+            step.parcels =
+                self.write(move |tx| prune::remove(tx, &read.ended, Cutoff::ALL)).await?;
         }
         pass.has_kept |= read.has_kept;
         if let Some(at) = read.last {
@@ -221,11 +221,12 @@ fn read_parcels(
     max: usize,
 ) -> Result<ReadParcels, TxError> {
     let mut list = db.prepare_cached(&format!(
-        "SELECT p.seq, p.tenant_id = ?2, p.tenant_id = ?2 AND {HAS_ENDED}
-         FROM parcels p WHERE p.seq > ?3 ORDER BY p.seq LIMIT ?4"
+        "SELECT p.seq, p.tenant_id = ?3, p.tenant_id = ?3 AND {HAS_ENDED}
+         FROM parcels p WHERE p.seq > ?4 ORDER BY p.seq LIMIT ?5"
     ))?;
-    let limit = max * LOOKS;
-    let mut found = list.query(params![EVER.micros(), tenant.bytes(), at, limit as i64])?;
+    let (limit, Cutoff { before, now }) = (max * LOOKS, Cutoff::ALL);
+    let values = params![before.micros(), now.micros(), tenant.bytes(), at, limit as i64];
+    let mut found = list.query(values)?;
     let mut read = ReadParcels { ended: Vec::new(), has_kept: false, last: None };
     let mut count = 0;
     while let Some(row) = found.next()? {

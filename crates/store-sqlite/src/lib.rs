@@ -33,6 +33,7 @@ mod external_ids;
 mod fan_out;
 mod file_lock;
 mod idempotency;
+mod import;
 mod key_buffer;
 mod ledger;
 #[cfg(test)]

@@ -27,6 +27,8 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0017_external_ids.sql"),
     include_str!("../migrations/0018_traces.sql"),
     include_str!("../migrations/0019_erased.sql"),
+    include_str!("../migrations/0020_tenant_retention.sql"),
+    include_str!("../migrations/0021_document_ends.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gancho_domain::{Lane, TenantId, Time};
+use gancho_domain::{Kind, Lane, TenantId, Time};
 use gancho_store::{PruneStep, Result, TargetId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -77,15 +77,16 @@ impl SqliteStore {
         more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
         more |= self.write(move |tx| audit::prune(tx, max_looks, now)).await?;
         more |= self.write(move |tx| statistics::prune(tx, before, max, now)).await?;
-        let (parcels, more_parcels) = self.prune_parcels(before, max).await?;
+        let (parcels, more_parcels) = self.prune_parcels(before, max, now).await?;
         more |= more_parcels;
         more |= self.prune_buckets(before, max_looks).await?;
         Ok(PruneStep { parcels, more })
     }
 
-    async fn prune_parcels(&self, before: Time, max: usize) -> Result<(u64, bool)> {
+    async fn prune_parcels(&self, before: Time, max: usize, now: Time) -> Result<(u64, bool)> {
         let at = self.passes.parcels.lock().at;
-        let mut looked = self.read_aside(move |db| look(db, at, before, max * LOOKS)).await?;
+        let cutoff = Cutoff { before, now };
+        let mut looked = self.read_aside(move |db| look(db, at, cutoff, max * LOOKS)).await?;
         if looked.ended.len() > max {
             // The next step scans the rest again.
             looked.ended.truncate(max);
@@ -94,7 +95,7 @@ impl SqliteStore {
         let found = !looked.ended.is_empty();
         let mut gone = 0;
         if found {
-            gone = self.write(move |tx| remove(tx, &looked.ended, before)).await?;
+            gone = self.write(move |tx| remove(tx, &looked.ended, cutoff)).await?;
         }
         let more = self.passes.parcels.lock().go_on(looked.last, found);
         Ok((gone, more))
@@ -124,10 +125,30 @@ struct ScanStep<P> {
     last: Option<P>,
 }
 
-/// Whether all deliveries of the parcel `p` have been placed, have ended and left no dead letter.
+/// What is old enough to go.
+#[derive(Clone, Copy)]
+pub(crate) struct Cutoff {
+    /// What was made before, where its tenant has no retention of its own.
+    pub before: Time,
+    /// What the retention of a tenant is counted from.
+    pub now: Time,
+}
+
+impl Cutoff {
+    /// Everything, whatever the retention of its tenant.
+    pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
+}
+
+const EVENT: i16 = Kind::Event.number();
+const EMAIL: i16 = Kind::Email.number();
+
+/// Whether all deliveries of the parcel `p` have been placed, have ended and left no dead letter, and it is older than
+/// the retention of its tenant, counted from `?2`, or else made before `?1`.
 pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
-        "p.created_at < ?1 AND NOT EXISTS
+        "p.created_at < coalesce(?2 - (SELECT CASE p.kind WHEN {EVENT} THEN t.keep_events_us
+     WHEN {EMAIL} THEN t.keep_emails_us END FROM tenants t WHERE t.id = p.tenant_id), ?1)
+   AND NOT EXISTS
    (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
       d.state < {ENDED} OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))
    AND NOT EXISTS (SELECT 1 FROM fan_out_parts f WHERE f.parcel = p.seq)"
@@ -140,15 +161,18 @@ const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
 fn look(
     db: &Connection,
     at: Option<i64>,
-    before: Time,
+    cutoff: Cutoff,
     max: usize,
 ) -> Result<ScanStep<i64>, TxError> {
+    let Cutoff { before, now } = cutoff;
     let mut list = db.prepare_cached(&format!(
         "SELECT p.seq, {HAS_ENDED} FROM parcels p
-         WHERE p.seq > ?2 AND p.seq < ?3 ORDER BY p.seq LIMIT ?4"
+         WHERE p.seq > ?3 AND p.seq < ?4 ORDER BY p.seq LIMIT ?5"
     ))?;
-    let end = rows::first_seq_at(before + GRACE);
-    let mut found = list.query(params![before.micros(), at.unwrap_or(0), end, max as i64])?;
+    let shortest = shortest_retention(db)?.map(|keep| now - keep);
+    let end = rows::first_seq_at(shortest.map_or(before, |own| own.max(before)) + GRACE);
+    let values = params![before.micros(), now.micros(), at.unwrap_or(0), end, max as i64];
+    let mut found = list.query(values)?;
     let mut looked = ScanStep { ended: Vec::new(), last: None };
     let mut count = 0;
     while let Some(row) = found.next()? {
@@ -162,16 +186,28 @@ fn look(
     Ok(looked)
 }
 
+/// The shortest retention that a tenant has of its own.
+fn shortest_retention(db: &Connection) -> Result<Option<std::time::Duration>, TxError> {
+    let mut find = db.prepare_cached(
+        "SELECT min(min(coalesce(keep_events_us, keep_emails_us),
+           coalesce(keep_emails_us, keep_events_us)))
+         FROM tenants INDEXED BY tenants_with_retention
+         WHERE keep_events_us IS NOT NULL OR keep_emails_us IS NOT NULL",
+    )?;
+    let shortest: Option<i64> = find.query_row([], |row| row.get(0))?;
+    Ok(shortest.map(|keep| std::time::Duration::from_micros(keep as u64)))
+}
+
 /// Removes parcels with their deliveries and attempts. One that was redelivered since the scan stays.
-pub(crate) fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, TxError> {
+pub(crate) fn remove(tx: &Tx<'_>, parcels: &[i64], cutoff: Cutoff) -> Result<u64, TxError> {
     let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
     let mut gone = 0;
     for &seq in parcels {
         let mut find = tx.db.prepare_cached(&format!(
-            "SELECT p.tenant_id, p.subject FROM parcels p WHERE p.seq = ?2 AND {HAS_ENDED}"
+            "SELECT p.tenant_id, p.subject FROM parcels p WHERE p.seq = ?3 AND {HAS_ENDED}"
         ))?;
         let found: Option<(TenantId, Option<String>)> = find
-            .query_row(params![before.micros(), seq], |row| {
+            .query_row(params![cutoff.before.micros(), cutoff.now.micros(), seq], |row| {
                 Ok((TenantId::from_bytes(row.get(0)?), row.get(1)?))
             })
             .optional()?;

@@ -46,7 +46,7 @@ pub(crate) fn redeliver(
 }
 
 /// Adds it to the parcel's list, unless it is there.
-fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, TxError> {
+pub(crate) fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, TxError> {
     let added = tx
         .db
         .prepare_cached(

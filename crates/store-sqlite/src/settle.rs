@@ -31,13 +31,13 @@ impl Settle for SqliteStore {
 }
 
 /// What every settlement is written with, looked up once for a batch.
-struct SettleStatements<'a> {
+pub(crate) struct SettleStatements<'a> {
     advance: CachedStatement<'a>,
     attempt: CachedStatement<'a>,
 }
 
 impl<'a> SettleStatements<'a> {
-    fn new(tx: &Tx<'a>) -> Result<Self, TxError> {
+    pub(crate) fn new(tx: &Tx<'a>) -> Result<Self, TxError> {
         Ok(Self {
             advance: tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
@@ -106,7 +106,7 @@ fn advance(
     Ok(changed == 1)
 }
 
-fn insert_attempt(
+pub(crate) fn insert_attempt(
     statements: &mut SettleStatements<'_>,
     row: i64,
     attempt: &Attempt,

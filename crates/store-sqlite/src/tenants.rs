@@ -1,21 +1,21 @@
 //! Who owns things.
 
 use async_trait::async_trait;
-use gancho_domain::{Tenant, TenantId};
+use gancho_domain::{Tenant, TenantId, tenant::TenantRetention};
 use gancho_store::{Result, StoreError, Tenants};
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError};
 
 const COLUMNS: &str = "id, slug, name, plan, default_profile, strict_event_types, \
-    publish_rate_count, publish_rate_per_us, created_at";
+    publish_rate_count, publish_rate_per_us, created_at, keep_events_us, keep_emails_us, keep_dead_us";
 
 #[async_trait]
 impl Tenants for SqliteStore {
     async fn create_tenant(&self, tenant: Tenant) -> Result<()> {
         self.write_more(move |tx| {
             let sql = format!(
-                "INSERT INTO tenants ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                "INSERT INTO tenants ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
                  ON CONFLICT DO NOTHING"
             );
             if write(tx, &sql, &tenant)? == 1 {
@@ -30,8 +30,9 @@ impl Tenants for SqliteStore {
         self.write_more(move |tx| {
             // The slug is bound and not used.
             let sql = "UPDATE tenants SET (name, plan, default_profile, strict_event_types,
-                   publish_rate_count, publish_rate_per_us, created_at) =
-                   (?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                   publish_rate_count, publish_rate_per_us, created_at, keep_events_us,
+                   keep_emails_us, keep_dead_us) =
+                   (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
                  WHERE id = ?1 AND ?2 IS NOT NULL";
             Ok(write(tx, sql, &tenant)? == 1)
         })
@@ -77,6 +78,9 @@ fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, TxError> {
         tenant.publish_rate.map(|rate| rate.count),
         tenant.publish_rate.map(|rate| rate.per.as_micros() as i64),
         tenant.created_at.micros(),
+        tenant.retention.events.map(|keep| keep.as_micros() as i64),
+        tenant.retention.emails.map(|keep| keep.as_micros() as i64),
+        tenant.retention.dead_letters.map(|keep| keep.as_micros() as i64),
     ])?)
 }
 
@@ -96,5 +100,10 @@ fn tenant(row: &Row<'_>) -> Result<Tenant, TxError> {
         strict_event_types: row.get(5)?,
         publish_rate: rows::maybe_rate(row, 6)?,
         created_at: rows::time(row, 8)?,
+        retention: TenantRetention {
+            events: rows::maybe_span(row, 9)?,
+            emails: rows::maybe_span(row, 10)?,
+            dead_letters: rows::maybe_span(row, 11)?,
+        },
     })
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use gancho_domain::{Id, Lane, TenantId, Time};
-use gancho_store::{ClaimCursor, ClaimRound, ClaimTurn, TargetId};
+use gancho_store::{ClaimCursor, ClaimProgress, ClaimRound, ClaimTurn, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Walk<'w, 'a> {
     /// The targets with something due, where all of them are known; else the index is asked.
     known: Option<&'w BTreeSet<Key>>,
     cursor: ClaimCursor,
-    round: ClaimRound,
+    progress: ClaimProgress,
     looks: usize,
     /// The last answer of the index, which holds for every key between the two.
     last: Option<(Key, Option<Head>)>,
@@ -47,6 +47,8 @@ pub(crate) struct WalkResult {
     pub cursor: ClaimCursor,
     /// A whole round has left nothing.
     pub caught_up: bool,
+    pub ends_lap: bool,
+    pub left: BTreeSet<TenantId>,
     /// The walk ended because it had scanned the maximum number of targets.
     pub far: bool,
 }
@@ -61,10 +63,9 @@ enum Turn {
 impl<'w, 'a> Walk<'w, 'a> {
     /// A walk over every target with anything pending, that continues where the last one stopped.
     pub fn new(basket: &'w mut Basket<'a>) -> Self {
-        let cursor = basket.claim.cursor.clone();
-        let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));
-        let round = cursor.round.unwrap_or(ClaimRound::after(from));
-        Self { basket, known: None, cursor, round, looks: 0, last: None }
+        let mut cursor = basket.claim.cursor.clone();
+        let progress = ClaimProgress::resume(&mut cursor);
+        Self { basket, known: None, cursor, progress, looks: 0, last: None }
     }
 
     /// A walk over these targets, which are all that have something due.
@@ -73,17 +74,21 @@ impl<'w, 'a> Walk<'w, 'a> {
         if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
             cursor.targets.insert(tenant, at);
         }
-        let round = ClaimRound::after(cursor.tenant);
-        Self { basket, known: Some(targets), cursor, round, looks: 0, last: None }
+        let mut progress = ClaimProgress::resume(&mut cursor);
+        progress.round = ClaimRound::after(cursor.tenant);
+        Self { basket, known: Some(targets), cursor, progress, looks: 0, last: None }
     }
 
     /// Once around the tenants at the most.
     pub fn go(mut self) -> Result<WalkResult, TxError> {
         self.walk()?;
-        let caught_up = self.round.is_complete();
+        let caught_up = self.progress.is_caught_up();
         let unfinished = !caught_up && self.known.is_none();
-        self.cursor.round = unfinished.then_some(self.round);
-        Ok(WalkResult { cursor: self.cursor, caught_up, far: self.looks >= MAX_LOOKS })
+        self.cursor.round = unfinished.then_some(self.progress.round);
+        let ends_lap = self.progress.end_lap(&mut self.cursor);
+        let far = self.looks >= MAX_LOOKS;
+        let left = self.progress.left;
+        Ok(WalkResult { cursor: self.cursor, caught_up, ends_lap, left, far })
     }
 
     fn walk(&mut self) -> Result<(), TxError> {
@@ -94,13 +99,13 @@ impl<'w, 'a> Walk<'w, 'a> {
         {
             return Ok(());
         }
-        while !self.basket.is_full() && self.looks < MAX_LOOKS && !self.round.is_complete() {
+        while !self.basket.is_full() && self.looks < MAX_LOOKS && !self.progress.is_caught_up() {
             let after = self.cursor.tenant.map(|tenant| (tenant, Id::from_bits(u128::MAX)));
             match self.next_head(after)?.map(|head| head.key.0) {
                 // All the way round: the tenant where it began has had its turn too.
                 Some(tenant) if wrapped && start.is_some_and(|start| tenant > start) => {
                     if let Some(start) = start {
-                        self.round.reach(start);
+                        self.progress.reach(start);
                     }
                     return Ok(());
                 }
@@ -111,7 +116,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                     }
                 }
                 None => {
-                    self.round.wrap();
+                    self.progress.wrap();
                     self.cursor.tenant = None;
                     if wrapped {
                         return Ok(());
@@ -131,7 +136,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         while !claim.skip.tenants.contains(&tenant) {
             if share == 0 || self.basket.is_full() {
                 // The rest has its turn when the round comes by again.
-                self.round.leave(tenant);
+                self.progress.leave(tenant);
                 self.cursor.targets.extend(turn.at.map(|at| (tenant, at)));
                 break;
             }
@@ -156,12 +161,12 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let taken = self.basket.take(tenant, target, share)?;
                 share -= taken.count;
                 if taken.left {
-                    self.round.leave(tenant);
+                    self.progress.leave(tenant);
                 }
             }
         }
         self.cursor.tenant = Some(tenant);
-        self.round.reach(tenant);
+        self.progress.reach(tenant);
         Ok(Turn::Ended)
     }
 

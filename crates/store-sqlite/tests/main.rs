@@ -18,3 +18,4 @@ mod open {
 mod upkeep {
     mod growth;
 }
+mod world;

@@ -15,16 +15,20 @@ pub enum ArchiveSelection {
     Overflow(TenantId, Time, DeliveryId),
 }
 
-/// A dead letter with its attempts and what its parcel says.
+/// A dead letter with its attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullDeadLetter {
     pub letter: DeadLetter,
-    /// The event's type; for a receipt its label.
-    pub event_type: Box<str>,
-    pub external_id: Option<Box<str>>,
-    pub is_test: bool,
     /// Oldest first.
     pub attempts: Vec<Attempt>,
+}
+
+impl FullDeadLetter {
+    /// How many attempts its delivery has behind it, those that are not known any more included.
+    pub fn attempts_made(&self) -> u32 {
+        let last = self.attempts.iter().map(|attempt| attempt.number).max();
+        last.unwrap_or(0).max(self.letter.failed_attempts)
+    }
 }
 
 /// A dead letter that the archive has. `moved_at` tells it from a later one of the same delivery.
@@ -39,6 +43,21 @@ impl From<&DeadLetter> for ArchivedLetter {
     fn from(letter: &DeadLetter) -> Self {
         Self { tenant: letter.tenant, delivery: letter.delivery, moved_at: letter.moved_at }
     }
+}
+
+/// What became of a dead letter that was to be brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// It is a dead letter again.
+    Imported,
+    /// It is in the store already.
+    Present,
+    /// Its delivery is in the store, and is due again or was delivered since.
+    Revived,
+    /// The content of its parcel was erased, and stays so.
+    Erased,
+    /// Another delivery or parcel has its id.
+    Clash,
 }
 
 #[async_trait]
@@ -58,4 +77,13 @@ pub trait Archiving: Send + Sync + 'static {
     /// Removes these dead letters and returns how many were still there. One that was replayed since then
     /// stays, also if it was given up again. The deliveries stay in the log as failed.
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64>;
+
+    /// Brings dead letters back that have left the store, and returns one outcome for each, in order. They keep their
+    /// ids and times, and expire as if they had become dead letters `now`. What has been pruned of a delivery, its
+    /// parcel and its attempts is written again; of others only the dead letter.
+    async fn import_dead(
+        &self,
+        letters: Vec<FullDeadLetter>,
+        now: Time,
+    ) -> Result<Vec<ImportOutcome>>;
 }

@@ -70,6 +70,22 @@ pub struct ClaimCursor {
     /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
     /// skips a target sets it to `None`, so that the round is not complete without that target.
     pub round: Option<ClaimRound>,
+    /// The lap that is under way, which goes on whatever the caller skips.
+    pub lap: Option<ClaimRound>,
+    /// For a store that is made of several.
+    pub parts: ClaimParts,
+}
+
+/// The places in the rounds of the stores that a store is made of, by their numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimParts {
+    pub cursors: BTreeMap<u32, ClaimCursor>,
+    /// Those whose last claim has seen nothing that was left, since the round over all of them began.
+    pub caught_up: BTreeSet<u32>,
+    /// Those that have ended a lap, since the lap over all of them began.
+    pub laps: BTreeSet<u32>,
+    /// The one that was asked first by the last claim.
+    pub first: u32,
 }
 
 /// A leased delivery, with all that is needed to carry it.
@@ -106,6 +122,10 @@ pub struct ClaimResult {
     /// A whole round over all targets has seen nothing due that was left, apart from what `skip`
     /// covered: within this claim, or over several that continued one another by the cursor.
     pub caught_up: bool,
+    /// Every tenant with anything pending has had its turn since a claim last said so.
+    pub ends_lap: bool,
+    /// The tenants with something due that was seen, not skipped and left.
+    pub left: BTreeSet<TenantId>,
     /// When the next delivery falls due, of those that are not due yet. Only looked up where `more`
     /// is false.
     pub next_due: Option<Time>,

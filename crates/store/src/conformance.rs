@@ -15,6 +15,8 @@
 
 use std::sync::Arc;
 
+use gancho_domain::TenantId;
+
 use crate::Store;
 
 pub mod accept;
@@ -37,6 +39,7 @@ pub mod expire;
 pub mod fairness;
 pub mod fan_out;
 pub mod growth;
+pub mod import;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
@@ -75,6 +78,13 @@ pub trait Fixture: Sized + Send + Sync {
     async fn open() -> Self;
 
     fn store(&self) -> Arc<dyn Store>;
+
+    /// Whether one round of claims goes over both tenants. In a store made of several, each has a round of its own, and
+    /// they have their turns.
+    fn share_a_round(&self, one: TenantId, other: TenantId) -> bool {
+        let _ = (one, other);
+        true
+    }
 
     /// As after a restart of the process, on the same data. No one else holds the store then.
     async fn reopen(self) -> Self;
@@ -200,6 +210,7 @@ macro_rules! conformance_suite {
                 thousands_of_skipped_targets_hide_no_one
                 a_claim_may_skip_ten_thousand_targets
                 a_round_that_left_something_is_not_complete
+                a_lap_tells_who_has_something_left
                 whatever_the_numbers_a_round_takes_all_that_is_due
             }
             lease {
@@ -295,6 +306,16 @@ macro_rules! conformance_suite {
                 what_left_stays_in_the_log_until_it_is_pruned
                 two_nodes_at_once_take_no_more_than_one
             }
+            import {
+                what_left_comes_back_as_it_was
+                what_was_pruned_comes_back_whole
+                an_import_is_done_once
+                two_letters_of_one_event_come_back
+                what_is_alive_or_erased_stays_as_it_is
+                an_id_of_another_is_refused
+                an_imported_letter_is_replayed_and_leaves
+                a_subject_counts_what_came_back
+            }
             replay {
                 a_replay_starts_the_plan_anew
                 the_oldest_go_first_and_no_more_than_asked
@@ -307,6 +328,7 @@ macro_rules! conformance_suite {
                 a_replay_outlives_a_restart
                 a_replay_goes_on_from_its_place
                 those_of_a_subject_keep_their_order
+                a_tally_says_how_deliveries_stand
             }
             deliveries {
                 each_filter_narrows_the_list
@@ -401,8 +423,10 @@ macro_rules! conformance_suite {
                 keys_come_in_the_order_of_their_bytes
                 one_is_found_by_its_key_in_any_collection
                 a_kind_is_listed_collection_by_collection
+                those_that_end_are_found_by_when
                 collections_do_not_mix
                 a_collection_takes_no_more_than_its_limit
+                one_of_twenty_at_once_adds_a_key_within_a_limit
                 twenty_at_once_do_not_pass_the_limit
             }
             replays {
@@ -501,6 +525,9 @@ macro_rules! conformance_suite {
                 a_purged_dead_letter_no_longer_keeps_its_parcel
                 one_that_is_replayed_stays
                 keys_whose_time_is_over_are_forgotten
+                a_tenants_own_retention_comes_before_the_default
+                each_kind_has_its_own_retention
+                dead_letters_expire_by_their_tenants_retention
             }
             expire {
                 an_expired_one_is_a_dead_letter

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Failure, Lane, ParcelId, TenantId, Time};
+use gancho_domain::{DeliveryId, Failure, Kind, Lane, Parcel, ParcelId, TenantId, Time};
 
 use crate::{Page, PageRequest, Result, TargetId};
 
@@ -16,6 +16,10 @@ pub struct DeadLetter {
     pub target: TargetId,
     pub parcel: ParcelId,
     pub subject: Option<Box<str>>,
+    /// The event's type; for a receipt its label.
+    pub event_type: Box<str>,
+    pub external_id: Option<Box<str>>,
+    pub is_test: bool,
     pub original: Bytes,
     pub failed_attempts: u32,
     /// Cannot be blank.
@@ -25,6 +29,25 @@ pub struct DeadLetter {
     pub enqueued_at: Time,
     pub moved_at: Time,
     pub expires_at: Time,
+}
+
+impl DeadLetter {
+    /// The parcel that it is of, as far as the letter tells.
+    pub fn to_parcel(&self) -> Parcel {
+        Parcel {
+            id: self.parcel,
+            tenant: self.tenant,
+            kind: Kind::of_lane(self.lane),
+            event_type: self.event_type.clone(),
+            subject: self.subject.clone(),
+            external_id: self.external_id.clone(),
+            is_test: self.is_test,
+            body: self.original.clone(),
+            created_at: self.enqueued_at,
+            trace: None,
+            erased_at: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,10 +82,10 @@ pub struct DeadStats {
 }
 
 /// What one page of a replay did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayPage {
-    /// Number of deliveries that are due again, now or when their turn comes.
-    pub armed: u64,
+    /// The deliveries that are due again, now or when their turn comes.
+    pub armed: Vec<(TenantId, DeliveryId)>,
     /// The place where the next page begins; `None` after the last. A page scans a bounded number of rows:
     /// it may rearm none and still have a next.
     pub next: Option<[u8; 32]>,

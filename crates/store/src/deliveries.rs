@@ -44,6 +44,25 @@ impl DeliveryRow {
     }
 }
 
+/// How some deliveries stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeliveryTally {
+    pub delivered: u64,
+    pub failed: u64,
+    /// Pending, in flight, or behind another of their subject.
+    pub waiting: u64,
+}
+
+impl DeliveryTally {
+    pub fn add(&mut self, state: State, count: u64) {
+        match state {
+            State::Delivered => self.delivered += count,
+            State::Dead => self.failed += count,
+            State::Pending | State::Leased | State::Waiting => self.waiting += count,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryView {
     pub row: DeliveryRow,
@@ -205,4 +224,8 @@ pub trait Deliveries: Send + Sync + 'static {
         ids: Vec<DeliveryId>,
         now: Time,
     ) -> Result<Vec<RetryOutcome>>;
+
+    /// Counts how deliveries stand now, of any tenants, by looking up each of them. Those that are gone are not
+    /// counted.
+    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally>;
 }

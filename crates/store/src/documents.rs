@@ -43,6 +43,8 @@ pub struct Document {
     pub body: Bytes,
     /// From 1.
     pub version: u64,
+    /// When it may be removed.
+    pub ends_at: Option<Time>,
 }
 
 /// What must be there for a document to be written.
@@ -77,6 +79,16 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
+    /// Returns at most `max` documents of a kind in all collections that may be removed at or after the one time and before
+    /// the other, the first to go first.
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>>;
+
     /// The new version; nothing where what was expected is not so, and then nothing is written.
     async fn put_document(
         &self,
@@ -87,12 +99,13 @@ pub trait Documents: Send + Sync + 'static {
     ) -> Result<Option<u64>>;
 
     /// Puts a document that is there already, or one more if its collection has fewer than `max`. The new
-    /// version; nothing where there are too many, and then nothing is written.
+    /// version; nothing where there are too many, or where what was expected is not so, and then nothing is written.
     async fn put_document_within(
         &self,
         collection: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>>;
 

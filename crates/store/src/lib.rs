@@ -63,14 +63,16 @@ pub use accept::{
     Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
 };
 pub use all_tenants::{AllTenants, TenantRow};
-pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
+pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome};
 pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
-pub use claim::{Claim, ClaimCursor, ClaimExclusions, ClaimResult, Claiming, Job, TargetId};
+pub use claim::{
+    Claim, ClaimCursor, ClaimExclusions, ClaimParts, ClaimResult, Claiming, Job, TargetId,
+};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, MAX_SEARCHED_BYTES, RetryOutcome,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    EventOutline, EventRow, EventView, MAX_SEARCHED_BYTES, RetryOutcome,
 };
 pub use documents::{Collection, Document, Documents, Expect};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
@@ -81,7 +83,7 @@ pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;
-pub use nodes::{NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
+pub use nodes::{LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
@@ -89,7 +91,7 @@ pub use replays::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
-pub use round::{ClaimRound, ClaimTurn};
+pub use round::{ClaimProgress, ClaimRound, ClaimTurn};
 pub use schema_version::SchemaVersion;
 pub use settle::{Settle, SettleOutcome, Settlement};
 pub use statistics::{
@@ -129,7 +131,7 @@ pub trait Store:
     + Upkeep
     + Usage
 {
-    /// The word for the store in logs: `sqlite` or `postgres`.
+    /// The word for the store in logs: `sqlite`, `postgres` or `cells`.
     fn name(&self) -> &'static str;
 
     /// Rings when work became due through another call or another node. A ring may be missed: a waiter

@@ -4,10 +4,10 @@
 //! A number is never reused, so it is the fencing token too: once a dead node's deliveries carry
 //! another number, or none, nothing that node settles is written.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use gancho_domain::Time;
+use gancho_domain::{TenantId, Time};
 
 use crate::Result;
 
@@ -47,6 +47,16 @@ pub struct RescueCounts {
     pub given_up: u64,
 }
 
+/// How sure a node can be of a lease, apart from its own heartbeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseStanding {
+    Held,
+    /// The part of the store that holds the delivery has not answered for too long: release it.
+    Doubtful,
+    /// Another node may have taken it over: drop it.
+    Lost,
+}
+
 /// Maximum nodes that may die while they hold a delivery before it is given up: it may be what kills them.
 ///
 /// Only what was being tried can kill: a node that dies holds many that merely wait. To note each
@@ -72,6 +82,19 @@ pub trait Nodes: Send + Sync + 'static {
     /// Fails with [`crate::StoreError::Fenced`] once the node was declared dead. Stores that many
     /// nodes share go by the database's clock, not by `now`.
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()>;
+
+    /// How sure the node can be of what it leased at `leased_at`, if it may rely on heartbeats that are no older than
+    /// `trusted`. A store of one part is as good as the last heartbeat, which the caller knows.
+    fn lease_standing(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        leased_at: Instant,
+        trusted: Duration,
+    ) -> LeaseStanding {
+        let _ = (node, tenant, leased_at, trusted);
+        LeaseStanding::Held
+    }
 
     /// The node stops: its leases are released.
     async fn leave(&self, node: NodeId, now: Time) -> Result<()>;

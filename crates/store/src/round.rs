@@ -4,10 +4,62 @@
 //! claims. The round that counts for [`ClaimResult::caught_up`](crate::ClaimResult) begins after the last
 //! tenant that had to leave something: it is complete when the walk has passed that tenant's turn
 //! again and nothing was left on the way.
+//!
+//! Beside it runs a *lap*, which ends when every tenant has had a turn, whatever was left. It says who has nothing
+//! more long before a backlog of others is gone.
+
+use std::collections::BTreeSet;
 
 use gancho_domain::TenantId;
 
-use crate::TargetId;
+use crate::{ClaimCursor, TargetId};
+
+/// The round and the lap of a walk, as far as one claim takes them.
+#[derive(Debug)]
+pub struct ClaimProgress {
+    pub round: ClaimRound,
+    lap: ClaimRound,
+    /// The tenants that had to leave something due.
+    pub left: BTreeSet<TenantId>,
+}
+
+impl ClaimProgress {
+    /// Continues what the cursor has under way.
+    pub fn resume(cursor: &mut ClaimCursor) -> Self {
+        let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));
+        let begin = ClaimRound::after(from);
+        let round = cursor.round.take().unwrap_or(begin);
+        Self { round, lap: cursor.lap.take().unwrap_or(begin), left: BTreeSet::new() }
+    }
+
+    /// Something due was left in this tenant's turn.
+    pub fn leave(&mut self, tenant: TenantId) {
+        self.round.leave(tenant);
+        self.left.insert(tenant);
+    }
+
+    /// Every tenant up to this one has had its turn.
+    pub fn reach(&mut self, tenant: TenantId) {
+        self.round.reach(tenant);
+        self.lap.reach(tenant);
+    }
+
+    /// Every tenant to the last has had its turn: the walk goes on with the first.
+    pub fn wrap(&mut self) {
+        self.round.wrap();
+        self.lap.wrap();
+    }
+
+    pub fn is_caught_up(&self) -> bool {
+        self.round.is_complete()
+    }
+
+    /// Whether the lap is complete. If not, the cursor keeps it for the next claim.
+    pub fn end_lap(&self, cursor: &mut ClaimCursor) -> bool {
+        cursor.lap = (!self.lap.is_complete()).then_some(self.lap);
+        self.lap.is_complete()
+    }
+}
 
 /// The tenants that have had a full turn, one after the other, without leaving anything due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,11 @@ pub trait Tenants: Send + Sync + 'static {
     /// Returns at most `max` tenants by slug, after `after`.
     async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>>;
 
+    /// The same for a list that people read: of a store with several parts those that answer.
+    async fn tenants_to_show(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
+        self.tenants(after, max).await
+    }
+
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>>;
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>>;

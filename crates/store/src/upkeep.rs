@@ -39,7 +39,8 @@ pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 *
 #[async_trait]
 pub trait Upkeep: Send + Sync + 'static {
     /// One pruning step, small enough not to delay other calls: at most `max` parcels
-    /// made before `before`, whose deliveries have all ended and left no dead letter, with their
+    /// made before `before`, or longer before `now` than their tenant's own retention, whose deliveries have all ended
+    /// and left no dead letter, with their
     /// deliveries, attempts and spans, and their subjects where nothing of those is left; and a few
     /// thousand of each of the other things that are expired at `now`: once keys, records, usage,
     /// dead nodes.

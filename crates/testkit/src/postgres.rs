@@ -60,26 +60,64 @@ impl Postgres {
     }
 
     fn start_in(folder: PathBuf, settings: &[&str]) -> Result<Self> {
-        let binaries = binaries()?;
-        let leash = leash(&binaries, &folder)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let mut server = Self { folder, binaries, port, settings: String::new(), leash };
+        let server = Self::stopped(folder, settings)?;
         let data = server.data();
         server.run("initdb", &["-D", &data, "-A", "trust", "-U", "postgres", "--no-sync"])?;
-        server.settings = format!(
-            "-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories= \
-             -c fsync=on -c max_connections=200"
-        );
-        for setting in settings {
-            server.settings.push_str(" -c ");
-            server.settings.push_str(setting);
-        }
         server.start_again()?;
         Ok(server)
     }
 
+    /// A standby that follows this server. Commits do not wait for it yet.
+    pub fn start_standby(&self) -> Result<Self> {
+        let standby = Self::stopped(folder()?, &[])?;
+        let (port, data) = (self.port.to_string(), standby.data());
+        // `-R` writes where its primary is.
+        let copy = ["-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-D", &data, "-R"];
+        standby.run("pg_basebackup", &[&copy[..], &["-c", "fast", "--no-sync"]].concat())?;
+        standby.start_again()?;
+        Ok(standby)
+    }
+
+    /// The standby becomes a primary.
+    pub fn promote(&self) -> Result<()> {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "promote"])
+    }
+
+    /// Without data.
+    fn stopped(folder: PathBuf, settings: &[&str]) -> Result<Self> {
+        let binaries = binaries()?;
+        let leash = leash(&binaries, &folder)?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut options = format!(
+            "-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories= \
+             -c fsync=on -c max_connections=200"
+        );
+        for setting in settings {
+            options.push_str(" -c ");
+            options.push_str(setting);
+        }
+        Ok(Self { folder, binaries, port, settings: options, leash })
+    }
+
     pub fn url(&self, database: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+    }
+
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `kill -9` of all of its processes.
+    pub fn kill(&self) -> Result<()> {
+        let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid"))?;
+        let main = file.lines().next().context("an empty file of the server's process")?;
+        let children = format!("/proc/{main}/task/{main}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        // The main one first, so that it starts no other.
+        let all = [main].into_iter().chain(children.split_whitespace());
+        let killed = Command::new("kill").arg("-9").args(all).status()?;
+        anyhow::ensure!(killed.success(), "cannot kill the server");
+        Ok(())
     }
 
     /// As a crash would: no process of it survives, and nothing is flushed.
@@ -138,13 +176,18 @@ impl Database {
         at(&self.server, &self.name)
     }
 
+    /// Of the server that it is on.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// A client of its own on this database, without the store.
     pub async fn client(&self) -> Result<Client> {
-        client(&self.url()).await
+        connect_to(&self.url()).await
     }
 
     /// The same as another role.
@@ -168,7 +211,7 @@ pub async fn fresh_database_on(server: &str) -> Result<Database> {
     #[expect(clippy::disallowed_methods, reason = "a name that no other run has")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
     let name = format!("gancho_test_{}_{now}", std::process::id());
-    let admin = client(server).await?;
+    let admin = connect_to(server).await?;
     admin.batch_execute(&format!("create database {name}")).await.context("making a database")?;
     Ok(Database { server: server.to_owned(), name })
 }
@@ -179,7 +222,7 @@ impl Drop for Database {
         // A thread, because this may run inside a runtime. A server that is gone took it along.
         let dropped = std::thread::spawn(move || -> Result<()> {
             tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-                client(&server)
+                connect_to(&server)
                     .await?
                     .batch_execute(&format!("drop database {name} with (force)"))
                     .await?;
@@ -190,7 +233,8 @@ impl Drop for Database {
     }
 }
 
-async fn client(url: &str) -> Result<Client> {
+/// A client of this URL.
+pub async fn connect_to(url: &str) -> Result<Client> {
     connect(&url.parse()?).await
 }
 
@@ -201,7 +245,7 @@ async fn connect(config: &Config) -> Result<Client> {
 }
 
 /// The same server's URL for another database.
-fn at(server: &str, database: &str) -> String {
+pub(crate) fn at(server: &str, database: &str) -> String {
     let (head, options) =
         server.split_once('?').map_or((server, None), |(head, options)| (head, Some(options)));
     let authority = head.find("://").map_or(0, |place| place + 3);
@@ -232,7 +276,7 @@ fn binaries() -> Result<PathBuf> {
 }
 
 /// The server refuses to run as root.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
@@ -254,7 +298,7 @@ fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn give_to_server(path: &Path) -> Result<()> {
+pub(crate) fn give_to_server(path: &Path) -> Result<()> {
     if is_root() {
         let owned = Command::new("chown").arg("postgres").arg(path).status()?;
         anyhow::ensure!(owned.success(), "cannot give {} away", path.display());
@@ -307,7 +351,7 @@ mod tests {
         client.query_one("select 1", &[]).await.unwrap();
         let (server, name) = (database.server.clone(), database.name.clone());
         drop(database);
-        let admin = super::client(&server).await.unwrap();
+        let admin = connect_to(&server).await.unwrap();
         let sql = "select 1 from pg_database where datname = $1";
         assert!(admin.query_opt(sql, &[&name]).await.unwrap().is_none());
     }

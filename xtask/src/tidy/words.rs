@@ -25,6 +25,7 @@ const WORDS: [Word; 5] = [
             "crates/app/src/remote/connection.rs",
             "crates/store-postgres/src/committer.rs",
             "crates/store-postgres/src/listen.rs",
+            "crates/store-postgres/src/replica.rs",
         ],
     },
     never("#[ignore", "a test that does not run is no test: repair it or remove it"),

@@ -10,10 +10,11 @@ import aiohttp
 from yarl import URL
 
 from ._operation import Operation, Request
-from ._pages import EventStreamParser, Page, decoded_answer, decoded_line
-from ._settings import Attempts, Settings
+from ._pages import EventStreamParser, LineSplitter, Page, decoded_answer, decoded_line
+from ._settings import STREAM_SILENCE, Attempts, Settings
 from ._sync import answer_of
-from .errors import APIConnectionError, APITimeoutError, error_of
+from . import errors
+from .errors import APIConnectionError, APITimeoutError, error_of, too_large
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class AsyncTransport:
             timeout = attempts.timeout()
             try:
                 async with self._open(request, aiohttp.ClientTimeout(total=timeout)) as response:
-                    status, headers, body = response.status, response.headers, await response.read()
+                    status, headers, body = response.status, response.headers, await self._body(response)
             except _FAILURES as error:
                 failure = connection_error(error, self.settings.url, timeout)
                 if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -72,6 +73,18 @@ class AsyncTransport:
                     return answer_of(status, headers, body, self.settings.url)
                 delay = attempts.after_status(error_of(status, headers, body, self.settings.url))
             await asyncio.sleep(delay)
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        length, headers = response.content_length, response.headers
+        if length is not None and length <= errors.MAX_ANSWER and "content-encoding" not in headers:
+            return await response.read()
+        chunks, size = [], 0
+        async for chunk in response.content.iter_any():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > errors.MAX_ANSWER:
+                raise too_large(response.status, headers, self.settings.url)
+        return b"".join(chunks)
 
     def _open(self, request: Request, timeout: aiohttp.ClientTimeout) -> Any:
         return self.connections.session().request(
@@ -87,34 +100,31 @@ class AsyncTransport:
     async def stream(self, operation: Operation[T]) -> AsyncIterator[T]:
         """What arrives, as it arrives. It is not begun again when the connection breaks."""
         request = Request(operation, self.settings.headers | {"Accept": "*/*"}, self.settings.tenant)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.settings.timeout)
+        url, timeout = self.settings.url, self.settings.timeout
         try:
-            async with self._open(request, timeout) as response:
-                if response.status != 200:
-                    raise error_of(response.status, response.headers, await response.read(), self.settings.url)
-                parser = EventStreamParser(response.status, response.headers, self.settings.url)
-                async for line in _lines(response.content):
-                    if (complete := parser.feed(line)) is not None:
-                        yield decoded_line(operation, complete)
+            opening = self._open(request, aiohttp.ClientTimeout(total=None, sock_read=STREAM_SILENCE))
+            response = await asyncio.wait_for(opening, timeout)
+            async with response:
+                status, headers = response.status, response.headers
+                if status != 200:
+                    raise error_of(status, headers, await asyncio.wait_for(self._body(response), timeout), url)
+                parser = EventStreamParser(status, headers, url)
+                timeout = STREAM_SILENCE
+                splitter = LineSplitter(status, headers, url)
+                async for chunk in response.content.iter_any():
+                    for line in splitter.feed(chunk):
+                        if (complete := parser.feed(line)) is not None:
+                            yield decoded_line(operation, complete)
+                if (rest := splitter.rest()) and (complete := parser.feed(rest)) is not None:
+                    yield decoded_line(operation, complete)
         except _FAILURES as error:
-            raise connection_error(error, self.settings.url, self.settings.timeout) from error
+            raise connection_error(error, url, timeout) from error
 
     def with_settings(self, settings: Settings) -> AsyncTransport:
         return AsyncTransport(settings, self.connections)
 
     async def close(self) -> None:
         await self.connections.close()
-
-
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
-    """Lines of any length; iterating over the content itself limits them."""
-    rest = b""
-    async for chunk in content.iter_any():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.decode()
-    if rest:
-        yield rest.decode()
 
 
 def connection_error(error: BaseException, url: str, timeout: float) -> Exception:

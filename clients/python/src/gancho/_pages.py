@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from ._model import Model, decode
 from ._operation import Operation
-from .errors import not_json, unexpected_answer
+from . import errors
+from .errors import not_json, too_large, unexpected_answer
 
 T = TypeVar("T")
 
@@ -51,6 +52,37 @@ def decoded_line(operation: Operation[T], text: str) -> T:
         return decoded_answer(operation, json.loads(text))
     except (ValueError, RecursionError) as error:
         raise unexpected_answer(str(error)) from error
+
+
+class LineSplitter:
+    """Splits what arrives into lines. What is not UTF-8 is replaced."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], url: str) -> None:
+        self.answer = (status, headers, url)
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The lines that the chunk completes."""
+        first, *others = chunk.split(b"\n")
+        self._add(first)
+        lines = []
+        for part in others:
+            lines.append(self.rest())
+            self._add(part)
+        return lines
+
+    def rest(self) -> str:
+        """What has arrived of a line."""
+        line = b"".join(self.parts).decode(errors="replace")
+        self.parts, self.size = [], 0
+        return line
+
+    def _add(self, part: bytes) -> None:
+        self.parts.append(part)
+        self.size += len(part)
+        if self.size > errors.MAX_ANSWER:
+            raise too_large(*self.answer)
 
 
 class EventStreamParser:

@@ -19,6 +19,8 @@ from .errors import APIError, APITimeoutError, ConfigurationError
 DEFAULT_TIMEOUT = 20.0
 DEFAULT_DEADLINE = 60.0
 DEFAULT_MAX_RETRIES = 5
+# Seconds. The gateway sends something at least every 15 seconds; a stream without it is a dead connection.
+STREAM_SILENCE = 45.0
 
 # Statuses that leave it open whether something was done.
 _UNCERTAIN = {408, 502, 503, 504}

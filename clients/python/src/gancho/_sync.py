@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar, cast
 import httpx
 
 from ._operation import Operation, Request
-from ._pages import EventStreamParser, Page, decoded_answer, decoded_line
-from ._settings import Attempts, Settings
-from .errors import APIConnectionError, APITimeoutError, InvalidRequestError, error_of, not_json
+from ._pages import EventStreamParser, LineSplitter, Page, decoded_answer, decoded_line
+from ._settings import STREAM_SILENCE, Attempts, Settings
+from . import errors
+from .errors import APIConnectionError, APITimeoutError, InvalidRequestError, error_of, is_json, not_json, too_large
 
 T = TypeVar("T")
 
@@ -54,18 +55,25 @@ class Transport:
         built = self._build(request, dict.fromkeys(("connect", "read", "write", "pool"), timeout))
         response = self.http.handle_request(built)
         try:
-            chunks = []
-            # Nothing is encoded unless a proxy does it; looking for it at each answer takes time.
-            is_encoded = "content-encoding" in response.headers
-            for chunk in response.iter_bytes() if is_encoded else cast(httpx.SyncByteStream, response.stream):
-                chunks.append(chunk)
-                if time.monotonic() > end:
-                    raise httpx.ReadTimeout("the answer was not complete in time", request=built)
-            return response.status_code, response.headers, b"".join(chunks)
-        except httpx.DecodingError as error:
-            raise httpx.RemoteProtocolError(str(error), request=built) from error
+            return response.status_code, response.headers, self._body(response, built, end)
         finally:
             response.close()
+
+    def _body(self, response: httpx.Response, built: httpx.Request, end: float) -> bytes:
+        chunks, size = [], 0
+        # Nothing is encoded unless a proxy does it; looking for it at each answer takes time.
+        is_encoded = "content-encoding" in response.headers
+        try:
+            for chunk in response.iter_bytes() if is_encoded else cast(httpx.SyncByteStream, response.stream):
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > errors.MAX_ANSWER:
+                    raise too_large(response.status_code, response.headers, self.settings.url)
+                if time.monotonic() > end:
+                    raise httpx.ReadTimeout("the answer was not complete in time", request=built)
+        except httpx.DecodingError as error:
+            raise httpx.RemoteProtocolError(str(error), request=built) from error
+        return b"".join(chunks)
 
     def _build(self, request: Request, timeout: dict[str, float | None]) -> httpx.Request:
         return httpx.Request(
@@ -79,20 +87,32 @@ class Transport:
     def stream(self, operation: Operation[T]) -> Iterator[T]:
         """What arrives, as it arrives. It is not begun again when the connection breaks."""
         request = Request(operation, self.settings.headers | {"Accept": "*/*"}, self.settings.tenant)
-        timeout = httpx.Timeout(self.settings.timeout, read=None)
+        url, timeout = self.settings.url, self.settings.timeout
+        end = time.monotonic() + timeout
+        timeouts: dict[str, float | None] = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
         try:
-            response = self.http.handle_request(self._build(request, timeout.as_dict()))
+            built = self._build(request, timeouts)
+            response = self.http.handle_request(built)
             try:
-                if response.status_code != 200:
-                    raise error_of(response.status_code, response.headers, response.read(), self.settings.url)
-                parser = EventStreamParser(response.status_code, response.headers, self.settings.url)
-                for line in response.iter_lines():
-                    if (complete := parser.feed(line)) is not None:
-                        yield decoded_line(operation, complete)
+                status, headers = response.status_code, response.headers
+                if status != 200:
+                    raise error_of(status, headers, self._body(response, built, end), url)
+                parser = EventStreamParser(status, headers, url)
+                # From here on, which is when httpx looks at it again.
+                timeouts["read"] = timeout = STREAM_SILENCE
+                splitter = LineSplitter(status, headers, url)
+                for chunk in response.iter_bytes():
+                    for line in splitter.feed(chunk):
+                        if (complete := parser.feed(line)) is not None:
+                            yield decoded_line(operation, complete)
+                if (rest := splitter.rest()) and (complete := parser.feed(rest)) is not None:
+                    yield decoded_line(operation, complete)
             finally:
                 response.close()
         except httpx.TransportError as error:
-            raise connection_error(error, self.settings.url, self.settings.timeout) from error
+            raise connection_error(error, url, timeout) from error
+        except httpx.DecodingError as error:
+            raise APIConnectionError(f"no connection to {url}: {error}") from error
 
     def with_settings(self, settings: Settings) -> Transport:
         return Transport(settings, self.http)
@@ -116,7 +136,7 @@ def answer_of(status: int, headers: Any, body: bytes, url: str) -> Any:
     """The JSON of an answer with 2xx."""
     if status == 204:
         return None
-    if not headers.get("content-type", "").lower().startswith("application/json"):
+    if not is_json(headers):
         raise not_json(status, headers, url)
     try:
         return json.loads(body)

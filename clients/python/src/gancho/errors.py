@@ -6,7 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from typing import Any
+
+
+# Bytes. The gateway's largest answers are pages of some MiB.
+MAX_ANSWER = 64 << 20
 
 
 class GanchoError(Exception):
@@ -141,6 +147,9 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
     if status >= 500:
         text = f"{url} answered {status} without saying why; a proxy before the gateway may have made this answer"
         return ServerError(status, {"code": "unexpected_response", "detail": text}, headers)
+    if status == 429:
+        text = f"{url} answered 429 without saying why; a proxy before the gateway may limit requests"
+        return RateLimitError(status, {"code": "unexpected_response", "detail": text}, headers)
     if "location" in headers and 300 <= status < 400:
         text = f"{url} redirects to {headers.get('location')}: set the URL of the gateway itself"
     else:
@@ -150,8 +159,20 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
 
 def not_json(status: int, headers: Mapping[str, str], url: str) -> APIError:
     kind = headers.get("content-type") or "nothing"
-    text = f"{url} answered with {kind} instead of JSON: is this the URL of a Gancho API?"
+    if is_json(headers):
+        text = f"{url} answered with JSON that is malformed or ends early; a proxy before the gateway may have cut it"
+    else:
+        text = f"{url} answered with {kind} instead of JSON: is this the URL of a Gancho API?"
     return UnexpectedResponseError(status, {"detail": text}, headers)
+
+
+def too_large(status: int, headers: Mapping[str, str], url: str) -> APIError:
+    text = f"{url} answered with more than {MAX_ANSWER >> 20} MiB, as no gateway does: is this the URL of a Gancho API?"
+    return UnexpectedResponseError(status, {"detail": text}, headers)
+
+
+def is_json(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").lower().startswith("application/json")
 
 
 def unexpected_answer(what: str) -> APIError:
@@ -161,8 +182,15 @@ def unexpected_answer(what: str) -> APIError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds, also of a date, which is compared with the server's own clock where it says what time it has."""
+    given = headers.get("retry-after", "")
     try:
-        seconds = float(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
+        seconds = float(given)
+    except ValueError:
+        try:
+            date = headers.get("date")
+            now = datetime.now(timezone.utc) if date is None else parsedate_to_datetime(date)
+            seconds = (parsedate_to_datetime(given) - now).total_seconds()
+        except (TypeError, ValueError):
+            return None
     return max(0.0, seconds) if math.isfinite(seconds) else None

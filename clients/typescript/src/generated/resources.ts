@@ -124,6 +124,44 @@ export class Audit extends Resource {
   }
 }
 
+/** The databases of a gateway that has several. Operator only. */
+export class Cells extends Resource {
+  /**
+   * List cells.
+   *
+   * Lists the databases of the gateway. Each tenant lives in one of them. `is_available` is what the node that answers sees.
+   *
+   * Operator only.
+   */
+  list(): Pages<types.Cell> {
+    return this._list<types.Cell>({ method: "GET", url: "/v1/cells" });
+  }
+
+  /**
+   * Add a cell.
+   *
+   * Creates the tables in an empty PostgreSQL database and uses it for new tenants. All nodes use it within seconds. The URL is stored encrypted.
+   *
+   * Operator only.
+   *
+   * @example gancho.cells.add({"name": "acme", "url": "https://example.com/hooks"})
+   */
+  async add(options: types.AddCellOptions): Promise<types.Cell> {
+    return this._call<types.Cell>({ method: "POST", url: "/v1/cells", body: options, required: ["is_available", "is_draining", "is_home", "name", "tenants"] });
+  }
+
+  /**
+   * Update a cell.
+   *
+   * Operator only.
+   *
+   * @example gancho.cells.update(cell, {"is_draining": true})
+   */
+  async update(cell: string, options: types.UpdateCellOptions): Promise<types.Cell> {
+    return this._call<types.Cell>({ method: "PATCH", url: `/v1/cells/${path(cell)}`, body: options, required: ["is_available", "is_draining", "is_home", "name", "tenants"] });
+  }
+}
+
 /** Deliveries that failed permanently, with the reason. */
 export class DeadLetters extends Resource {
   /**
@@ -157,6 +195,19 @@ export class DeadLetters extends Resource {
    */
   export(options: types.ExportDeadLettersOptions = {}): AsyncIterableIterator<types.DeadLetter> {
     return this._lines<types.DeadLetter>({ method: "GET", url: "/v1/dlq/export", takesTenant: true, query: options });
+  }
+
+  /**
+   * Import dead letters.
+   *
+   * Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them is invalid, none is imported. What is in the store already is not written again, so that a request can be repeated; what was delivered or erased since is skipped.
+   *
+   * Operator only.
+   *
+   * @example gancho.deadLetters.importLetters({"letters": [{"enqueued_at": "2026-01-15T09:30:00.000Z", "event_type": "invoice.paid", "failed_attempts": 1, "id": "dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "lane": "webhook", "last_failure_code": "text", "last_failure_reason": {"amount": 4200, "invoice": "inv_1"}, "last_failure_timestamp": "2026-01-15T09:30:00.000Z", "moved_to_dlq_at": "2026-01-15T09:30:00.000Z", "subject_id": "text", "target_id": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "tenant_id": "ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"}]})
+   */
+  async importLetters(options: types.ImportDeadLettersOptions): Promise<types.ImportedDeadLetters> {
+    return this._call<types.ImportedDeadLetters>({ method: "POST", url: "/v1/dlq/import", body: options, required: ["imported", "present", "skipped"] });
   }
 
   /**
@@ -196,7 +247,7 @@ export class DeadLetters extends Resource {
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(letterId: string): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
+    return this._call<types.DeadLetter>({ method: "GET", url: `/v1/dlq/${path(letterId)}`, takesTenant: true, required: ["enqueued_at", "event_type", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 
   /**
@@ -207,7 +258,7 @@ export class DeadLetters extends Resource {
    * @example gancho.deadLetters.replay(letterId, {"to": "wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"})
    */
   async replay(letterId: string, options: types.ReplayDeadLetterOptions = {}): Promise<types.DeadLetter> {
-    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options, required: ["enqueued_at", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
+    return this._call<types.DeadLetter>({ method: "POST", url: `/v1/dlq/${path(letterId)}/replay`, takesTenant: true, body: options, required: ["enqueued_at", "event_type", "expires_at", "failed_attempts", "id", "lane", "last_failure_code", "last_failure_reason", "last_failure_timestamp", "moved_to_dlq_at", "original_data", "subject_id"] });
   }
 }
 
@@ -229,7 +280,7 @@ export class Deliveries extends Resource {
    *
    * Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{"count": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{"code": "…"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.
    *
-   * It covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
+   * It covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
@@ -976,7 +1027,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.create({"slug": "acme"})
    */
   async create(options: types.CreateTenantOptions): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "POST", url: "/v1/tenants", body: options, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**
@@ -996,7 +1047,7 @@ export class Tenants extends Resource {
    * Operator only.
    */
   async get(tenant: string): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}`, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "GET", url: `/v1/tenants/${path(tenant)}`, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**
@@ -1009,7 +1060,7 @@ export class Tenants extends Resource {
    * @example gancho.tenants.update(tenant, {"publish_rate": {"count": 1, "per": "1s"}})
    */
   async update(tenant: string, options: types.UpdateTenantOptions = {}): Promise<types.Tenant> {
-    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options, required: ["created_at", "default_profile", "id", "name", "plan", "slug", "strict_event_types"] });
+    return this._call<types.Tenant>({ method: "PATCH", url: `/v1/tenants/${path(tenant)}`, body: options, required: ["created_at", "default_profile", "id", "name", "plan", "retention", "slug", "strict_event_types"] });
   }
 
   /**
@@ -1352,6 +1403,7 @@ export abstract class Resources {
   readonly alerts: Alerts;
   readonly apiKeys: ApiKeys;
   readonly audit: Audit;
+  readonly cells: Cells;
   readonly deadLetters: DeadLetters;
   readonly deliveries: Deliveries;
   readonly emails: Emails;
@@ -1375,6 +1427,7 @@ export abstract class Resources {
     this.alerts = new Alerts(transport);
     this.apiKeys = new ApiKeys(transport);
     this.audit = new Audit(transport);
+    this.cells = new Cells(transport);
     this.deadLetters = new DeadLetters(transport);
     this.deliveries = new Deliveries(transport);
     this.emails = new Emails(transport);

@@ -51,7 +51,7 @@ export interface AlertChannelTest {
   is_sent: boolean;
 }
 
-export type AlertRule = "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring";
+export type AlertRule = "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring" | "api_key_expiring";
 
 export type AlertSeverity = "critical" | "warning";
 
@@ -112,6 +112,24 @@ export interface AttemptEntry {
   response_headers: Record<string, string>;
   response_status?: number | null;
   started_at: string;
+}
+
+export interface AttemptInputInput {
+  /** Number of the attempt, from 1. */
+  attempt: number;
+  failure_code?: string | null;
+  failure_reason?: unknown;
+  /** Duration in milliseconds. */
+  latency_ms?: unknown;
+  /** `name: value` lines. */
+  request_headers?: unknown;
+  response_body?: unknown;
+  /** The same in base64, if it is not text. */
+  response_body_base64?: unknown;
+  /** `name: value` lines. */
+  response_headers?: unknown;
+  response_status?: number | null;
+  started_at: string | Date;
 }
 
 export interface AuditActor {
@@ -205,6 +223,20 @@ export interface CapturedEmailSummary {
   to: string;
 }
 
+export interface Cell {
+  /** Whether the node that answered can use it. */
+  is_available: boolean;
+  /** Whether it gets no new tenants. */
+  is_draining: boolean;
+  /** Whether it has the directory and all that belongs to no tenant. */
+  is_home: boolean;
+  name: string;
+  /** Why not; null if it can. */
+  reason?: string | null;
+  /** Number of tenants that live there. */
+  tenants: number;
+}
+
 /** A signed checkpoint. The signed note itself is in the checkpoint folder. */
 export interface Checkpoint {
   made_at: string;
@@ -219,7 +251,11 @@ export type CircuitBreakerState = "closed" | "open" | "half_open";
 
 export interface DeadLetter {
   enqueued_at: string;
+  /** Type of the event; of a receipt its partner, key and topic. */
+  event_type: string;
   expires_at: string;
+  /** The publisher's or partner's own id, if any. */
+  external_id?: string | null;
   failed_attempts: number;
   /** Id of the delivery. */
   id: string;
@@ -243,6 +279,51 @@ export interface DeadLetter {
   target_url?: string | null;
   /** Null in the lane `dispatch`, see `partner`. */
   tenant_id?: string | null;
+}
+
+export interface DeadLetterInputInput {
+  /** The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the data: import archived ones. */
+  attempts?: AttemptInputInput[];
+  /** When it was accepted. */
+  enqueued_at: string | Date;
+  /** Type of the event; of a receipt `PARTNER/KEY/TOPIC`. */
+  event_type: string;
+  /** Not used: it expires `dead_letter_ttl` after the import. */
+  expires_at?: string | Date;
+  /** The publisher's or partner's own id. */
+  external_id?: string | null;
+  /** Number of failed attempts. */
+  failed_attempts: number;
+  /** Id of the delivery. */
+  id: string;
+  /** Whether it is a test event. Default: false. */
+  is_test?: boolean;
+  /** `webhook`, `dispatch` or `email`. */
+  lane: Lane;
+  /** Failure code, e.g. `HTTP_503`. */
+  last_failure_code: string;
+  /** Why the last attempt failed. */
+  last_failure_reason: unknown;
+  /** When the last attempt failed. */
+  last_failure_timestamp: string | Date;
+  /** When it became a dead letter. */
+  moved_to_dlq_at: string | Date;
+  /** The data as it was accepted. */
+  original_data?: unknown;
+  /** The same in base64, if it is not JSON or has white space around it. */
+  original_data_base64?: unknown;
+  /** Not used. */
+  partner?: string | null;
+  /** The `subject` that the publisher gave. */
+  subject?: string | null;
+  /** Id of the event, receipt or e-mail. */
+  subject_id: string;
+  /** Id of the webhook, or of the target of the source. */
+  target_id: string;
+  /** Not used. */
+  target_url?: string | null;
+  /** Id of the tenant, or of the source in the lane `dispatch`. */
+  tenant_id: string;
 }
 
 export interface DeadLetterStats {
@@ -523,6 +604,15 @@ export interface ImportedAddresses {
   added: number;
   /** Number of addresses in the request. */
   given: number;
+}
+
+export interface ImportedDeadLetters {
+  /** Number of dead letters that were brought back. */
+  imported: number;
+  /** Number of those that were in the store already. */
+  present: number;
+  /** Those that were not brought back. */
+  skipped: SkippedDeadLetter[];
 }
 
 export interface ImportedKeys {
@@ -821,6 +911,11 @@ export interface ReplayJob {
   is_total_exact: boolean;
   /** `deliveries`, `events` or `dead_letters`. */
   of: ReplayKind;
+  /**
+   * What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+   * that create or cancel a replay.
+   */
+  outcomes?: ReplayOutcomeCounts | null;
   /** Maximum deliveries per second. */
   rate: number;
   /** Number of deliveries skipped because they are in flight or their webhook is deleted or disabled. */
@@ -838,7 +933,41 @@ export interface ReplayJob {
 
 export type ReplayKind = "deliveries" | "events" | "dead_letters";
 
+/** How the deliveries of a replay stand now. */
+export interface ReplayOutcomeCounts {
+  /** Number of deliveries that succeeded. */
+  delivered: number;
+  /** Number of deliveries that failed permanently again. */
+  failed: number;
+  /**
+   * Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
+   * in none of the counts.
+   */
+  of: number;
+  /** Number of deliveries that are pending, in flight or waiting for a retry. */
+  waiting: number;
+}
+
 export type ReplayState = "pending" | "running" | "done" | "cancelled" | "failed";
+
+/** How long what a tenant has sent is stored. Null for the operator's default. */
+export interface Retention {
+  /** Dead letters, before they are archived. */
+  dead_letters?: string | null;
+  /** E-mails, after they were sent or have failed. */
+  emails?: string | null;
+  /** Events with their deliveries, after those have ended. */
+  events?: string | null;
+}
+
+export interface RetentionInput {
+  /** Dead letters, before they are archived: from 1h to 3660d. Default: `dead_letter_ttl` of the operator. Applies to dead letters from then on. */
+  dead_letters?: string | null;
+  /** E-mails, after they were sent or have failed: from 1h to 3660d. Default: `retention` of the operator. */
+  emails?: string | null;
+  /** Events with their deliveries, after those have ended: from 1h to 3660d. Default: `retention` of the operator. */
+  events?: string | null;
+}
 
 /** Retry schedule: either `schedule`, or `base`, `max` and `attempts`. */
 export interface Retry {
@@ -897,6 +1026,15 @@ export interface SignatureReport {
   /** Whether the signature is valid for what was received. */
   is_valid: boolean;
   parts: SignaturePart[];
+}
+
+export interface SkippedDeadLetter {
+  /** Id of the delivery. */
+  id: string;
+  /** Index of the dead letter in the request, from 0. */
+  index: number;
+  /** Why it was not brought back. */
+  reason: string;
 }
 
 export interface Source {
@@ -982,6 +1120,7 @@ export interface Tenant {
   plan: string;
   /** Null for the operator's default. */
   publish_rate?: RateLimit | null;
+  retention: Retention;
   slug: string;
   strict_event_types: boolean;
 }
@@ -1163,6 +1302,20 @@ export interface ListAuditEntriesOptions {
   until?: string | Date;
 }
 
+/** What `cells.add` takes. */
+export interface AddCellOptions {
+  /** Unique; cannot be changed: lower-case letters, digits and `-`. */
+  name: string;
+  /** The database, as `postgres://user:password@host:5432/database?sslmode=require`, with `schema=` for a schema of it. Never returned. */
+  url: string;
+}
+
+/** What `cells.update` takes. */
+export interface UpdateCellOptions {
+  /** `true`: the cell gets no new tenants. Those that live there stay. */
+  is_draining: boolean;
+}
+
 /** What `deliveries.list` takes. */
 export interface ListDeliveriesOptions {
   /** Maximum number of items per page. Default: 50. */
@@ -1269,6 +1422,12 @@ export interface ExportDeadLettersOptions {
   since?: string | Date;
   /** Only deliveries that failed before this time. */
   until?: string | Date;
+}
+
+/** What `deadLetters.importLetters` takes. */
+export interface ImportDeadLettersOptions {
+  /** Dead letters, as `GET /v1/dlq/export` writes them, or archived ones. */
+  letters: DeadLetterInputInput[];
 }
 
 /** What `deadLetters.replayAll` takes. */
@@ -1588,6 +1747,8 @@ export interface ListWebhookStatsOptions {
   limit?: number;
   /** `newest`: all webhooks, newest first. `failures`: one page of those with failed attempts in the last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator. */
   order?: "newest" | "failures";
+  /** Only these webhooks, in this order: at most 100 ids, separated by commas. Those that do not exist are left out. Cannot be combined with `order`, `limit` and `cursor`. */
+  webhook_ids?: string;
 }
 
 /** What `suppressions.list` takes. */
@@ -1630,6 +1791,8 @@ export interface CreateTenantOptions {
   plan?: string;
   /** Maximum rate of publishing. Default: set by the operator. */
   publish_rate?: RateLimitInput | null;
+  /** How long what the tenant has sent is stored. Default: set by the operator. */
+  retention?: RetentionInput | null;
   /** Whether only registered event types can be published. Default: `false`. */
   strict_event_types?: boolean;
 }
@@ -1644,6 +1807,8 @@ export interface UpdateTenantOptions {
   plan?: string;
   /** Maximum rate of publishing. Default: set by the operator. */
   publish_rate?: RateLimitInput | null;
+  /** How long what the tenant has sent is stored. Default: set by the operator. */
+  retention?: RetentionInput | null;
   /** Whether only registered event types can be published. Default: `false`. */
   strict_event_types?: boolean;
 }

@@ -49,7 +49,8 @@ fn kept_and_read_without_the_secret() {
     key.expires_at = Some(Time::from_secs(5));
     let body = key.to_bytes().unwrap();
     assert!(!String::from_utf8_lossy(&body).contains("s3cret"));
-    let document = Document { tenant: Some(tenant), key: key.id.to_string(), body, version: 1 };
+    let document =
+        Document { tenant: Some(tenant), key: key.id.to_string(), body, version: 1, ends_at: None };
     assert_eq!(ApiKey::of_document(&document).unwrap(), key);
     assert!(key.is_valid(Time::from_secs(4)) && !key.is_valid(Time::from_secs(5)));
 }

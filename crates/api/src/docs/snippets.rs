@@ -28,6 +28,9 @@ pub struct SampleCall<'a> {
 struct ClientSample {
     python: String,
     typescript: String,
+    /// Parameters without which the call is refused, as in a URL.
+    #[serde(default)]
+    query: Option<String>,
 }
 
 /// By the id of the operation.
@@ -38,8 +41,9 @@ static SAMPLES: LazyLock<HashMap<String, ClientSample>> = LazyLock::new(|| {
 impl Snippets {
     pub fn of(call: &SampleCall) -> Self {
         // A test checks that there is one for each operation.
-        let ClientSample { python, typescript } = SAMPLES.get(call.id).cloned().unwrap_or_default();
-        Self { curl: curl(call), python, typescript }
+        let sample = SAMPLES.get(call.id).cloned().unwrap_or_default();
+        let ClientSample { python, typescript, query } = sample;
+        Self { curl: curl(call, query.as_deref()), python, typescript }
     }
 }
 
@@ -48,8 +52,9 @@ const fn variable(call: &SampleCall) -> &'static str {
     if call.is_for_operator { "GANCHO_ADMIN_TOKEN" } else { "GANCHO_API_KEY" }
 }
 
-fn curl(call: &SampleCall) -> String {
+fn curl(call: &SampleCall, query: Option<&str>) -> String {
     let SampleCall { method, path, .. } = call;
+    let path = query.map_or_else(|| (*path).to_owned(), |query| format!("{path}?{query}"));
     let mut lines = vec![match *method {
         "GET" => format!("curl \"$GANCHO_URL{path}\""),
         method => format!("curl -X {method} \"$GANCHO_URL{path}\""),
@@ -69,6 +74,18 @@ mod tests {
 
     use super::*;
     use crate::router::ROUTES;
+
+    #[test]
+    fn curl_has_what_a_call_needs() {
+        let purge = Snippets::of(&SampleCall {
+            id: "purgeDeadLetters",
+            method: "DELETE",
+            path: "/v1/dlq",
+            is_for_operator: false,
+            body: None,
+        });
+        assert!(purge.curl.contains("$GANCHO_URL/v1/dlq?code=HTTP_410\""), "{}", purge.curl);
+    }
 
     #[test]
     fn every_operation_has_a_sample_for_each_client() {

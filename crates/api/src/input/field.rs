@@ -116,6 +116,7 @@ pub enum Noun {
     Suppression,
     User,
     Silence,
+    Cell,
 }
 
 impl Noun {
@@ -129,6 +130,7 @@ impl Noun {
             | Self::SourceKey
             | Self::Suppression
             | Self::User
+            | Self::Cell
             | Self::Code => None,
             Self::Receipt => Some("rcp"),
             Self::Silence => Some("sil"),
@@ -161,6 +163,7 @@ impl Noun {
             Self::Email => "e-mail",
             Self::Suppression => "suppressed address",
             Self::Silence => "silence",
+            Self::Cell => "cell",
         }
     }
 

@@ -53,6 +53,7 @@ pub fn of_noun(noun: Noun) -> String {
         Noun::Lane => "webhook",
         Noun::Suppression => "ana@example.com",
         Noun::User => "ana",
+        Noun::Cell => "b",
         Noun::SourceKey => "k1",
         Noun::Code => "HTTP_503",
         _ => "acme",

@@ -1,10 +1,12 @@
 //! Dead letters: deliveries that failed permanently. A tenant sees its own; the operator sees all.
 //!
-//! [`filter`] has the filters, [`view`] renders one.
+//! [`filter`] has the filters, [`view`] renders one, `letter_input` reads one.
 
 pub mod export;
 pub mod filter;
 pub mod get;
+pub mod import;
+mod letter_input;
 pub mod list;
 pub mod purge;
 pub mod replay;

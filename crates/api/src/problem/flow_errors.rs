@@ -130,6 +130,7 @@ impl From<EventTypeError> for Problem {
         match error {
             EventTypeError::Faulty(errors) => Self::invalid_fields(errors),
             EventTypeError::NotFound => Self::not_found(Noun::EventType),
+            EventTypeError::Taken => Self::new(&codes::TAKEN, error.to_string()),
             EventTypeError::Store(error) => error.into(),
             EventTypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,

@@ -50,14 +50,36 @@ async fn catalog(stage: &Stage) {
     assert!(names(&all).contains(&"all.of.us"));
 }
 
+/// Of many who create an event type at once, one is told that it did.
+async fn created_once(stage: &Stage) {
+    let own = stage.tenant("racer").await;
+    let body = |number: usize| json!({"name": "race.won", "description": number.to_string()});
+    let calls = (0..16).map(|number| {
+        let client = &own.client;
+        async move { client.post("/v1/webhooks/events", &body(number)).await }
+    });
+    let replies = futures_util::future::join_all(calls).await;
+    let won: Vec<_> = replies.iter().filter(|reply| reply.status == 201).collect();
+    assert_eq!((won.len(), replies.len()), (1, 16));
+    for reply in replies.iter().filter(|reply| reply.status != 201) {
+        reply.clone().refused(409, "taken");
+    }
+    let stored = own.client.get("/v1/webhooks/events/race.won").await.is(200).json();
+    assert_eq!(stored, won[0].clone().json());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn built_in_and_own() {
-    catalog(&Stage::new().await).await;
+    let stage = Stage::new().await;
+    catalog(&stage).await;
+    created_once(&stage).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_postgres_too() {
-    catalog(&Stage::postgres().await).await;
+    let stage = Stage::postgres().await;
+    catalog(&stage).await;
+    created_once(&stage).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::stage::{Stage, eventually, receiver};
+use crate::stage::{Hands, Stage, eventually, receiver};
 
 async fn to_a_later_webhook(stage: &Stage) {
     let hands = stage.tenant("m2").await;
@@ -23,9 +23,46 @@ async fn to_a_later_webhook(stage: &Stage) {
         Some(hands.client.get(&path).await.is(200).json()).filter(|job| job["state"] == "done")
     });
     assert_eq!(done.await["done"], 5);
+    let outcomes = eventually(|| async {
+        let outcomes = hands.client.get(&path).await.is(200).json()["outcomes"].clone();
+        (outcomes["waiting"] == 0).then_some(outcomes)
+    });
+    assert_eq!(outcomes.await, json!({"delivered": 5, "failed": 0, "waiting": 0, "of": 5}));
+    outcomes_of_deliveries_that_fail_again(&hands).await;
     let list = hands.client.get("/v1/replays").await.is(200).json();
-    assert_eq!(list["data"][0]["id"], job["id"]);
+    assert!(list["data"].as_array().unwrap().iter().any(|one| one["id"] == job["id"]), "{list}");
+    assert_eq!(list["data"][0]["outcomes"], json!(null), "counting takes a lookup for each");
     hands.client.call("POST", &format!("{path}/cancel"), None).await.refused(409, "conflict");
+}
+
+/// Dead letters whose endpoint still fails, and one that does not.
+async fn outcomes_of_deliveries_that_fail_again(hands: &Hands) {
+    let [(_failing, failing), (_healed, healed)] = [receiver(500).await, receiver(200).await];
+    let draft = json!({"url": failing, "events": ["c.d"], "retry": {"schedule": []}});
+    hands.webhook_with(draft.clone()).await;
+    let webhook = hands.webhook_with(draft).await;
+    for n in 0..3 {
+        hands.publish("c.d", json!(n)).await;
+    }
+    let dead = async |count: usize| {
+        eventually(|| async {
+            let letters = hands.client.get("/v1/dlq").await.is(200).json();
+            (letters["data"].as_array().unwrap().len() == count).then_some(())
+        })
+        .await;
+    };
+    dead(6).await;
+    let path = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
+    hands.client.patch(&path, &json!({"url": healed})).await.is(200);
+    let run = json!({"rate": 1_000});
+    let job = hands.client.post("/v1/dlq/replay", &run).await.is(202).json();
+    let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
+    let ended = eventually(|| async {
+        let job = hands.client.get(&path).await.is(200).json();
+        let is_over = job["state"] == "done" && job["outcomes"]["waiting"] == 0;
+        is_over.then_some(job["outcomes"].clone())
+    });
+    assert_eq!(ended.await, json!({"delivered": 3, "failed": 3, "waiting": 0, "of": 6}));
 }
 
 #[tokio::test(flavor = "multi_thread")]

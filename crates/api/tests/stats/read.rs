@@ -91,6 +91,17 @@ async fn pages_of_webhooks(stage: &Stage, acme: &Hands, own: [&str; 2], theirs: 
     let second = format!("/v1/stats/webhooks?limit=1&cursor={cursor}");
     assert_eq!(ids(&acme.client.get(&second).await.is(200).json()), [fine]);
 
+    let named = |ids: &[&str]| format!("/v1/stats/webhooks?webhook_ids={}", ids.join(","));
+    let both = acme.client.get(&named(&[fine, theirs, failing])).await.is(200).json();
+    assert_eq!(ids(&both), [fine, failing], "as named, without another tenant's");
+    assert_eq!((&both["data"][0], &both["next_cursor"]), (row, &json!(null)));
+    let of_all = stage.operator().get(&named(&[theirs, failing])).await.is(200).json();
+    assert_eq!(ids(&of_all), [theirs, failing]);
+    let many = vec![fine; 101];
+    for refused in [named(&many), named(&["x"]), named(&[fine]) + "&limit=1"] {
+        acme.client.get(&refused).await.refused(422, "invalid_field");
+    }
+
     let worst = acme.client.get("/v1/stats/webhooks?order=failures").await.is(200).json();
     assert_eq!(ids(&worst), [failing]);
     let of_all = stage.operator().get("/v1/stats/webhooks").await.is(200).json();

@@ -23,6 +23,23 @@ async fn life(stage: &Stage) {
     assert_eq!(operator.get("/v1/tenants/m2").await.json(), changed);
     let back = operator.patch("/v1/tenants/m2", &json!({"publish_rate": null})).await.is(200);
     assert_eq!(back.json()["publish_rate"], json!(null));
+    let usual = json!({"events": null, "emails": null, "dead_letters": null});
+    assert_eq!(back.json()["retention"], usual);
+    let own = json!({"retention": {"events": "336h", "emails": "7d"}});
+    let changed = operator.patch("/v1/tenants/m2", &own).await.is(200).json();
+    assert_eq!(
+        changed["retention"],
+        json!({"events": "14d", "emails": "7d", "dead_letters": null})
+    );
+    let own = json!({"retention": {"emails": null, "dead_letters": "30d"}});
+    let changed = operator.patch("/v1/tenants/m2", &own).await.is(200).json();
+    assert_eq!(
+        changed["retention"],
+        json!({"events": "14d", "emails": null, "dead_letters": "30d"})
+    );
+    assert_eq!(operator.get("/v1/tenants/m2").await.json(), changed);
+    let back = operator.patch("/v1/tenants/m2", &json!({"retention": null})).await.is(200);
+    assert_eq!(back.json()["retention"], usual);
     for n in 0..5 {
         operator.post("/v1/tenants", &json!({"slug": format!("t{n}")})).await.is(201);
     }
@@ -58,6 +75,10 @@ async fn what_cannot_be_a_tenant() {
         (json!({"slug": "a", "default_profile": "none"}), "/default_profile"),
         (json!({"slug": "a", "publish_rate": {"count": 1, "per": "1ms"}}), "/publish_rate/per"),
         (json!({"slug": "a", "publish_rate": {"count": 0, "per": "1s"}}), "/publish_rate/count"),
+        (json!({"slug": "a", "retention": {"events": "59m"}}), "/retention/events"),
+        (json!({"slug": "a", "retention": {"emails": "soon"}}), "/retention/emails"),
+        (json!({"slug": "a", "retention": {"dead_letters": "4000d"}}), "/retention/dead_letters"),
+        (json!({"slug": "a", "retention": {"receipts": "4d"}}), "/retention/receipts"),
     ] {
         let reply = stage.operator().post("/v1/tenants", &body).await.is(422);
         assert_eq!(reply.pointers(), [pointer], "{body}");

@@ -1,8 +1,9 @@
 //! `gancho dlq`: dead letters, the deliveries that failed permanently.
 //!
-//! `replay` sends them again, `export` writes them to a file.
+//! `replay` sends them again, `export` writes them to a file, `import` brings them back.
 
 mod export;
+mod import;
 mod replay;
 
 use clap::{Args, Subcommand};
@@ -38,6 +39,12 @@ enum Action {
     Replay(replay::Replay),
     /// Write dead letters with their data as JSON lines.
     Export(export::Export),
+    /// Bring archived or exported dead letters back, so that they can be replayed.
+    ///
+    /// They keep their ids, times and attempts, and expire `dead_letter_ttl` after the import. What is in the store
+    /// already is not written again, so that the same command can be repeated. Objects of an archive in S3 are read
+    /// with its own tools: `aws s3 cp s3://BUCKET/KEY - | gancho dlq import -`.
+    Import(import::Import),
     /// Delete dead letters: one, or all that match a filter. They stay in the delivery log as failed.
     Purge(Purge),
 }
@@ -137,6 +144,7 @@ impl Dlq {
             }
             Action::Replay(replay) => replay.run().await,
             Action::Export(export) => export.run().await,
+            Action::Import(import) => import.run().await,
             Action::Purge(purge) => purge.run().await,
         }
     }

@@ -1,8 +1,9 @@
 //! `gancho doctor`: checks this machine for running a gateway, one line for each check, with the remedy.
 //!
 //! `report` collects and prints, `machine` checks the system, `data` the data directory and the store,
-//! `server` whether a gateway runs.
+//! `archive` the archive of dead letters, `server` whether a gateway runs.
 
+mod archive;
 mod data;
 mod machine;
 mod report;
@@ -19,8 +20,8 @@ use report::Report;
 
 /// Check this machine for running a gateway, and name the remedies.
 ///
-/// Checks the configuration, the store, the disk, the clock, DNS, TLS, file handles, the key ring and whether
-/// a gateway runs. Nothing is changed. Exits with 1 if a check fails.
+/// Checks the configuration, the store, the disk, the archive, the clock, DNS, TLS, file handles, the key ring and
+/// whether a gateway runs. Nothing is changed. Exits with 1 if a check fails.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Print JSON.
@@ -52,6 +53,7 @@ impl Doctor {
                 data::store(&mut report, settings).await;
                 data::key_ring(&mut report, settings).await;
                 data::admin_token(&mut report, settings);
+                archive::archive(&mut report, settings).await;
                 machine::clock(&mut report);
                 machine::dns(&mut report, settings).await;
                 machine::tls(&mut report);

@@ -91,9 +91,9 @@ async fn through(here: &KeyArgs) -> anyhow::Result<KeyAccess> {
         return Ok(KeyAccess::ClientArgs(remote));
     }
     let source = key_ring::of(settings)?;
-    let store = database::open(&database_url(settings), database::Options::default()).await?;
-    let ring = source.open(&*store).await?;
-    Ok(KeyAccess::KeyArgs(KeyRotator::new(store, ring)))
+    let url = database_url(settings);
+    let opened = database::open_all(&url, database::Options::default(), source).await?;
+    Ok(KeyAccess::KeyArgs(KeyRotator::new(opened.store, opened.ring, opened.cells)))
 }
 
 async fn list(here: &KeyArgs) -> anyhow::Result<()> {

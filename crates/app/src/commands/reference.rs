@@ -63,6 +63,7 @@ tenants:
   - slug: acme
     plan: pro
     publish_rate: 100/s
+    retention: { events: 14d, dead_letters: 30d }
     event_types:
       - name: invoice.paid
         description: An invoice was paid

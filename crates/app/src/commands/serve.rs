@@ -71,8 +71,9 @@ impl Serve {
         }
         if !gateway.has_archive {
             tracing::warn!(
-                hint = "dead letters stay in the database until they are replayed or purged",
-                "archive_dir is not set"
+                hint = "dead letters stay in the database until they are replayed or purged; set archive_url, or \
+                        archive_dir to a directory that all nodes share",
+                "neither archive_url nor archive_dir is set"
             );
         }
         let mut servers = start_front(&gateway, &loaded, listener)?;
@@ -159,7 +160,7 @@ async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> any
     if networks.is_empty() {
         return Ok(());
     }
-    let tenants = gateway.store.tenants(None, 3).await?;
+    let tenants = gateway.store.tenants_to_show(None, 3).await?;
     if tenants.iter().filter(|tenant| !tenant.is_operators()).count() > 1 {
         let networks = networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         tracing::warn!(

@@ -102,6 +102,15 @@ struct Properties {
     /// Refuse events of types that are not in the catalog: true or false.
     #[arg(long, value_name = "BOOL")]
     strict_event_types: Option<bool>,
+    /// How long events are stored after their deliveries have ended, e.g. 14d, or `none` for the server's default.
+    #[arg(long, value_name = "DURATION")]
+    retention_events: Option<String>,
+    /// How long e-mails are stored, e.g. 7d, or `none` for the server's default.
+    #[arg(long, value_name = "DURATION")]
+    retention_emails: Option<String>,
+    /// How long dead letters are stored before they are archived, e.g. 30d, or `none` for the server's default.
+    #[arg(long, value_name = "DURATION")]
+    retention_dead_letters: Option<String>,
 }
 
 impl Properties {
@@ -112,6 +121,19 @@ impl Properties {
         draft.maybe("default_profile", self.default_profile.as_ref())?;
         draft.maybe("publish_rate", self.publish_rate.as_deref().map(input::rate).transpose()?)?;
         draft.maybe("strict_event_types", self.strict_event_types)?;
+        let retention: serde_json::Map<String, Value> = [
+            ("events", &self.retention_events),
+            ("emails", &self.retention_emails),
+            ("dead_letters", &self.retention_dead_letters),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| {
+            let given = given.as_deref()?;
+            let value = if given == "none" { Value::Null } else { Value::from(given) };
+            Some((name.to_owned(), value))
+        })
+        .collect();
+        draft.maybe("retention", Some(retention).filter(|retention| !retention.is_empty()))?;
         Ok(draft)
     }
 }
@@ -236,6 +258,13 @@ fn facts(tenant: &Value) -> Facts {
             "event types",
             if tenant["strict_event_types"] == true { "catalog only" } else { "any" },
         )
+        .add("events kept", keep(&tenant["retention"]["events"]))
+        .add("e-mails kept", keep(&tenant["retention"]["emails"]))
+        .add("dead letters kept", keep(&tenant["retention"]["dead_letters"]))
         .add("created", when(&tenant["created_at"]));
     facts
+}
+
+fn keep(retention: &Value) -> String {
+    retention.as_str().unwrap_or("default").to_owned()
 }

@@ -18,7 +18,7 @@ use gancho_wire::Profile;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
-    AlertSettings,
+    AlertSettings, ArchiveSetup,
     mailing::{Limits as MailLimits, MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
@@ -26,7 +26,7 @@ use super::{
 use crate::{
     database,
     key_ring::{self, RingSource},
-    settings::{EmailVia, LoadedSettings, Role, Secret, Settings, address_policy},
+    settings::{DatabaseUrl, EmailVia, LoadedSettings, Role, Secret, Settings, address_policy},
 };
 
 pub struct Setup {
@@ -39,8 +39,8 @@ pub struct Setup {
     pub own_client: gancho_egress::Settings,
     pub receiving: Option<ReceivingSetup>,
     pub mail: Option<MailSetup>,
-    /// The archive directory of dead letters. Without one they stay in the store.
-    pub archive: Option<PathBuf>,
+    /// The archive of dead letters. Without one they stay in the store.
+    pub archive: Option<ArchiveSetup>,
     pub limits: Limits,
     /// Maximum number of webhook deliveries in flight.
     pub concurrency: u32,
@@ -134,7 +134,7 @@ impl Setup {
                 is_ingest: has_role(settings, Role::Ingest),
             }),
             mail: mail(settings)?,
-            archive: archive_folder(settings),
+            archive: ArchiveSetup::of(settings)?,
             limits,
             concurrency: settings.concurrency,
             profiles: loaded.profiles.clone(),
@@ -218,16 +218,6 @@ fn traces(settings: &Settings, node: &str) -> anyhow::Result<Option<TraceSetting
     read.map(Some)
 }
 
-/// The configured directory, or one next to a SQLite database. Nodes of a PostgreSQL database may have
-/// ephemeral disks, so an archive on one of them could be lost.
-fn archive_folder(settings: &Settings) -> Option<PathBuf> {
-    let beside = || {
-        let is_local = database_url(settings).starts_with("sqlite:");
-        is_local.then(|| settings.data_dir.join("archive"))
-    };
-    settings.archive_dir.clone().or_else(beside)
-}
-
 fn node_facts(roles: String) -> NodeFacts {
     NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles }
 }
@@ -255,7 +245,13 @@ pub fn database_url(settings: &Settings) -> String {
 
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
-    let Some(schema) = &settings.database_schema else { return url.to_owned() };
-    let sign = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{sign}schema={}", utf8_percent_encode(schema, NON_ALPHANUMERIC))
+    let direct = settings.database_direct_url.as_ref().map(DatabaseUrl::reveal);
+    let read = settings.database_read_url.as_ref().map(DatabaseUrl::reveal);
+    let schema = settings.database_schema.as_deref();
+    let parameters = [("schema", schema), ("direct", direct), ("read", read)];
+    parameters.into_iter().fold(url.to_owned(), |url, (name, value)| {
+        let Some(value) = value else { return url };
+        let sign = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{sign}{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
+    })
 }

@@ -9,7 +9,7 @@ use super::{
     error::{SettingError, ValueError},
     keys::Settings,
     layers::Layers,
-    secret::Secret,
+    secret::{DatabaseUrl, Secret},
     value::EmailVia,
 };
 
@@ -22,9 +22,11 @@ const YEAR: Duration = Duration::from_hours(24 * 366);
 pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError>) {
     let mut rules = Rules { layers, problems };
     rules.secrets(settings);
+    rules.database(settings);
     rules.listening(settings);
     rules.bounds(settings);
     rules.addresses(settings);
+    rules.archive(settings);
     rules.email(settings);
     rules.portal(settings);
 }
@@ -38,6 +40,23 @@ impl Rules<'_> {
     fn refuse(&mut self, is_wrong: bool, key: &str, what: &str, hint: &str) {
         if is_wrong {
             self.problems.push(ValueError::new(what, hint).at(key, self.layers.origin(key)));
+        }
+    }
+
+    fn database(&mut self, settings: &Settings) {
+        let is_postgres = |url: &DatabaseUrl| url.reveal().starts_with("postgres");
+        let server = settings.database_url.as_ref().is_some_and(is_postgres);
+        let others = [
+            ("database_direct_url", &settings.database_direct_url),
+            ("database_read_url", &settings.database_read_url),
+        ];
+        for (name, other) in others {
+            self.refuse(
+                other.as_ref().is_some_and(|other| !server || !is_postgres(other)),
+                name,
+                "it is for PostgreSQL only",
+                "set both database_url and this one to postgres://…, or remove this one",
+            );
         }
     }
 
@@ -168,6 +187,39 @@ impl Rules<'_> {
             let hint = format!("use a duration {range}");
             self.refuse(value < min || value > max, key, "out of range", &hint);
         }
+    }
+
+    fn archive(&mut self, settings: &Settings) {
+        let Some(_) = &settings.archive_url else {
+            for (key, is_set) in [
+                ("archive_endpoint", settings.archive_endpoint.is_some()),
+                ("archive_region", settings.archive_region.is_some()),
+                ("archive_access_key_id", settings.archive_access_key_id.is_some()),
+                ("archive_secret_access_key", settings.archive_secret_access_key.is_some()),
+            ] {
+                let what = format!("{key} is set without archive_url");
+                self.refuse(
+                    is_set,
+                    key,
+                    &what,
+                    "set archive_url to s3://BUCKET/PREFIX, or remove it",
+                );
+            }
+            return;
+        };
+        self.refuse(
+            settings.archive_dir.is_some(),
+            "archive_url",
+            "both archive_url and archive_dir are set",
+            "remove one of them",
+        );
+        self.refuse(
+            settings.archive_access_key_id.is_some()
+                != settings.archive_secret_access_key.is_some(),
+            "archive_access_key_id",
+            "an access key has an id and a secret, and one of them is not set",
+            "set both archive_access_key_id and archive_secret_access_key",
+        );
     }
 
     fn email(&mut self, settings: &Settings) {

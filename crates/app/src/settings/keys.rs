@@ -3,6 +3,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use gancho_archive::s3::S3Location;
 use gancho_domain::Rate;
 use ipnet::IpNet;
 
@@ -85,6 +86,14 @@ settings! {
         /// Schema of the tables in PostgreSQL. It is created if it does not exist. The same as `schema` in the database URL.
         /// Default: where the tables are, or the first schema of the role's search path, which is usually `public`.
         database_schema: Option<String> = "",
+        /// URL of the same PostgreSQL database, if `database_url` leads to a pooler such as pgbouncer in transaction mode:
+        /// an address of the server itself, for migrations and for one connection per node over which nodes wake each
+        /// other.
+        /// Default: none; behind a pooler, nodes look for each other's work every second.
+        database_direct_url: Option<DatabaseUrl> = "",
+        /// URL of a read replica of the PostgreSQL database. Lists, searches and statistics of the API and the dashboard are
+        /// read from it while it responds and is less than 10 s behind; otherwise from the primary.
+        database_read_url: Option<DatabaseUrl> = "",
         /// File of the key ring that encrypts secrets in the database. All nodes of a database need the same
         /// ring. A file that its group or others can read is refused. Back it up separately from the database:
         /// without it, no secret can be decrypted.
@@ -253,10 +262,27 @@ settings! {
         dead_letters_per_tenant: u32 = "10000",
         /// Archive directory of dead letters that are too old or too many, written as
         /// `webhooks/TENANT/DATE/ID.json`. A dead letter is deleted from the store only after it was written there.
-        /// With PostgreSQL, name a directory that all nodes share and that outlives them.
-        /// Default: with SQLite, `archive` in the data directory. With PostgreSQL, none: dead letters stay in the
-        /// database until they are replayed or purged.
+        /// With PostgreSQL, name a directory that all nodes share and that outlives them, or use `archive_url`.
+        /// Default: with SQLite, `archive` in the data directory, unless `archive_url` is set. With PostgreSQL, none: dead
+        /// letters stay in the database until they are replayed or purged.
         archive_dir: Option<PathBuf> = "",
+        /// Archive in a bucket of Amazon S3 or of a compatible service, instead of a directory: `s3://BUCKET/PREFIX`. The
+        /// names of objects are those of files in `archive_dir`. A dead letter is deleted from the store only after the
+        /// service has confirmed its object. The key must be allowed to list the bucket, and to read, write and delete
+        /// its objects.
+        archive_url: Option<S3Location> = "",
+        /// Base URL of the service of `archive_url`, e.g. `https://ACCOUNT.r2.cloudflarestorage.com` for Cloudflare R2 or
+        /// `http://minio.internal:9000`. It may be in a private network.
+        /// Default: Amazon's endpoint for the region.
+        archive_endpoint: Option<Link> = "",
+        /// Region of the bucket.
+        /// Default: `AWS_REGION`; with `archive_endpoint`, `us-east-1`, which R2 and MinIO accept.
+        archive_region: Option<String> = "",
+        /// Access key id for the bucket.
+        /// Default: `AWS_ACCESS_KEY_ID`, with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+        archive_access_key_id: Option<String> = "",
+        /// Secret access key for the bucket.
+        archive_secret_access_key: Option<Secret> = "",
         /// An endpoint whose deliveries have all failed for this long is disabled. Its owner is warned after half
         /// of this time.
         failing_for: Duration = "5d",

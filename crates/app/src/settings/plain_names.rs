@@ -15,7 +15,7 @@ struct PlainName {
     write: fn(&str) -> String,
 }
 
-const NAMES: [PlainName; 7] = [
+const NAMES: [PlainName; 8] = [
     PlainName {
         variable: "PORT",
         setting: "ingest_listen",
@@ -30,6 +30,11 @@ const NAMES: [PlainName; 7] = [
         setting: "dispatch_base_delay",
         write: |seconds| format!("{}s", seconds.trim()),
     },
+    PlainName {
+        variable: "DLQ_R2_BUCKET",
+        setting: "archive_url",
+        write: |bucket| format!("s3://{}", bucket.trim()),
+    },
     // The standard's own names.
     PlainName {
         variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -43,9 +48,6 @@ const NAMES: [PlainName; 7] = [
     },
 ];
 
-/// Archiving to R2 is not supported.
-const R2_BUCKET: &str = "DLQ_R2_BUCKET";
-
 /// Called first, so that everything else overrides them.
 pub fn add_to(environment: &Environment, layers: &mut Layers, problems: &mut Vec<SettingError>) {
     for name in &NAMES {
@@ -58,7 +60,7 @@ pub fn add_to(environment: &Environment, layers: &mut Layers, problems: &mut Vec
 
 /// Warnings for variables that are overridden. Called after all layers were added.
 pub fn warnings(environment: &Environment, layers: &Layers) -> Vec<String> {
-    let covered = NAMES.iter().filter_map(|name| {
+    let overridden = NAMES.iter().filter_map(|name| {
         let written = name.written(environment)?;
         let (origin, counts) = layers.written(name.setting)?;
         (written != *counts).then(|| {
@@ -68,13 +70,7 @@ pub fn warnings(environment: &Environment, layers: &Layers) -> Vec<String> {
             )
         })
     });
-    let bucket = environment.get(R2_BUCKET).map(|_| {
-        format!(
-            "ignored the environment variable {R2_BUCKET}: archiving to R2 is not supported; dead letters \
-             are archived to archive_dir"
-        )
-    });
-    covered.chain(bucket).collect()
+    overridden.collect()
 }
 
 impl PlainName {

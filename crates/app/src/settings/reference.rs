@@ -23,9 +23,9 @@ Settings are read from three places. Later ones override earlier ones:
    `--log-format`, `--log-level`, `--role`, and `--set KEY=VALUE` for every other setting.
 
 A few variables without the prefix are used where none of these sets a value: `PORT` (the port of `ingest_listen`,
-on 127.0.0.1), `DATABASE_URL`, `DISPATCH_URL`, `RETRY_MAX` (`dispatch_max_attempts`) and `RETRY_BASE_SECONDS`
-(`dispatch_base_delay`). The gateway logs a warning at startup for each one that is overridden, and for
-`DLQ_R2_BUCKET`, which is not supported: dead letters are archived to `archive_dir`.
+on 127.0.0.1), `DATABASE_URL`, `DISPATCH_URL`, `RETRY_MAX` (`dispatch_max_attempts`), `RETRY_BASE_SECONDS`
+(`dispatch_base_delay`) and `DLQ_R2_BUCKET` (the bucket of `archive_url`; set `archive_endpoint` too). The gateway logs a
+warning at startup for each one that is overridden.
 
 All configuration errors are reported at once, each with the file and line, variable or flag that it comes from.
 `gancho config` shows the effective configuration and where each value comes from, with secrets masked;

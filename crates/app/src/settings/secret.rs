@@ -58,6 +58,9 @@ impl DatabaseUrl {
     }
 }
 
+/// PostgreSQL also accepts a password as a parameter, and our store other URLs.
+const SECRET_PARAMETERS: [&str; 3] = ["password=", "direct=", "read="];
+
 /// The same URL with its password masked.
 pub fn mask_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -71,12 +74,11 @@ pub fn mask_password(url: &str) -> String {
         },
         None => rest[..end].to_owned(),
     };
-    // PostgreSQL also accepts a password as a parameter.
     let tail: Vec<String> = rest[end..]
         .split_inclusive(['?', '&'])
-        .map(|part| match part.strip_prefix("password=") {
-            Some(value) if value.ends_with('&') => format!("password={MASK}&"),
-            Some(_) => format!("password={MASK}"),
+        .map(|part| match SECRET_PARAMETERS.iter().find(|name| part.starts_with(**name)) {
+            Some(name) if part.ends_with('&') => format!("{name}{MASK}&"),
+            Some(name) => format!("{name}{MASK}"),
             None => part.to_owned(),
         })
         .collect();
@@ -206,6 +208,10 @@ mod tests {
                 "postgres://u:••••@db:5432/g?sslmode=require",
             ),
             ("postgres://db/g?password=hunter2&user=u", "postgres://db/g?password=••••&user=u"),
+            (
+                "postgres://a,b/g?direct=postgres%3A%2F%2Fu%3Ahunter2%40db&schema=x",
+                "postgres://a,b/g?direct=••••&schema=x",
+            ),
             ("http://u:hunter2@proxy:3128", "http://u:••••@proxy:3128"),
         ] {
             assert_eq!(mask_password(url), shown);

@@ -229,6 +229,19 @@ schedule = [\"1s\"]
 }
 
 #[test]
+fn other_addresses_of_the_database_are_for_postgresql() {
+    let server = "database_url = \"postgres://db/g\"\n";
+    for name in ["database_direct_url", "database_read_url"] {
+        let good = format!("{name} = \"postgres://u:hunter2@other/g\"\n");
+        assert!(alone(&format!("{server}{good}")).is_ok());
+        let refused = alone(&good).unwrap_err();
+        assert!(refused.contains(name) && !refused.contains("hunter2"), "{refused}");
+        let refused = alone(&format!("{server}{name} = \"sqlite:x.db\"\n")).unwrap_err();
+        assert!(refused.contains("PostgreSQL only"), "{refused}");
+    }
+}
+
+#[test]
 fn what_is_shown_can_be_written_again_and_hides_secrets() {
     let file = "\
 admin_token = \"hunter2hunter2hunter2\"
@@ -290,6 +303,7 @@ fn plain_names_are_covered_by_all_else_and_that_is_said() {
         ("RETRY_MAX", "7"),
         ("GANCHO_DISPATCH_MAX_ATTEMPTS", "7"),
         ("DLQ_R2_BUCKET", "ubl-dlq"),
+        ("GANCHO_ARCHIVE_URL", "s3://own-dlq/a"),
     ];
     let loaded = with(file, &variables, Flags::default()).unwrap();
     assert_eq!(loaded.settings.ingest_listen.port(), 9462);
@@ -298,7 +312,7 @@ fn plain_names_are_covered_by_all_else_and_that_is_said() {
     for part in [
         "environment variable PORT: ingest_listen is set by environment variable GANCHO_INGEST_LISTEN",
         "environment variable DATABASE_URL: database_url is set by ",
-        "environment variable DLQ_R2_BUCKET",
+        "environment variable DLQ_R2_BUCKET: archive_url is set by environment variable GANCHO_ARCHIVE_URL",
     ] {
         assert!(warnings.contains(part), "`{part}` is missing: {warnings}");
     }
@@ -318,4 +332,39 @@ fn a_plain_name_that_is_wrong_is_a_fault_like_any_other() {
         assert!(shown.contains(part), "`{part}` is missing: {shown}");
     }
     assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn an_archive_in_a_bucket_needs_what_belongs_together() {
+    let variables = [
+        ("GANCHO_ARCHIVE_URL", "s3://dead-letters/a"),
+        ("GANCHO_ARCHIVE_ENDPOINT", "http://minio.internal:9000"),
+        ("GANCHO_ARCHIVE_ACCESS_KEY_ID", "AKID"),
+        ("GANCHO_ARCHIVE_SECRET_ACCESS_KEY", "hunter2"),
+    ];
+    let loaded = with("", &variables, Flags::default()).unwrap();
+    let shown = show::text(&loaded);
+    assert!(shown.contains("archive_url = \"s3://dead-letters/a\""), "{shown}");
+    assert!(!shown.contains("hunter2") && !format!("{:?}", loaded.settings).contains("hunter2"));
+    let loaded = with("", &[("DLQ_R2_BUCKET", "ubl-dlq")], Flags::default()).unwrap();
+    assert_eq!(loaded.settings.archive_url.unwrap().to_string(), "s3://ubl-dlq");
+    for (variables, said) in [
+        (
+            &[("GANCHO_ARCHIVE_URL", "s3://dead-letters"), ("GANCHO_ARCHIVE_DIR", "/a")][..],
+            "both archive_url and archive_dir are set",
+        ),
+        (
+            &[
+                ("GANCHO_ARCHIVE_URL", "s3://dead-letters"),
+                ("GANCHO_ARCHIVE_SECRET_ACCESS_KEY", "hunter2"),
+            ],
+            "set both archive_access_key_id and archive_secret_access_key",
+        ),
+        (&[("GANCHO_ARCHIVE_REGION", "eu-west-1")], "archive_region is set without archive_url"),
+        (&[("GANCHO_ARCHIVE_URL", "https://dead-letters")], "begins with s3://"),
+        (&[("GANCHO_ARCHIVE_URL", "s3://A")], "not a bucket name"),
+    ] {
+        let refused = with("", variables, Flags::default()).unwrap_err();
+        assert!(refused.contains(said) && !refused.contains("hunter2"), "{refused}");
+    }
 }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use gancho_archive::s3::S3Location;
 use gancho_domain::Rate;
 use ipnet::IpNet;
 
@@ -153,6 +154,21 @@ impl Setting for Rate {
 
     fn show(&self) -> String {
         quoted(&amount::show_rate(*self))
+    }
+}
+
+impl Setting for S3Location {
+    const FORM: &'static str = "`s3://BUCKET/PREFIX`";
+
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
+        let read = one(written)?.parse::<Self>();
+        read.map_err(|error| {
+            ValueError::new(error.to_string(), "for example, s3://dead-letters/gancho")
+        })
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
     }
 }
 

@@ -121,7 +121,15 @@ fn a_full_storage_is_reported_although_nothing_can_be_stored() {
     let config = folder.path().join("gancho.toml");
     std::fs::write(&config, "store_max_bytes = \"4MiB\"\n").unwrap();
     let slack_url = slack.url();
-    let more = [("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str())];
+    // The data directory is on a disk of its own: this machine's may be nearly full.
+    let data = tempfile::tempdir_in("/dev/shm").unwrap();
+    let data_dir = data.path().display().to_string();
+    let database = format!("sqlite:{}", folder.path().join("gancho.db").display());
+    let more = [
+        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
+        ("GANCHO_DATA_DIR", data_dir.as_str()),
+        ("GANCHO_DATABASE_URL", database.as_str()),
+    ];
     let served = Gateway::start(folder.path(), &[&QUICK[..], &more].concat());
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
@@ -240,8 +248,107 @@ fn a_fleet_reports_once_and_a_lost_node_is_reported() {
     lives.stop();
 }
 
+fn alone_with(more: &[(&str, &str)]) -> (Gateway, Recorder, tempfile::TempDir) {
+    let (folder, slack) = (tempfile::tempdir().unwrap(), Recorder::start());
+    let slack_url = slack.url();
+    let slack_setting = [("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str())];
+    let served = Gateway::start(folder.path(), &[&QUICK[..], &slack_setting, more].concat());
+    (served, slack, folder)
+}
+
 #[test]
-fn a_store_that_is_gone_is_reported_and_alerts_can_be_off() {
+fn late_deliveries_fire_until_the_queue_goes_on() {
+    let (served, slack, _folder) = alone_with(&[("GANCHO_ALERT_QUEUE_AGE", "1s")]);
+    let (target, seen) = receiver::start();
+    let key = served.tenant("acme");
+    served.endpoint(&key, &format!("http://{target}/hook"));
+    assert_eq!(served.operator("POST", "/v1/queues/webhook/pause", "").status, 204);
+    let event = served.publish(&key, "a.b", "{}");
+    until("it is late", || is_firing(&served, "queue_delayed"));
+    until("it is sent", || slack.texts().contains("Deliveries are late"));
+    let alert = alerts(&served).into_iter().find(|alert| alert["rule"] == "queue_delayed").unwrap();
+    assert_eq!(alert["subject"], "webhook", "{alert}");
+    assert!(seen.body(&event).is_none());
+    assert_eq!(served.operator("POST", "/v1/queues/webhook/resume", "").status, 204);
+    until("it is delivered", || seen.body(&event).is_some());
+    until("it is resolved", || !is_firing(&served, "queue_delayed"));
+    until("it is said", || slack.texts().contains("[resolved] Deliveries are late"));
+    served.stop();
+}
+
+#[test]
+fn a_high_rate_of_dead_letters_fires_until_enough_is_delivered() {
+    let more = [("GANCHO_ALERT_DEAD_LETTER_PERCENT", "50"), ("GANCHO_ALERT_DEAD_LETTERS", "1000")];
+    let (served, slack, _folder) = alone_with(&more);
+    let target = Receiver::start();
+    target.answer(500);
+    let key = served.tenant("acme");
+    // An endpoint for each delivery, so that no circuit breaker holds any of them back.
+    for number in 0..60 {
+        failing_endpoint(&served, &key, &format!("{}/{number}", target.url()));
+    }
+    served.publish(&key, "a.b", "{}");
+    until("it fires", || is_firing(&served, "dead_letter_rate_high"));
+    until("it is sent", || slack.texts().contains("60 of 60 deliveries became dead letters"));
+    // Below 40 %, which is clearly below the threshold.
+    target.answer(200);
+    for _ in 0..2 {
+        served.publish(&key, "a.b", "{}");
+    }
+    until("it is resolved", || !is_firing(&served, "dead_letter_rate_high"));
+    until("it is said", || {
+        slack.texts().contains("[resolved] Many deliveries become dead letters")
+    });
+    served.stop();
+}
+
+/// A server of its own, which is killed and started again.
+#[test]
+fn a_database_that_is_gone_fires_until_it_is_back() {
+    let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
+    let url = server.url("postgres");
+    let (served, slack, _folder) = alone_with(&[("GANCHO_DATABASE_URL", url.as_str())]);
+    let key = served.tenant("acme");
+    until("it evaluates", || alerts(&served).is_empty());
+    server.stop_at_once().unwrap();
+    until("it is sent without the database", || {
+        slack.texts().contains("The database does not respond")
+    });
+    server.start_again().unwrap();
+    until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
+    until("it goes on", || {
+        let headers = [("x-api-key", key.as_str())];
+        let event = r#"{"type":"a.b","data":{}}"#;
+        http::call(served.address, "POST", "/v1/events", &headers, event).status == 202
+    });
+    assert!(!is_firing(&served, "store_unavailable"));
+    served.stop();
+}
+
+#[test]
+fn an_api_key_that_is_used_and_about_to_expire_fires_until_it_is_replaced() {
+    let (served, slack, _folder) = alone_with(&[]);
+    let lasting = served.tenant("acme");
+    let path = "/v1/tenants/acme/api-keys";
+    let keys = served.operator("GET", path, "").json();
+    let first = keys["data"][0]["id"].as_str().unwrap().to_owned();
+    let made = served.operator("POST", path, &json!({"expires_at": date("+1 day")}).to_string());
+    assert_eq!(made.status, 201, "{}", made.body);
+    let (id, key) = (made.json()["id"].clone(), made.json()["key"].as_str().unwrap().to_owned());
+    served.publish(&lasting, "a.b", "{}");
+    served.publish(&key, "a.b", "{}");
+    until("it fires", || is_firing(&served, "api_key_expiring"));
+    until("it is sent", || slack.texts().contains("An API key is about to expire"));
+    let alert = alerts(&served).into_iter().find(|one| one["rule"] == "api_key_expiring").unwrap();
+    assert_eq!(alert["subject"], format!("acme/{}", id.as_str().unwrap()), "{first}");
+    assert_eq!(served.operator("POST", path, "{}").status, 201);
+    until("a new key resolves it", || !is_firing(&served, "api_key_expiring"));
+    Browser::logged_in(&served).open("/ui/alerts").has("An API key is about to expire");
+    served.stop();
+}
+
+#[test]
+fn alerts_can_be_off() {
     let folder = tempfile::tempdir().unwrap();
     let served = Gateway::start(folder.path(), &[("GANCHO_ALERT_INTERVAL", "0s")]);
     let off = served.operator("GET", "/v1/alerts", "");

@@ -12,6 +12,7 @@ tenants:
     name: Acme
     plan: unlimited
     publish_rate: 600/1m
+    retention: { events: 14d, dead_letters: 720h }
     event_types:
       - name: invoice.paid
         description: An invoice was paid

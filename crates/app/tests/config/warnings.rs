@@ -16,7 +16,7 @@ fn on_postgres_dead_letters_stay_unless_a_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let url = database.url();
     let archive = folder.path().join("archive").display().to_string();
-    let said = "archive_dir is not set";
+    let said = "neither archive_url nor archive_dir is set";
     let served = Gateway::start(folder.path(), &[("GANCHO_DATABASE_URL", &url)]);
     until("it is said", || says(&served, said));
     served.stop();

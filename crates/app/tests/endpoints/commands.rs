@@ -18,6 +18,14 @@ fn tour(at: &Operator) {
         at.json(&["tenants", "update", "acme", "--publish-rate", "none", "--plan", "unlimited"]);
     assert_eq!((&changed["publish_rate"], &changed["plan"]), (&Value::Null, &"unlimited".into()));
     assert_eq!(at.run(&["tenants", "update", "acme"]).code, 2);
+    let keep = ["--retention-events", "14d", "--retention-dead-letters", "30d"];
+    let changed = at.json(&[&["tenants", "update", "acme"][..], &keep].concat());
+    assert_eq!(changed["retention"]["events"], "14d", "{changed}");
+    let changed = at.json(&["tenants", "update", "acme", "--retention-events", "none"]);
+    let retention = serde_json::json!({"events": null, "emails": null, "dead_letters": "30d"});
+    assert_eq!(changed["retention"], retention);
+    let short = at.run(&["tenants", "update", "acme", "--retention-emails", "5m"]);
+    assert!(short.err.contains("between 1h and 3660d"), "{}", short.err);
     let made =
         at.run(&["api-keys", "create", "--name", "ci", "--scope", "read", "--expires", "90d"]).ok();
     assert!(made.out.starts_with("gk_") && made.out.lines().count() == 1, "{}", made.out);

@@ -1,15 +1,14 @@
 //! Four nodes on one PostgreSQL under load: killed, frozen, cut off, added and rolled. Nothing is lost.
 
 use std::{
-    collections::BTreeSet,
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,8 @@ use gancho_testkit::{
 };
 use tokio::runtime::Runtime;
 
-use crate::{gateway::Gateway, http, receiver};
+use super::load::Load;
+use crate::{gateway::Gateway, receiver};
 
 /// The work of a dead node is taken over within this time.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
@@ -67,61 +67,6 @@ fn forward(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
     }
     let _ = to.shutdown(Shutdown::Both);
     let _ = from.shutdown(Shutdown::Both);
-}
-
-/// Publishes without end, wherever the API is, and remembers what was acknowledged.
-struct Load {
-    apis: Arc<Mutex<Vec<SocketAddr>>>,
-    acked: Arc<Mutex<BTreeSet<String>>>,
-    is_over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Load {
-    fn start(key: &str, apis: Vec<SocketAddr>) -> Self {
-        let (apis, acked) = (Arc::new(Mutex::new(apis)), Arc::new(Mutex::new(BTreeSet::new())));
-        let is_over = Arc::new(AtomicBool::new(false));
-        let threads = (0..4).map(|number| {
-            let (apis, acked, is_over) = (apis.clone(), acked.clone(), is_over.clone());
-            let key = key.to_owned();
-            thread::spawn(move || {
-                let mut turn: usize = number;
-                while !is_over.load(Ordering::SeqCst) {
-                    turn += 1;
-                    let api = {
-                        let apis = apis.lock().unwrap();
-                        apis[turn % apis.len()]
-                    };
-                    let body = format!(r#"{{"type":"a.b","data":{{"n":{turn}}}}}"#);
-                    let headers = [("x-api-key", key.as_str())];
-                    let answer = http::try_call(api, "POST", "/v1/events", &headers, &body);
-                    if let Some(answer) = answer.filter(|answer| answer.status == 202) {
-                        let id = answer.json()["id"].as_str().unwrap().to_owned();
-                        acked.lock().unwrap().insert(id);
-                    }
-                    // Sleeps as a publisher between two events: the machine is not what is tested.
-                    thread::sleep(Duration::from_millis(10));
-                }
-            })
-        });
-        Self { threads: threads.collect(), apis, acked, is_over }
-    }
-
-    fn count(&self) -> usize {
-        self.acked.lock().unwrap().len()
-    }
-
-    /// It goes on while something happens to nodes.
-    fn goes_on(&self) {
-        let before = self.count();
-        until("events are accepted", || self.count() > before + 20);
-    }
-
-    fn stop(self) -> BTreeSet<String> {
-        self.is_over.store(true, Ordering::SeqCst);
-        self.threads.into_iter().for_each(|thread| thread.join().unwrap());
-        self.acked.lock().unwrap().clone()
-    }
 }
 
 struct Fleet<'a> {
@@ -239,7 +184,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     // Rolled one by one.
     for (place, api) in apis.iter_mut().enumerate() {
         let new = fleet.node("api,ingest");
-        load.apis.lock().unwrap()[place] = new.address;
+        load.turn_to(place, new.address);
         std::mem::replace(api, new).stop();
         load.goes_on();
     }

@@ -9,67 +9,33 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_archive::FolderArchive;
-use gancho_domain::{
-    Clock, Code, DeliveryId, Failure, IdMaker, Kind, Lane, ManualClock, Parcel, RetryPlan,
-    SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
-};
-use gancho_engine::{
-    Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms,
-};
-use gancho_store::{
-    Accept, ArchiveSelection, Archiving, ContentErasure, DeadFilter, DeadLetters, Deliveries, Job,
-    NewDelivery, NewParcel, NodeId, Tenants,
-};
-use gancho_store_sqlite::SqliteStore;
-use gancho_testkit::wait_for;
+use gancho_domain::{Kind, Lane, Parcel, TenantId, TenantScope, Time};
+use gancho_engine::{Archive, Engine};
+use gancho_store::{ArchiveSelection, ContentErasure, DeadFilter};
+use gancho_testkit::stores::StoreKind;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-/// Refuses everything, with an answer that is no text.
-struct Refusal;
+use crate::stage::{EMAIL, NEVER, Stage as Common, WEBHOOK};
 
-#[async_trait]
-impl Carrier for Refusal {
-    fn terms(&self, _: &Job) -> Terms {
-        Terms::of(Arc::new(RetryPlan::DISPATCH))
+struct Stage(Common);
+
+impl std::ops::Deref for Stage {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.0
     }
-
-    async fn carry(&self, _: &Job, _: u32) -> AttemptResult {
-        let failure = Failure::new(Code::http(410), "it is gone");
-        AttemptResult {
-            request_headers: Bytes::from_static(b"authorization: ***\ncontent-type: text/plain"),
-            response_status: Some(410),
-            response_headers: Bytes::from_static(b"server: a receiver"),
-            response_body: Bytes::from_static(b"\xff\xfe"),
-            ..AttemptResult::new(Verdict::Never { failure }, Duration::from_micros(1_500))
-        }
-    }
-}
-
-struct Stage {
-    store: Arc<SqliteStore>,
-    clock: Arc<ManualClock>,
-    ids: IdMaker,
-    folder: TempDir,
-    tenant: TenantId,
 }
 
 impl Stage {
     async fn new() -> Self {
-        let clock = Arc::new(ManualClock::default());
-        clock.set(Time::from_secs(1_769_903_999));
-        let ids = IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1)));
-        let store = SqliteStore::inline().unwrap();
-        let tenant: TenantId = ids.make();
-        store.create_tenant(Tenant::new(tenant, "m2", clock.now())).await.unwrap();
-        Self { store, clock, ids, folder: tempfile::tempdir().unwrap(), tenant }
+        Self(Common::new(StoreKind::Sqlite).await)
     }
 
     fn root(&self) -> PathBuf {
-        self.folder.path().join("data/archive")
+        self.place.folder().join("data/archive")
     }
 
     fn archive(&self) -> Arc<FolderArchive> {
@@ -77,64 +43,7 @@ impl Stage {
     }
 
     async fn engine(&self) -> Arc<Engine> {
-        let carrier = Arc::new(Refusal);
-        let lanes = Lane::ALL.map(|lane| LaneSetup::new(lane, carrier.clone())).into();
-        let random = Arc::new(SeededRandom::new(2));
-        Engine::start(EngineSetup {
-            limits: Limits {
-                poll: Duration::from_millis(10),
-                dead_letters_per_tenant: 0,
-                ..Limits::default()
-            },
-            archive: Some(self.archive()),
-            ..EngineSetup::new(self.store.clone(), self.clock.clone(), random, lanes)
-        })
-        .await
-        .unwrap()
-    }
-
-    /// Accepts one, and waits until it was given up.
-    async fn bury(
-        &self,
-        tenant: TenantId,
-        (lane, kind, event_type): (Lane, Kind, &str),
-        body: &'static [u8],
-    ) -> DeliveryId {
-        let now = self.clock.now();
-        let parcel = Parcel {
-            id: self.ids.make(),
-            tenant,
-            kind,
-            event_type: event_type.into(),
-            subject: Some("order-1".into()),
-            external_id: Some("inv-1".into()),
-            is_test: false,
-            body: Bytes::from_static(body),
-            created_at: now,
-            trace: None,
-            erased_at: None,
-        };
-        let to = NewDelivery {
-            id: self.ids.make(),
-            lane,
-            target: self.ids.make(),
-            due_at: now,
-            in_order: false,
-            hold: false,
-        };
-        let id = to.id;
-        let new =
-            NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![to] };
-        self.store.accept(vec![new], NodeId(0)).await.unwrap();
-        wait_for("it is given up", || async {
-            let view = self.store.delivery(TenantScope::internal(tenant), id).await.unwrap();
-            (view.unwrap().row.state == State::Dead).then_some(id)
-        })
-        .await
-    }
-
-    async fn in_store(&self) -> u64 {
-        self.store.dead_stats(DeadFilter::default()).await.unwrap().total
+        self.0.engine(self.archive(), NEVER).await
     }
 
     /// Every file below the archive, by its name there.
@@ -162,9 +71,6 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
-
-const WEBHOOK: (Lane, Kind, &str) = (Lane::Webhook, Kind::Event, "invoice.paid");
-const EMAIL: (Lane, Kind, &str) = (Lane::Email, Kind::Email, "email");
 
 #[tokio::test]
 async fn each_lane_has_its_place() {

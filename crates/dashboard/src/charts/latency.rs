@@ -9,8 +9,11 @@ const HEIGHT: f64 = 90.0;
 
 type Value = fn(Percentiles) -> f64;
 /// The lines with their classes; the last one lies on top.
-const LINES: [(&str, Value); 3] =
-    [("p99", |one| one.p99), ("p95", |one| one.p95), ("p50", |one| one.median)];
+const LINES: [(&str, Value); 3] = [
+    ("p99", |one| one.p99.millis()),
+    ("p95", |one| one.p95.millis()),
+    ("p50", |one| one.median.millis()),
+];
 
 pub struct LatencyBin {
     pub percentiles: Option<Percentiles>,
@@ -27,7 +30,8 @@ impl LatencyChart {
     pub fn draw(bins: &[LatencyBin], label: &Html) -> Self {
         let bins = newest(bins);
         let drawn = bins.iter().filter_map(|bin| bin.percentiles);
-        let decades = Decades::around(drawn.flat_map(|one| [one.median, one.p99]));
+        let decades =
+            Decades::around(drawn.flat_map(|one| [one.median.millis(), one.p99.millis()]));
         let mut svg = open("plot low", WIDTH, HEIGHT, label);
         for above in 0..decades.count {
             svg += &line("grid", HEIGHT / f64::from(decades.count) * f64::from(above));
@@ -71,6 +75,7 @@ fn path(heights: &[Option<f64>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Estimate;
 
     #[test]
     fn lines_break_where_nothing_happened() {
@@ -81,7 +86,11 @@ mod tests {
 
     #[test]
     fn larger_durations_are_higher() {
-        let percentiles = Some(Percentiles { median: 10.0, p95: 100.0, p99: 1_000.0 });
+        let percentiles = Some(Percentiles {
+            median: Estimate::Under(10.0),
+            p95: Estimate::About(100.0),
+            p99: Estimate::About(1_000.0),
+        });
         let bins = [LatencyBin { percentiles, title: Html::default() }];
         let chart = LatencyChart::draw(&bins, &Html::default());
         let svg = chart.svg.into_string();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, hash_map::Entry};
 use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
 
 /// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
-const SENTENCES: [(&str, &str); 11] = [
+const SENTENCES: [(&str, &str); 12] = [
     ("{} dead letters in the store", "alerts.detail_dead"),
     ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
     ("{} dead letters of {}", "alerts.detail_tenant"),
@@ -13,6 +13,7 @@ const SENTENCES: [(&str, &str); 11] = [
     ("the oldest {} delivery has been due for {} s", "alerts.detail_queue"),
     ("all {} attempts of {} failed", "alerts.detail_endpoint"),
     ("key {} of {} ends at {}", "alerts.detail_key"),
+    ("API key {} of {} expires at {}", "alerts.detail_api_key"),
     ("the clock of {} is not trusted", "alerts.detail_clock"),
     ("{} events, webhooks or e-mails were refused", "alerts.detail_refused"),
     ("{} nodes were lost", "alerts.detail_nodes"),
@@ -86,6 +87,10 @@ async fn link(visit: &Visit, rule: &str, subject: &str) -> Html {
         "source_key_expiring" => {
             let partner = subject.split('/').next().unwrap_or_default();
             Html::link(visit.page(format!("/sources/{}", segment(partner))), subject)
+        }
+        "api_key_expiring" => {
+            let tenant = subject.split('/').next().unwrap_or_default();
+            Html::link(visit.page(format!("/tenants/{}", segment(tenant))), subject)
         }
         "clock_off" | "ledger_check_failed" => Html::link(visit.page("/nodes"), subject),
         _ => Html::code(subject),

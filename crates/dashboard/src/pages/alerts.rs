@@ -173,6 +173,7 @@ fn rule(name: &str, t: &Texts) -> Sentence {
         "tenant_dead_letters_high" => "alerts.tenant_dead_letters_high",
         "endpoint_failing" => "alerts.endpoint_failing",
         "queue_delayed" => "alerts.queue_delayed",
+        "api_key_expiring" => "alerts.api_key_expiring",
         _ => "alerts.source_key_expiring",
     })
 }

@@ -90,6 +90,12 @@ impl EndpointFacts {
         if self.name.is_empty() { self.url.as_str().into() } else { self.name.as_str().into() }
     }
 
+    /// How many deliveries wait: `3`, or `3+` if there are more in the store, `1+` if all of them are there.
+    pub fn waiting(&self, t: &Texts) -> String {
+        let here = self.health.waiting;
+        if self.health.has_backlog { format!("{}+", t.number(here.max(1))) } else { t.number(here) }
+    }
+
     /// Whether a search finds it: by name, URL, id, tenant or event type.
     pub fn matches(&self, query: &str) -> bool {
         let own = [&self.name, &self.url, &self.id].into_iter().chain(&self.events);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::list::List;
+use super::{endpoint_facts::EndpointFacts, list::List};
 use crate::{
     charts::{self, bin_title},
     moment::Moment,
@@ -44,25 +44,19 @@ impl Figures {
 
     /// The 95th percentile of response times; empty without attempts.
     pub fn response_p95(&self, t: &Texts) -> String {
-        self.response_time.map_or_else(String::new, |time| t.latency(time.p95))
+        self.response_time.map_or_else(String::new, |time| t.estimate(time.p95))
     }
 }
 
-/// Maximum endpoints of one call, newest first and worst first.
-const MAX_NEWEST: usize = 500;
-const MAX_WORST: usize = 100;
+/// Maximum endpoints of one call.
+const MAX_NAMED: usize = 100;
 
-/// The statistics of endpoints by id: of the newest, and of those with the most failures. A list of endpoints without
-/// statistics is still a list.
-pub async fn of_list(visit: &Visit, count: usize) -> HashMap<String, EndpointStats> {
-    let newest = count.clamp(1, MAX_NEWEST);
-    let mut orders = vec![("newest", newest)];
-    if count > newest {
-        orders.push(("failures", MAX_WORST));
-    }
+/// The statistics of endpoints by id. A list of endpoints without statistics is still a list.
+pub async fn of_list(visit: &Visit, shown: &[EndpointFacts]) -> HashMap<String, EndpointStats> {
     let mut by_id = HashMap::new();
-    for (order, limit) in orders {
-        let link = Link::new("/v1/stats/webhooks").with("order", order).with("limit", limit);
+    for some in shown.chunks(MAX_NAMED) {
+        let ids: Vec<_> = some.iter().map(|one| one.id.as_str()).collect();
+        let link = Link::new("/v1/stats/webhooks").with("webhook_ids", ids.join(","));
         let list: List<EndpointStats> = visit.get(link).await.unwrap_or_default();
         by_id.extend(list.data.into_iter().map(|one| (one.webhook_id.clone(), one)));
     }
@@ -104,7 +98,7 @@ impl Week {
     /// The median and the 95th percentile of response times.
     pub fn response_times(&self, t: &Texts) -> String {
         let shown =
-            |time: Percentiles| format!("{}, {}", t.latency(time.median), t.latency(time.p95));
+            |time: Percentiles| format!("{}, {}", t.estimate(time.median), t.estimate(time.p95));
         self.totals.response_time.map_or_else(String::new, shown)
     }
 }

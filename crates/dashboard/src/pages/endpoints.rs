@@ -97,12 +97,12 @@ pub async fn show(visit: Visit) -> PageResult {
     let page_at = |place: usize| here.clone().with("state", &state).with("page", place);
     let first = ROWS.saturating_mul(place - 1);
     let next = (endpoints.len() > first.saturating_add(ROWS)).then(|| page_at(place + 1));
-    let endpoints = endpoints.into_iter().skip(first).take(ROWS).collect();
+    let endpoints: Vec<_> = endpoints.into_iter().skip(first).take(ROWS).collect();
     let template = EndpointsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.endpoints")).await,
         tabs: tabs.into(),
-        stats: endpoint_stats::of_list(&visit, looked_at).await,
+        stats: endpoint_stats::of_list(&visit, &endpoints).await,
         endpoints,
         lead,
         cut: has_more.then_some(looked_at as u64),

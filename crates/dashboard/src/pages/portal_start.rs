@@ -61,7 +61,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let headline = headline(&t, &endpoints);
     let has_more = next_cursor.is_some() || endpoints.len() > MAX_CARDS;
     endpoints.truncate(MAX_CARDS);
-    let mut stats = endpoint_stats::of_list(&visit, 200).await;
+    let mut stats = endpoint_stats::of_list(&visit, &endpoints).await;
     let card = |endpoint: EndpointFacts| Card { stats: stats.remove(&endpoint.id), endpoint };
     let cards = endpoints.into_iter().map(card).collect();
     let link = Link::new("/v1/deliveries").with("limit", MAX_DELIVERIES);

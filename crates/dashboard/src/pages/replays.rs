@@ -1,5 +1,7 @@
 //! `/ui/replays` and `/ui/replays/{replay}`: how far is it?
 
+use std::time::Duration;
+
 use askama::Template;
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -34,13 +36,44 @@ pub struct Replay {
     pub done: u64,
     pub skipped: u64,
     pub failed: u64,
+    pub outcomes: Option<Outcomes>,
     pub error: Option<Text>,
     pub created_at: Moment,
+    pub finished_at: Option<Moment>,
 }
+
+/// What became of the deliveries that were sent.
+#[derive(Deserialize)]
+pub struct Outcomes {
+    pub delivered: u64,
+    pub failed: u64,
+    pub waiting: u64,
+    /// How many were looked at: the first ones.
+    pub of: u64,
+}
+
+/// How long after its end a replay is looked at again by itself, while some of its deliveries wait.
+const WATCHED_FOR: Duration = Duration::from_mins(5);
 
 impl Replay {
     pub fn is_running(&self) -> bool {
         matches!(self.state.as_str(), "pending" | "running")
+    }
+
+    /// Seconds after which the page is loaded again.
+    pub fn refresh(&self, t: &Texts) -> Option<u32> {
+        let is_waiting = self.outcomes.as_ref().is_some_and(|outcomes| outcomes.waiting > 0);
+        let is_fresh = |end: &Moment| t.now.since(end.time()) < WATCHED_FOR;
+        if self.is_running() {
+            return Some(2);
+        }
+        (is_waiting && self.finished_at.as_ref().is_some_and(is_fresh)).then_some(5)
+    }
+
+    /// Said where not all deliveries were looked at.
+    pub fn of_the_first(&self, t: &Texts) -> Option<Sentence> {
+        let outcomes = self.outcomes.as_ref().filter(|outcomes| outcomes.of < self.done)?;
+        Some(t.count("replay.of_the_first", outcomes.of))
     }
 
     pub fn mark(&self) -> Mark {
@@ -80,7 +113,7 @@ impl Replay {
     fn progress(&self, t: &Texts) -> Html {
         let sentence = t.say("replay.progress").with("n", t.number(self.done));
         let sentence = sentence.with("total", t.number(self.total));
-        let rest = std::time::Duration::from_secs(self.rest() / self.rate.max(1));
+        let rest = Duration::from_secs(self.rest() / self.rate.max(1));
         if !self.is_running() || rest.is_zero() {
             return sentence.into();
         }

@@ -21,10 +21,6 @@ use crate::{
     visit::Visit,
 };
 
-/// The senders that need no more than their name.
-const PRESETS: [&str; 8] =
-    ["partner", "standard", "stripe", "github", "slack", "shopify", "meta", "microsoft"];
-
 #[derive(Template)]
 #[template(path = "source_form.html")]
 struct SourceFormPage {
@@ -34,6 +30,8 @@ struct SourceFormPage {
     is_new: bool,
     action: Link,
     back: Link,
+    /// The senders that need no more than their name.
+    presets: &'static [&'static str],
     fields: Fields,
     errors: FormErrors,
 }
@@ -248,7 +246,8 @@ async fn show(visit: &Visit, fields: Fields, errors: FormErrors) -> Response {
         (visit.link(format!("{PATH}/{}/edit", segment(partner))), page_of(visit))
     };
     let s = Shell::new(visit, PATH, title.clone()).await;
-    let template = SourceFormPage { t, s, title, is_new, action, back, fields, errors };
+    let presets = visit.dashboard.presets;
+    let template = SourceFormPage { t, s, title, is_new, action, back, presets, fields, errors };
     let status = template.errors.status();
     page::show(if status.is_server_error() { StatusCode::OK } else { status }, &template)
 }

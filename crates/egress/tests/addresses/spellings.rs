@@ -275,3 +275,19 @@ fn refusals_say_what_to_do() {
         assert!(refused(url).to_string().contains("hint: "), "{url}");
     }
 }
+
+/// The operator's own service may be anywhere; the client of it reaches nothing else by name or port.
+#[test]
+fn what_the_operator_has_set_is_reached_wherever_it_is() {
+    for url in
+        ["http://minio:9000/", "http://10.0.0.7:5432/", "https://s3.internal/", "http://[fd00::1]/"]
+    {
+        let url = url.parse().unwrap();
+        assert!(Policy::default().check(&url).is_err(), "{url}");
+        assert!(Policy::for_operators(&url).check(&url).is_ok(), "{url}");
+    }
+    let minio = Policy::for_operators(&"http://minio:9000/".parse().unwrap());
+    for other in ["http://redis:9000/", "http://minio:6379/", "ftp://minio:9000/"] {
+        assert!(minio.check(&other.parse().unwrap()).is_err(), "{other}");
+    }
+}

@@ -52,3 +52,21 @@ async fn redirects_are_answers_and_the_guard_stands() {
     let outcome = strict.get(&http(elsewhere.port()), AMPLE, 100).await;
     assert_eq!((code(&outcome), elsewhere.accepted()), ("ADDRESS_BLOCKED", 0));
 }
+
+#[tokio::test]
+async fn any_method_with_a_body_and_headers() {
+    let receiver = serving("200 OK\r\netag: \"1\"", "").await;
+    let url = http(receiver.port());
+    for method in ["PUT", "DELETE", "HEAD"] {
+        let mut request = http::Request::new(bytes::Bytes::from_static(b"abc"));
+        *request.method_mut() = method.parse().unwrap();
+        request.headers_mut().insert("x-own", "1".parse().unwrap());
+        let client = client();
+        let answer = client.send(request, &url, AMPLE, 10).await.answer.unwrap();
+        assert_eq!(answer.status, 200);
+        assert!(String::from_utf8_lossy(&answer.headers).contains("etag: \"1\""));
+        let sent = receiver.requests().last().unwrap().text().to_ascii_lowercase();
+        assert!(sent.starts_with(&method.to_ascii_lowercase()), "{sent}");
+        assert!(sent.contains("x-own: 1") && sent.ends_with("abc"), "{sent}");
+    }
+}

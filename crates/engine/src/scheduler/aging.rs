@@ -21,8 +21,9 @@ impl<T> Scheduler<T> {
             line.standing.overdue(age);
             let to = match (age, line.standing.pool()) {
                 (Age::TooLate, _) | (_, Pool::Troubled) => Pool::Troubled,
-                (Age::Slow, _) => Pool::Slow,
-                (Age::Late, _) => Pool::Moderate,
+                (Age::Slow, _) => from.max(Pool::Slow),
+                (Age::Late, _) => from.max(Pool::Moderate),
+                (Age::NotQuick, _) => from.max(Pool::Prompt),
             };
             flight.pool = to;
             self.leave_pool(key.0, from);

@@ -1,16 +1,17 @@
 //! What the queue tells `claim` and `accept`: which targets a claim skips, whose new deliveries may come
 //! straight in, and which targets can give room back when there is none.
 //!
-//! **Invariant.** Deliveries refused here are in the store, and those in the store go before new ones:
-//! a target that is *behind* is offered nothing directly until a claim has found nothing more for
-//! it. Without this, a steady stream of new deliveries would starve the old ones.
+//! **Invariant.** Deliveries refused here are in the store, and those in the store go before new ones
+//! ([`behind`](super::behind)). Without this, a steady stream of new deliveries would starve the old ones.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use gancho_domain::{TenantId, Time};
 use gancho_store::{ClaimExclusions, TargetId};
 
-use super::{Key, Pool, Scheduler, TargetLine, TenantLine, pool::shared, pools::PoolState};
+use super::{
+    Key, Pool, Scheduler, TargetLine, TenantLine, behind::Behind, pool::shared, pools::PoolState,
+};
 use crate::room::Size;
 
 #[derive(Default)]
@@ -19,10 +20,7 @@ pub struct Claims {
     skip: Arc<ClaimExclusions>,
     /// Known to answer: a claim brings more of them.
     proven: Arc<BTreeSet<TargetId>>,
-    /// Targets that have due deliveries in the store.
-    behind: BTreeSet<Key>,
-    /// Any target may have: no claim has covered the whole store since the start.
-    all_behind: bool,
+    behind: Behind,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
     /// A target is no longer skipped since the last claim.
@@ -31,7 +29,7 @@ pub struct Claims {
 
 impl Claims {
     pub fn new() -> Self {
-        Self { all_behind: true, ..Self::default() }
+        Self { behind: Behind::everyone(), ..Self::default() }
     }
 
     pub fn note_tenant(&mut self, tenant: TenantId, skipped: bool) {
@@ -41,18 +39,21 @@ impl Claims {
                 skip.tenants.insert(tenant);
             } else {
                 skip.tenants.remove(&tenant);
+                self.behind.unskip_tenant(tenant);
                 self.eased = true;
             }
         }
     }
 
-    pub fn note_target(&mut self, target: TargetId, skipped: bool) {
+    pub fn note_target(&mut self, key: Key, skipped: bool) {
+        let target = key.1;
         if self.skip.targets.contains(&target) != skipped {
             let skip = Arc::make_mut(&mut self.skip);
             if skipped {
                 skip.targets.insert(target);
             } else {
                 skip.targets.remove(&target);
+                self.behind.unskip_target(key);
                 self.eased = true;
             }
         }
@@ -71,11 +72,12 @@ impl Claims {
 
     /// The proven targets that may have something in the store, where there are too many to name them all.
     fn proven(&self) -> Arc<BTreeSet<TargetId>> {
-        if self.all_behind || self.proven.len() <= MAX_PROVEN {
-            return self.proven.clone();
+        match self.behind.targets() {
+            Some(behind) if self.proven.len() > MAX_PROVEN => {
+                Arc::new(behind.filter(|target| self.proven.contains(target)).collect())
+            }
+            _ => self.proven.clone(),
         }
-        let behind = self.behind.iter().map(|(_, target)| *target);
-        Arc::new(behind.filter(|target| self.proven.contains(target)).collect())
     }
 
     pub fn note_over(&mut self, key: Key, over: bool) {
@@ -86,13 +88,9 @@ impl Claims {
         }
     }
 
-    /// A delivery of this target is in the store. Where there are too many such targets to remember,
-    /// one is forgotten: its new deliveries may then overtake its own older ones, and nobody else's.
+    /// A delivery of this target is in the store.
     pub fn note_behind(&mut self, key: Key, remembered: usize) {
-        self.behind.insert(key);
-        if self.behind.len() > remembered {
-            self.behind.pop_first();
-        }
+        self.behind.note(key, remembered);
     }
 
     /// Claims may find what they passed over or were not made for.
@@ -106,7 +104,7 @@ impl Claims {
     }
 
     pub fn is_behind(&self, key: Key) -> bool {
-        self.all_behind || self.behind.contains(&key)
+        self.behind.contains(key)
     }
 }
 
@@ -218,8 +216,21 @@ impl<T> Scheduler<T> {
     /// A claim that passed over `skip` came back, and said whether all that was due has been seen.
     pub fn claimed(&mut self, skip: &ClaimExclusions, caught_up: bool) {
         if caught_up {
-            self.claims.all_behind = false;
-            self.claims.behind.retain(|(tenant, target)| skip.covers(*tenant, *target));
+            self.claims.behind.caught_up(skip);
+        }
+    }
+
+    /// A claim that passed over `skip` left something of these tenants, and perhaps ended a lap.
+    pub fn left(&mut self, skip: &ClaimExclusions, left: BTreeSet<TenantId>, ends_lap: bool) {
+        let behind = &mut self.claims.behind;
+        behind.leave(left);
+        if behind.is_everyone() {
+            // Nobody has noted what the targets have that this claim skipped.
+            let is_skipped = |key: &&Key| skip.targets.contains(&key.1);
+            behind.leave(self.targets.keys().filter(is_skipped).map(|key| key.0));
+        }
+        if ends_lap {
+            behind.end_lap(skip);
         }
     }
 
@@ -254,7 +265,7 @@ pub struct PerTarget {
 }
 
 /// The pools whose targets share what a claim brings.
-const SHARING: [Pool; 4] = [Pool::Prompt, Pool::Untried, Pool::Moderate, Pool::Slow];
+const SHARING: [Pool; 5] = [Pool::Quick, Pool::Prompt, Pool::Untried, Pool::Moderate, Pool::Slow];
 /// A target with fewer waiting holds little of what its tenant may hold.
 pub(super) const LITTLE: usize = 4;
 /// Up to this many eighths of the room a tenant that is over its part may hold for such targets.

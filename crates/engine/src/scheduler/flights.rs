@@ -9,7 +9,7 @@ use gancho_domain::{Time, pace::SLOW};
 
 use super::{
     Key,
-    pool::{MODERATE, PROMPT, Pool},
+    pool::{MODERATE, PROMPT, Pool, QUICK},
     standing::Age,
 };
 
@@ -33,8 +33,8 @@ pub struct Flights {
     lines: [VecDeque<(Time, FlightId)>; AGES.len()],
 }
 
-const AGES: [(Age, Duration); 3] =
-    [(Age::Late, PROMPT), (Age::Slow, MODERATE), (Age::TooLate, SLOW)];
+const AGES: [(Age, Duration); 4] =
+    [(Age::NotQuick, QUICK), (Age::Late, PROMPT), (Age::Slow, MODERATE), (Age::TooLate, SLOW)];
 
 impl Flights {
     pub fn start(&mut self, flight: Flight, now: Time) -> FlightId {

@@ -45,7 +45,7 @@ impl<T> Scheduler<T> {
             self.claims.note_tenant(*tenant, self.pauses.tenants.contains(tenant));
         }
         for key in before.targets.symmetric_difference(&self.pauses.targets) {
-            self.claims.note_target(key.1, self.pauses.targets.contains(key));
+            self.claims.note_target(*key, self.pauses.targets.contains(key));
         }
         // Pauses change seldom, so this checks every known target.
         let known: Vec<Key> = self.targets.keys().copied().collect();

@@ -145,7 +145,7 @@ impl<T> Scheduler<T> {
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
         let limit = self.pools[pool].limit;
-        let of_all = pool != Pool::Prompt && self.pools[pool].held.judge(limit, POOL_PARTS);
+        let of_all = !pool.is_prompt() && self.pools[pool].held.judge(limit, POOL_PARTS);
         let mut changed = Vec::from_iter(self.judge_tenant(pool, tenant).then_some(tenant));
         if self.has_shifted(pool) {
             // What a tenant may hold depends on what the others do.
@@ -202,20 +202,20 @@ impl<T> Scheduler<T> {
         let (pool, mine) = (&self.pools[line.pool], owner.of(line.pool).held);
         // A pool that is full is so because of those who hold more than an equal part.
         let has_less = match line.pool {
-            Pool::Prompt => true,
+            Pool::Quick | Pool::Prompt => true,
             Pool::Untried => false,
             Pool::Moderate | Pool::Slow | Pool::Troubled => mine.jobs < pool.jobs_each(),
         };
         let is_crowded = mine.is_crowded || (pool.held.is_crowded && !has_less);
         // Those that hold little are not passed over for the tenant's others.
         let min = match line.pool {
-            Pool::Prompt => LITTLE,
+            Pool::Quick | Pool::Prompt => LITTLE,
             Pool::Untried => 1,
             Pool::Moderate | Pool::Slow | Pool::Troubled => 0,
         };
         line.skipped = line.wants_no_more(self.limits.max_bytes, now)
             || (is_crowded && line.waiting.len() >= min);
-        self.claims.note_target(key.1, line.skipped);
+        self.claims.note_target(key, line.skipped);
     }
 
     fn place_tenant(&mut self, tenant: TenantId, pool: Pool) {
@@ -266,9 +266,9 @@ impl<T> Scheduler<T> {
 
     /// Whether its prompt targets hold more than this many eighths of the room.
     pub(super) fn holds_more(&self, owner: &TenantLine, eighths: usize) -> bool {
-        let held = owner.of(Pool::Prompt).held;
-        held.jobs > self.limits.max_jobs * eighths / 8
-            || held.bytes > self.limits.max_bytes / 8 * eighths
+        let [quick, prompt] = [Pool::Quick, Pool::Prompt].map(|pool| owner.of(pool).held);
+        quick.jobs + prompt.jobs > self.limits.max_jobs * eighths / 8
+            || quick.bytes + prompt.bytes > self.limits.max_bytes / 8 * eighths
     }
 
     /// What a target holds beyond its share goes back to the store, if it is paused, rests or is in
@@ -309,7 +309,7 @@ impl<T> Scheduler<T> {
         }
         self.claims.note_over(key, false);
         self.claims.note_proven(key.1, false);
-        self.claims.note_target(key.1, self.pauses.targets.contains(&key));
+        self.claims.note_target(key, self.pauses.targets.contains(&key));
         let Some(owner) = self.tenants.get_mut(&key.0) else {
             return;
         };

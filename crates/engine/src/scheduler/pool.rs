@@ -3,14 +3,16 @@
 //!
 //! An attempt that waits for an answer costs a socket and a little memory, not a share of the machine.
 //! So the slots of a lane are for attempts that have only just begun: one that is still out after
-//! [`PROMPT`] moves on to a pool of its own kind. Each pool is bounded, a part of it is left for other
+//! [`QUICK`] moves on to a pool of its own kind. Each pool is bounded, a part of it is left for other
 //! tenants, and no pool but the first can fill the room in memory.
 
 use std::time::Duration;
 
 use crate::room::Size;
 
-/// An answer that takes longer is not prompt.
+/// An answer that takes longer is not quick. Up to here a lane's slots are enough for all that a machine can send.
+pub const QUICK: Duration = Duration::from_millis(20);
+/// One that takes longer is not prompt.
 pub const PROMPT: Duration = Duration::from_millis(100);
 /// One that takes longer is slow.
 pub const MODERATE: Duration = Duration::from_millis(400);
@@ -18,6 +20,8 @@ pub const MODERATE: Duration = Duration::from_millis(400);
 /// A target draws on one pool at a time, by what its answers said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pool {
+    /// Its deliveries succeed, within [`QUICK`].
+    Quick,
     /// Its deliveries succeed, within [`PROMPT`].
     Prompt,
     /// It has not answered yet, and need not have.
@@ -31,19 +35,21 @@ pub enum Pool {
 }
 
 impl Pool {
-    pub const ALL: [Self; 5] =
-        [Self::Prompt, Self::Untried, Self::Moderate, Self::Slow, Self::Troubled];
+    pub const ALL: [Self; 6] =
+        [Self::Quick, Self::Prompt, Self::Untried, Self::Moderate, Self::Slow, Self::Troubled];
     pub const COUNT: usize = Self::ALL.len();
 
     /// Where pools compete for the lane's rate, each is first in some of the turns.
-    const TURNS: [Self; 10] = [
+    const TURNS: [Self; 12] = [
+        Self::Quick,
         Self::Prompt,
         Self::Untried,
         Self::Moderate,
+        Self::Quick,
         Self::Prompt,
         Self::Slow,
         Self::Untried,
-        Self::Prompt,
+        Self::Quick,
         Self::Moderate,
         Self::Slow,
         Self::Troubled,
@@ -51,6 +57,11 @@ impl Pool {
 
     pub fn index(self) -> usize {
         self as usize
+    }
+
+    /// Its targets answer so soon that they may fill the room in memory.
+    pub fn is_prompt(self) -> bool {
+        matches!(self, Self::Quick | Self::Prompt)
     }
 
     /// The order in which pools are served at the given turn.
@@ -72,20 +83,21 @@ pub struct PoolLimit {
 
 impl PoolLimit {
     /// The maximum of attempts on the wire for each of a lane's slots, in all pools together.
-    pub const OUT_PER_SLOT: u32 = 9;
+    pub const OUT_PER_SLOT: u32 = 10;
 
     /// `concurrency` is for attempts that have only just begun; `jobs` and `bytes` are the lane's part of
     /// the room.
     pub fn of(pool: Pool, concurrency: u32, jobs: usize, bytes: usize) -> Self {
         let (in_flight, part) = match pool {
-            Pool::Prompt => (concurrency - concurrency / 8, 1),
+            Pool::Quick => (concurrency - concurrency / 8, 1),
+            Pool::Prompt => (concurrency, 1),
             Pool::Untried => (concurrency.div_ceil(2), 8),
             Pool::Moderate | Pool::Slow => (concurrency.saturating_mul(2), 4),
             Pool::Troubled => (concurrency, 8),
         };
         let (jobs, bytes) = (jobs.div_ceil(part), bytes.div_ceil(part));
         match pool {
-            Pool::Prompt | Pool::Untried => {
+            Pool::Quick | Pool::Prompt | Pool::Untried => {
                 // Some of what is in memory waits for its turn.
                 let max_out = (jobs - jobs / 4) as u32;
                 Self { in_flight: in_flight.min(max_out), jobs, bytes }
@@ -109,7 +121,7 @@ impl PoolLimit {
     /// may bring more than was asked for.
     pub fn of_one_tenant(self, pool: Pool, others: Size, tenants: usize) -> Self {
         match pool {
-            Pool::Prompt => self.part(4),
+            Pool::Quick | Pool::Prompt => self.part(4),
             Pool::Untried => self.part(2),
             Pool::Moderate | Pool::Slow | Pool::Troubled => {
                 let part = |whole: usize, taken: usize| {
@@ -183,7 +195,7 @@ mod tests {
             let held: usize = others.iter().map(|limit| limit.jobs).sum();
             assert!(held <= jobs * 3 / 4 + 4, "{held} of {jobs}");
             assert!(others.iter().all(|limit| limit.jobs > 0 && limit.in_flight > 0));
-            assert!(limit(Pool::Prompt).in_flight > 0);
+            assert!(limit(Pool::Quick).in_flight > 0 && limit(Pool::Prompt).in_flight > 0);
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::pace::SLOW;
 
-use super::pool::{MODERATE, PROMPT, Pool};
+use super::pool::{MODERATE, PROMPT, Pool, QUICK};
 
 /// An attempt takes some of the machine, however soon it is answered.
 const MIN_COST: Duration = Duration::from_millis(2);
@@ -24,6 +24,8 @@ pub struct Standing {
 /// How long an attempt has been out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Age {
+    /// Longer than [`QUICK`].
+    NotQuick,
     /// Longer than [`PROMPT`].
     Late,
     /// Longer than [`MODERATE`].
@@ -38,8 +40,9 @@ impl Standing {
             _ if self.is_troubled => Pool::Troubled,
             None => Pool::Untried,
             Some(typical) if self.late >= Some(Age::Slow) || typical > MODERATE => Pool::Slow,
-            Some(typical) if self.late.is_some() || typical > PROMPT => Pool::Moderate,
-            Some(_) => Pool::Prompt,
+            Some(typical) if self.late >= Some(Age::Late) || typical > PROMPT => Pool::Moderate,
+            Some(typical) if self.late.is_some() || typical > QUICK => Pool::Prompt,
+            Some(_) => Pool::Quick,
         }
     }
 
@@ -78,7 +81,11 @@ impl Standing {
     /// An attempt is still out. A target that has never answered has no credit to be slow on.
     pub fn overdue(&mut self, age: Age) {
         self.late = self.late.max(Some(age));
-        self.is_troubled |= age == Age::TooLate || self.typical.is_none();
+        let is_too_late = match self.typical {
+            Some(_) => age == Age::TooLate,
+            None => age >= Age::Late,
+        };
+        self.is_troubled |= is_too_late;
     }
 }
 
@@ -90,9 +97,13 @@ mod tests {
     fn a_success_restores_it_and_silence_costs_it() {
         let mut target = Standing::default();
         assert_eq!(target.pool(), Pool::Untried);
+        target.overdue(Age::NotQuick);
+        assert_eq!(target.pool(), Pool::Untried, "it need not be quick");
         target.overdue(Age::Late);
         assert_eq!(target.pool(), Pool::Troubled, "it never answered");
         target.succeeded(Duration::from_millis(5));
+        assert_eq!(target.pool(), Pool::Quick);
+        target.overdue(Age::NotQuick);
         assert_eq!(target.pool(), Pool::Prompt);
         target.overdue(Age::Late);
         assert_eq!(target.pool(), Pool::Moderate, "it may still answer");
@@ -106,7 +117,7 @@ mod tests {
         for _ in 0..20 {
             target.succeeded(Duration::from_millis(5));
         }
-        assert_eq!(target.pool(), Pool::Prompt);
+        assert_eq!(target.pool(), Pool::Quick);
         target.failed();
         assert_eq!(target.pool(), Pool::Troubled);
         assert!(target.has_failed());

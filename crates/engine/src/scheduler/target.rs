@@ -127,7 +127,7 @@ impl<T> TargetLine<T> {
     /// wait for nothing.
     pub fn wanted_pool(&self) -> Pool {
         match self.standing.pool() {
-            Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
+            Pool::Quick | Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
             pool => pool,
         }
     }
@@ -144,7 +144,7 @@ impl<T> TargetLine<T> {
     fn limit(&self) -> u32 {
         let earned = self.pace.limit();
         match self.pool {
-            Pool::Prompt => earned,
+            Pool::Quick | Pool::Prompt => earned,
             Pool::Untried => 1,
             Pool::Moderate | Pool::Slow => earned.min(self.pool_share),
             Pool::Troubled => earned.min(self.pool_share).min(MAX_TROUBLED),
@@ -154,7 +154,7 @@ impl<T> TargetLine<T> {
     /// Whether claims may bring many for it. Where it has to share, they would only take up room.
     pub fn is_proven(&self) -> bool {
         let is_quick = match self.pool {
-            Pool::Prompt => true,
+            Pool::Quick | Pool::Prompt => true,
             Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) >= MIN_PROVEN,
             Pool::Untried | Pool::Troubled => false,
         };
@@ -241,7 +241,7 @@ impl<T> TargetLine<T> {
             Gate::Open => {}
         }
         let by_pace = match self.pool {
-            Pool::Prompt => max_by_pace(self.limit()),
+            Pool::Quick | Pool::Prompt => max_by_pace(self.limit()),
             Pool::Untried => MAX_UNTRIED_WAITING,
             Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) as usize / 4 + 1,
             Pool::Troubled => self.limit() as usize,

@@ -63,7 +63,7 @@ impl<T> Scheduler<T> {
         let out: u32 = self.targets.values().map(|line| line.in_flight).sum();
         assert_eq!(self.in_flight(), out);
         assert!(self.in_flight() <= self.limits.concurrency || !self.limits.is_hard);
-        let young = [Pool::Prompt, Pool::Untried].map(|pool| self.pools[pool].in_flight);
+        let young = [Pool::Quick, Pool::Untried].map(|pool| self.pools[pool].in_flight);
         assert!(young.iter().sum::<u32>() <= self.limits.concurrency, "{young:?}");
         for pool in Pool::ALL {
             self.check_pool(pool);

@@ -98,7 +98,7 @@ async fn what_is_too_much_and_what_is_too_old_is_archived_and_leaves() {
     let kept = chest.kept.lock();
     assert!(kept.values().all(|times| times.len() == 1), "each of them once");
     let whole = &kept.values().next().expect("there are some")[0];
-    assert_eq!((&*whole.event_type, &*whole.letter.original), ("a.b", &b"{}"[..]));
+    assert_eq!((&*whole.letter.event_type, &*whole.letter.original), ("a.b", &b"{}"[..]));
     assert_eq!(whole.attempts.len(), 1);
 }
 

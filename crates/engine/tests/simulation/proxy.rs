@@ -16,12 +16,12 @@ use gancho_domain::{
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
-    DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
-    EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
-    NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest,
-    ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result,
-    RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint,
-    TenantRow, Tenants, Upkeep, Usage,
+    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, Endpoints,
+    EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter, ImportOutcome,
+    LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan,
+    Orphans, Page, PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep,
+    ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement, Space,
+    Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -296,6 +296,10 @@ impl Deliveries for Proxy {
     ) -> Result<Vec<RetryOutcome>> {
         self.inner.retry_now_in_order(scope, ids, now).await
     }
+
+    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+        self.inner.tally(deliveries).await
+    }
 }
 
 #[async_trait]
@@ -348,6 +352,14 @@ impl Archiving for Proxy {
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
         self.inner.remove_archived(letters).await
+    }
+
+    async fn import_dead(
+        &self,
+        letters: Vec<FullDeadLetter>,
+        now: Time,
+    ) -> Result<Vec<ImportOutcome>> {
+        self.inner.import_dead(letters, now).await
     }
 }
 
@@ -476,6 +488,16 @@ impl Documents for Proxy {
         self.inner.documents_of_all(kind, after, max).await
     }
 
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        self.inner.documents_ending(kind, from, to, max).await
+    }
+
     async fn put_document(
         &self,
         collection: Collection,
@@ -491,9 +513,10 @@ impl Documents for Proxy {
         collection: Collection,
         key: &str,
         body: Bytes,
+        expect: Expect,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.inner.put_document_within(collection, key, body, max).await
+        self.inner.put_document_within(collection, key, body, expect, max).await
     }
 
     async fn put_document_until(

@@ -156,9 +156,10 @@ pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
 
 fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
-        let known = "partner, standard, stripe, github, slack, shopify, meta, microsoft, \
-                     {\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
-        FieldError::new("preset_unknown", "/preset", format!("{fault}; use {known}"))
+        let names = Preset::NAMES.join(", ");
+        let others =
+            "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
+        FieldError::new("preset_unknown", "/preset", format!("{fault}; use {names}, {others}"))
     })?;
     preset
         .proof()

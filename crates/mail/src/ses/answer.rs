@@ -1,6 +1,6 @@
 //! Parses the response of SES: a message id, or an error.
 
-use gancho_egress::Answer;
+use gancho_egress::{Answer, aws::xml_element};
 use serde::Deserialize;
 
 use crate::transport::{Acceptance, TransportError};
@@ -33,9 +33,10 @@ pub(super) fn read(answer: &Answer) -> Result<Acceptance, TransportError> {
     let body = String::from_utf8_lossy(&answer.body);
     let error = header(&answer.headers, "x-amzn-errortype")
         .or(refused.error)
-        .or_else(|| element(&body, "Code"))
+        // Some errors are XML, from proxies in front of the API.
+        .or_else(|| xml_element(&body, "Code"))
         .unwrap_or_else(|| format!("HTTP {}", answer.status));
-    let text = refused.message.or_else(|| element(&body, "Message")).unwrap_or_default();
+    let text = refused.message.or_else(|| xml_element(&body, "Message")).unwrap_or_default();
     Err(TransportError::Ses { status: answer.status, error: word(&error), text })
 }
 
@@ -43,12 +44,6 @@ fn header(lines: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(lines);
     let mut lines = text.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
-}
-
-/// Some errors are XML, from proxies in front of the API.
-fn element(body: &str, name: &str) -> Option<String> {
-    let (_, rest) = body.split_once(&format!("<{name}>"))?;
-    rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())
 }
 
 /// `com.amazonaws.ses#MessageRejected:http://…` is `MessageRejected`.

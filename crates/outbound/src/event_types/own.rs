@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_schema::Schema;
+use gancho_store::Expect;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -60,22 +61,41 @@ impl TypeDocument {
 }
 
 impl EventTypes {
+    /// Creates an event type. Of several who create it at once, one does.
+    pub async fn create(
+        &self,
+        owner: impl Into<Owner>,
+        new: NewEventType,
+    ) -> Result<EventTypeInfo, EventTypeError> {
+        self.write(owner.into(), new, Expect::Nothing).await
+    }
+
     /// Creates an event type, or replaces the one with that name.
     pub async fn put(
         &self,
         owner: impl Into<Owner>,
         new: NewEventType,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        let owner = owner.into();
+        self.write(owner.into(), new, Expect::Anything).await
+    }
+
+    async fn write(
+        &self,
+        owner: Owner,
+        new: NewEventType,
+        expect: Expect,
+    ) -> Result<EventTypeInfo, EventTypeError> {
         let kept = judge(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
         let body = serde_json::to_vec(&kept).map_err(|fault| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", fault)])
         })?;
-        let put =
-            self.store.put_document_within(place, &new.name, Bytes::from(body), MAX_COUNT).await?;
+        let body = Bytes::from(body);
+        let put = self.store.put_document_within(place, &new.name, body, expect, MAX_COUNT).await?;
         if put.is_none() {
-            return Err(EventTypeError::TooMany { max: MAX_COUNT });
+            let is_taken = self.store.document(place, &new.name).await?.is_some();
+            let too_many = EventTypeError::TooMany { max: MAX_COUNT };
+            return Err(if is_taken { EventTypeError::Taken } else { too_many });
         }
         self.type_cache.forget(owner);
         Ok(kept.shown(&new.name, owner))

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use gancho_domain::{DeliveryId, EndpointId, EventId, Lane, Ordering, TenantScope, Time};
+use gancho_domain::{DeliveryId, EndpointId, EventId, Lane, Ordering, TenantId, TenantScope, Time};
 use gancho_store::{DeliveryRow, ListOrder, NewDelivery, PageRequest, Result, RetryOutcome, Store};
 use tokio::task::JoinSet;
 
@@ -24,6 +24,8 @@ pub(super) struct PageResult {
     pub done: u64,
     pub skipped: u64,
     pub failed: u64,
+    /// The deliveries that were sent again.
+    pub sent: Vec<(TenantId, DeliveryId)>,
     /// The cursor of the next page; `None` after the last.
     pub next: Option<Cursor>,
 }
@@ -33,9 +35,12 @@ impl PageResult {
         self.done + self.skipped + self.failed
     }
 
-    pub fn add(&mut self, one: ItemResult) {
+    pub fn add(&mut self, tenant: TenantId, one: ItemResult) {
         match one {
-            ItemResult::Done => self.done += 1,
+            ItemResult::Done(delivery) => {
+                self.done += 1;
+                self.sent.push((tenant, delivery));
+            }
             ItemResult::Skipped => self.skipped += 1,
             ItemResult::Failed => self.failed += 1,
         }
@@ -45,7 +50,7 @@ impl PageResult {
 /// The result of one delivery or event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemResult {
-    Done,
+    Done(DeliveryId),
     Skipped,
     Failed,
 }
@@ -97,7 +102,7 @@ impl Replays {
             turns.extend(events.into_iter().map(|event| (event, Vec::new())));
             for (event, rows) in turns {
                 if rows.is_empty() {
-                    sent.add(send(event).await?);
+                    sent.add(scope.tenant(), send(event).await?);
                 } else {
                     self.arm(scope, rows, doubt, &mut sent).await?;
                 }
@@ -109,7 +114,7 @@ impl Replays {
             work.spawn(send(event));
         }
         while let Some(one) = work.join_next().await {
-            sent.add(one.unwrap_or(Ok(ItemResult::Failed))?);
+            sent.add(scope.tenant(), one.unwrap_or(Ok(ItemResult::Failed))?);
         }
         self.arm(scope, rows, doubt, &mut sent).await?;
         Ok(sent)
@@ -149,7 +154,7 @@ impl Replays {
         for row in rows {
             match doubt {
                 Some(since) if self.was_armed(scope, row.id, since).await? => {
-                    sent.add(ItemResult::Done);
+                    sent.add(scope.tenant(), ItemResult::Done(row.id));
                 }
                 _ => ids.push(row.id),
             }
@@ -157,12 +162,15 @@ impl Replays {
         if ids.is_empty() {
             return Ok(());
         }
-        for outcome in self.store.retry_now_in_order(scope, ids, self.clock.now()).await? {
-            sent.add(match outcome {
-                RetryOutcome::Due => ItemResult::Done,
+        let now = self.clock.now();
+        let outcomes = self.store.retry_now_in_order(scope, ids.clone(), now).await?;
+        for (id, outcome) in ids.into_iter().zip(outcomes) {
+            let result = match outcome {
+                RetryOutcome::Due => ItemResult::Done(id),
                 RetryOutcome::InFlight => ItemResult::Skipped,
                 RetryOutcome::Unknown => ItemResult::Failed,
-            });
+            };
+            sent.add(scope.tenant(), result);
         }
         Ok(())
     }
@@ -239,7 +247,8 @@ impl Replays {
         let (filter, now) = (dead_filter(owner, replay), self.clock.now());
         let replayed = self.store.replay_dead(filter, max, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
-        Ok(PageResult { done: replayed.armed, next, ..PageResult::default() })
+        let (done, sent) = (replayed.armed.len() as u64, replayed.armed);
+        Ok(PageResult { done, sent, next, ..PageResult::default() })
     }
 
     pub(super) fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {
@@ -293,10 +302,11 @@ pub(super) async fn send(
         let sent = |row: &DeliveryRow| {
             row.target == delivery.target && row.id.time().millis() >= since.millis()
         };
-        if view.is_some_and(|view| view.deliveries.iter().any(sent)) {
-            return Ok(ItemResult::Done);
+        if let Some(row) = view.and_then(|view| view.deliveries.into_iter().find(sent)) {
+            return Ok(ItemResult::Done(row.id));
         }
     }
+    let id = delivery.id;
     let was_there = store.redeliver(scope, event, vec![delivery]).await?;
-    Ok(if was_there { ItemResult::Done } else { ItemResult::Failed })
+    Ok(if was_there { ItemResult::Done(id) } else { ItemResult::Failed })
 }

@@ -39,7 +39,7 @@ impl Replays {
         let targets = self.registry.of(letter.tenant).await?;
         let sent = self.redirect_letter(&targets, scope, letter, to, self.clock.now()).await?;
         Ok(match sent {
-            ItemResult::Done => RedirectOutcome::Sent,
+            ItemResult::Done(_) => RedirectOutcome::Sent,
             ItemResult::Skipped | ItemResult::Failed => RedirectOutcome::NotPossible,
         })
     }
@@ -58,7 +58,8 @@ impl Replays {
         let targets = self.registry.of(scope.tenant()).await?;
         for letter in found.rows {
             let since = replay.created_at;
-            sent.add(self.redirect_letter(&targets, scope, &letter, to, since).await?);
+            let result = self.redirect_letter(&targets, scope, &letter, to, since).await?;
+            sent.add(scope.tenant(), result);
         }
         Ok(sent)
     }
@@ -93,7 +94,7 @@ impl Replays {
         since: Time,
     ) -> Result<ItemResult> {
         let sent = send(self.store.clone(), scope, letter.parcel, delivery, Some(since)).await?;
-        if sent == ItemResult::Done {
+        if let ItemResult::Done(_) = sent {
             self.store.purge_dead(only(letter), 1).await?;
         }
         Ok(sent)
@@ -103,7 +104,8 @@ impl Replays {
     async fn arm_letter(&self, letter: &DeadLetter) -> Result<ItemResult> {
         let now = self.clock.now();
         let armed = self.store.replay_dead(only(letter), 1, None, now).await?.armed;
-        Ok(if armed == 1 { ItemResult::Done } else { ItemResult::Skipped })
+        let id = letter.delivery;
+        Ok(if armed.is_empty() { ItemResult::Skipped } else { ItemResult::Done(id) })
     }
 }
 

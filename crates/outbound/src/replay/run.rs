@@ -88,6 +88,9 @@ impl Replays {
         let page = (&Cursor::read(&job.cursor)?, request.order());
         let sent = self.send_page(owner, &replay, page, max, doubt).await;
         let (was_sent, count) = (sent.is_ok(), sent.as_ref().map_or(0, PageResult::count));
+        if let Ok(page) = &sent {
+            self.remember(owner, &job, &page.sent).await;
+        }
         let noted = self.note(id, sent).await;
         // A page that failed, or may not have been recorded, is checked before it is sent again.
         self.note_doubt(id, !was_sent || noted.is_err());
@@ -132,7 +135,7 @@ impl Replays {
     /// later; corrupt data ends the replay.
     async fn note(&self, id: ReplayId, sent: Result<PageResult>) -> Result<bool> {
         let (page, next) = match sent {
-            Ok(PageResult { done, skipped, failed, next }) => {
+            Ok(PageResult { done, skipped, failed, next, .. }) => {
                 (ReplayCounts { done, skipped, failed }, next.ok_or(ReplayEnd::Done))
             }
             Err(StoreError::Corrupt(why)) => (ReplayCounts::default(), Err(ReplayEnd::Failed(why))),

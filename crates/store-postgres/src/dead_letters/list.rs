@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, Id, Lane, ParcelId, Time};
 use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest, Result};
 use uuid::Uuid;
@@ -14,7 +13,7 @@ use crate::{
     arm::Key,
     look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
-    session::query,
+    session::{Session, query},
     states::{DEAD, sql},
     tx_error::{corrupt, store_error},
     where_clause::Conditions,
@@ -47,7 +46,7 @@ impl PostgresStore {
 
 /// The query.
 pub(super) struct Letters<'a> {
-    pub session: &'a ClientWrapper,
+    pub session: &'a Session,
     pub filter: &'a DeadFilter,
     pub order: ListOrder,
     /// Only those whose deliveries have ended: none that is being replayed.
@@ -91,7 +90,8 @@ pub(crate) fn looked(
     if ended {
         conditions.add_plain(sql!(
             "exists (select from deliveries d
-                where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = {DEAD})"
+                where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = {DEAD}
+                offset 0)"
         ));
     }
     let fits = conditions.sql();
@@ -154,7 +154,8 @@ impl Letters<'_> {
                where l.tenant_id = k.tenant and l.delivery_id = k.delivery offset 0) l
              cross join lateral (select d.target_id, d.parcel_id, d.created_at from deliveries d
                where d.tenant_id = k.tenant and d.id = k.delivery offset 0) d
-             cross join lateral (select p.id, p.subject from parcels p
+             cross join lateral (select p.id, p.subject, p.event_type, p.external_id, p.is_test
+               from parcels p
                where p.tenant_id = k.tenant and p.id = d.parcel_id offset 0) p
              order by k.place",
             LETTER.replace("p.body", "''::bytea")

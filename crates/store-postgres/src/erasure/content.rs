@@ -1,6 +1,5 @@
 //! Erasing the content of one parcel, and finding the parcels of a subject.
 
-use deadpool_postgres::ClientWrapper;
 use gancho_domain::{ParcelId, TenantScope, Time};
 use gancho_store::{ContentErasure, Result, SubjectScan};
 use uuid::Uuid;
@@ -8,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore, order,
     rows::{self, uuid},
-    session::{Transaction, execute, query},
+    session::{Session, Transaction, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
@@ -44,7 +43,7 @@ struct Lookup {
 }
 
 async fn find(
-    session: &ClientWrapper,
+    session: &Session,
     scope: TenantScope,
     id: ParcelId,
     lock: &str,

@@ -2,60 +2,14 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use gancho_domain::{
-    Clock, IdMaker, Kind, Lane, Next, Parcel, SeededRandom, SystemClock, TenantId, Time,
-};
-use gancho_store::{
-    Accept, Claim, ClaimCursor, Claiming, NewDelivery, NewParcel, NodeId, Settle, Settlement,
-    TargetId, Upkeep,
-};
+use gancho_domain::{Clock, IdMaker, Next, SeededRandom, SystemClock};
+use gancho_store::{Accept, Claiming, Settle, Settlement, TargetId, Upkeep};
 use gancho_store_sqlite::{Options, SqliteStore};
 
-const NODE: NodeId = NodeId(1);
-
-fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time) -> NewParcel {
-    let now = SystemClock.now();
-    let parcel = Parcel {
-        id: ids.make(),
-        tenant,
-        kind: Kind::Event,
-        event_type: "a".into(),
-        subject: Some(format!("order-{}", ids.make::<u8>().bits()).into()),
-        external_id: None,
-        is_test: false,
-        body: Bytes::from_static(b"{}"),
-        created_at: now,
-        trace: None,
-        erased_at: None,
-    };
-    let delivery = |target: &TargetId| NewDelivery {
-        id: ids.make(),
-        lane: Lane::Webhook,
-        target: *target,
-        due_at,
-        in_order: false,
-        hold: false,
-    };
-    let deliveries = targets.iter().map(delivery).collect();
-    NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
-}
+use crate::world::{NODE, claim_at, event};
 
 async fn deliver_all(store: &SqliteStore) {
-    let claim = Claim {
-        node: NODE,
-        lane: Lane::Webhook,
-        now: SystemClock.now(),
-        max: 5_000,
-        max_bytes: 1 << 30,
-        per_target: 5_000,
-        per_proven: 5_000,
-        per_tenant: 5_000,
-        proven: Arc::default(),
-        skip: Arc::default(),
-        cursor: ClaimCursor::default(),
-    };
-    let jobs = store.claim(claim).await.unwrap().jobs;
+    let jobs = store.claim(claim_at(SystemClock.now())).await.unwrap().jobs;
     let done = |job| Settlement::of(job, SystemClock.now(), None, Next::Delivered);
     store.settle(NODE, jobs.iter().map(done).collect()).await.unwrap();
 }

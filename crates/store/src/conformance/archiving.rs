@@ -140,8 +140,8 @@ pub async fn letters_come_whole<F: Fixture>() {
     let whole = &found[0];
     assert_eq!(Some(&whole.letter), world.dead_letter(id).await.as_ref());
     assert_eq!(&*whole.letter.original, b"\0not text\xff");
-    assert_eq!(&*whole.event_type, "partner/k1/orders/create");
-    assert_eq!((whole.external_id.as_deref(), whole.is_test), (Some("inv-1"), true));
+    assert_eq!(&*whole.letter.event_type, "partner/k1/orders/create");
+    assert_eq!((whole.letter.external_id.as_deref(), whole.letter.is_test), (Some("inv-1"), true));
     let attempts: &[Attempt] = &world.see(acme, id).await.attempts;
     assert_eq!((whole.attempts.as_slice(), attempts.len()), (attempts, 2));
     let overflow = world.store.dead_overflow(0).await.unwrap();

@@ -100,6 +100,18 @@ impl<F: Fixture> World<F> {
         id
     }
 
+    /// Tenants over which one round of claims goes.
+    pub async fn tenants_of_a_round(&self, count: usize) -> Vec<TenantId> {
+        let mut tenants = vec![self.tenant().await];
+        while tenants.len() < count {
+            let other = self.tenant().await;
+            if self.fixture.share_a_round(tenants[0], other) {
+                tenants.push(other);
+            }
+        }
+        tenants
+    }
+
     pub async fn join(&self) -> NodeId {
         self.store.join("another", self.now()).await.unwrap()
     }

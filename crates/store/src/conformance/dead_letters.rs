@@ -292,7 +292,10 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         }
         assert!((2..50).contains(&pages), "{pages} pages");
         let page = world.store.replay_dead(filter, 50, None, world.now()).await.unwrap();
-        assert!(page.armed == 0 && page.next.is_some(), "nor does a replay look at all of them");
+        assert!(
+            page.armed.is_empty() && page.next.is_some(),
+            "nor does a replay look at all of them"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Small documents are in collections under keys, and count their changes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::TenantId;
@@ -73,7 +73,7 @@ pub async fn one_reads_back_as_it_was_put<F: Fixture>() {
         for body in [body.clone(), Bytes::new()] {
             let key = format!("key-{}", body.len());
             let found = world.store.document(collection, &key).await;
-            assert_eq!(found, Ok(Some(Document { tenant, key, body, version: 1 })));
+            assert_eq!(found, Ok(Some(Document { tenant, key, body, version: 1, ends_at: None })));
         }
     }
 }
@@ -195,6 +195,40 @@ pub async fn a_kind_is_listed_collection_by_collection<F: Fixture>() {
     assert_eq!(all(&world, "nothing", 100).await, []);
 }
 
+pub async fn those_that_end_are_found_by_when<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let at = |hours: u64| world.now() + Duration::from_hours(hours);
+    for (tenant, kind, key, end) in [
+        (acme, KIND, "b", Some(at(5))),
+        (globex, KIND, "a", Some(at(3))),
+        (acme, KIND, "c", Some(at(9))),
+        (acme, KIND, "d", None),
+        (acme, OTHER, "e", Some(at(4))),
+    ] {
+        let collection = Collection::of(scope(tenant), kind);
+        let body = Bytes::from_static(b"1");
+        match end {
+            Some(end) => {
+                let expect = Expect::Nothing;
+                world.store.put_document_until(collection, key, body, expect, end).await.unwrap()
+            }
+            None => world.store.put_document(collection, key, body, Expect::Nothing).await.unwrap(),
+        };
+    }
+    let ending = async |from, to, max| {
+        let found = world.store.documents_ending(KIND, from, to, max).await.unwrap();
+        found.into_iter().map(|one| (one.tenant, one.key)).collect::<Vec<_>>()
+    };
+    let [a, b, c] = [(globex, "a"), (acme, "b"), (acme, "c")]
+        .map(|(tenant, key)| (Some(tenant), key.to_owned()));
+    assert_eq!(ending(at(0), at(100), 10).await, [a.clone(), b.clone(), c]);
+    assert_eq!(ending(at(0), at(100), 1).await, std::slice::from_ref(&a));
+    assert_eq!(ending(at(3), at(5), 10).await, [a]);
+    assert_eq!(ending(at(4), at(9), 10).await, [b]);
+    assert_eq!(ending(at(10), at(100), 10).await, []);
+}
+
 pub async fn collections_do_not_mix<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -224,7 +258,8 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     let (own, others) = (Collection::of(acme, KIND), Collection::of(acme, OTHER));
     let within = async |collection, key: &str, max| {
         let body = Bytes::from_static(b"1");
-        world.store.put_document_within(collection, key, body, max).await.unwrap()
+        let put = world.store.put_document_within(collection, key, body, Expect::Anything, max);
+        put.await.unwrap()
     };
     assert_eq!(within(own, "a", 2).await, Some(1));
     assert_eq!(within(own, "b", 2).await, Some(1));
@@ -235,6 +270,35 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     assert_eq!(within(others, "c", 2).await, Some(1), "each has its own");
     assert_eq!(world.store.delete_document(own, "a").await, Ok(true));
     assert_eq!(within(own, "c", 2).await, Some(1));
+    let put = async |key: &str, expect, max| {
+        let body = Bytes::from_static(b"2");
+        world.store.put_document_within(own, key, body, expect, max).await.unwrap()
+    };
+    assert_eq!(put("c", Expect::Nothing, 9).await, None, "it is there");
+    assert_eq!(put("d", Expect::Nothing, 2).await, None, "there are too many");
+    assert_eq!(put("c", Expect::Version(2), 9).await, None);
+    let kept = world.store.document(own, "c").await.unwrap().unwrap();
+    assert_eq!(&*kept.body, b"1", "nothing was written");
+    assert_eq!(put("c", Expect::Version(1), 9).await, Some(2));
+    assert_eq!(put("d", Expect::Nothing, 3).await, Some(1));
+}
+
+/// Of many who register a name at once, one does.
+pub async fn one_of_twenty_at_once_adds_a_key_within_a_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0_u8..20 {
+        let store = Arc::clone(&world.store);
+        calls.spawn(async move {
+            let body = Bytes::from(vec![number]);
+            let put = store.put_document_within(collection, "key", body, Expect::Nothing, 100);
+            put.await.unwrap().map(|version| (version, number))
+        });
+    }
+    let put: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
+    let stored = world.store.document(collection, "key").await.unwrap().unwrap();
+    assert_eq!(put, [(1, stored.body[0])]);
 }
 
 pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
@@ -245,7 +309,9 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let key = format!("key-{number}");
-            store.put_document_within(collection, &key, Bytes::new(), 3).await.unwrap()
+            let put =
+                store.put_document_within(collection, &key, Bytes::new(), Expect::Anything, 3);
+            put.await.unwrap()
         });
     }
     let put = calls.join_all().await.into_iter().flatten().count();

@@ -46,8 +46,7 @@ pub async fn a_backlog_of_one_target_does_not_hide_another<F: Fixture>() {
 pub async fn the_round_reaches_every_tenant_before_anyone_twice<F: Fixture>() {
     let world = World::<F>::new().await;
     let mut waiting = BTreeSet::new();
-    for _ in 0..10 {
-        let tenant = world.tenant().await;
+    for tenant in world.tenants_of_a_round(10).await {
         world.many_due(tenant, world.target(), 10).await;
         waiting.insert(tenant);
     }

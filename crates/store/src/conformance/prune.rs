@@ -1,5 +1,7 @@
 //! What has ended and is old goes; nothing else does.
 
+use gancho_domain::{Kind, Lane, Tenant, TenantId, tenant::TenantRetention};
+
 use super::{
     Fixture,
     build::{Draft, World, hours, number, placed, secs},
@@ -146,4 +148,125 @@ pub async fn keys_whose_time_is_over_are_forgotten<F: Fixture>() {
     world.prune(late).await;
     let fresh = world.event(acme).once(2, 9, late + hours(1));
     assert_eq!(placed(&world.accept(fresh).await), []);
+}
+
+async fn keeping<F: Fixture>(world: &World<F>, retention: TenantRetention) -> TenantId {
+    let id = world.tenant().await;
+    let tenant = world.store.tenant(id).await.unwrap().unwrap();
+    assert_eq!(world.store.change_tenant(Tenant { retention, ..tenant }).await, Ok(true));
+    id
+}
+
+/// Every step until there is nothing more, with the default of a day.
+async fn prune<F: Fixture>(world: &World<F>) -> u64 {
+    world.prune(world.now() - hours(24)).await
+}
+
+pub async fn a_tenants_own_retention_comes_before_the_default<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let own = |events| TenantRetention { events: Some(events), ..TenantRetention::default() };
+    let short = keeping(&world, own(hours(1))).await;
+    let long = keeping(&world, own(hours(72))).await;
+    let usual = world.tenant().await;
+    let shop = world.target();
+    for tenant in [short, long, usual] {
+        world.many_due(tenant, shop, 30).await;
+    }
+    for job in world.take_all().await {
+        world.deliver(&job).await;
+    }
+    let left = async || {
+        let mut left = Vec::new();
+        for tenant in [short, long, usual] {
+            left.push(world.list(tenant, crate::DeliveryFilter::default()).await.len());
+        }
+        left
+    };
+    for (passed, gone, expected) in [
+        (secs(3_500), 0, [30, 30, 30]),
+        (secs(200), 30, [0, 30, 30]),
+        (hours(22), 0, [0, 30, 30]),
+        (hours(2), 30, [0, 30, 0]),
+        (hours(40), 0, [0, 30, 0]),
+        (hours(10), 30, [0, 0, 0]),
+    ] {
+        world.pass(passed);
+        assert_eq!((prune(&world).await, left().await), (gone, expected.to_vec()), "{passed:?}");
+    }
+    // Without one of its own, it is as for all others again.
+    let tenant = world.store.tenant(long).await.unwrap().unwrap();
+    let retention = TenantRetention::default();
+    world.store.change_tenant(Tenant { retention, ..tenant }).await.unwrap();
+    world.many_due(long, shop, 3).await;
+    for job in world.take_all().await {
+        world.deliver(&job).await;
+    }
+    world.pass(hours(25));
+    assert_eq!(prune(&world).await, 3);
+}
+
+pub async fn each_kind_has_its_own_retention<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let retention =
+        TenantRetention { events: Some(hours(48)), emails: Some(hours(1)), dead_letters: None };
+    let acme = keeping(&world, retention).await;
+    let event = world.event(acme);
+    let email = world.event(acme).kind(Kind::Email);
+    let receipt = world.event(acme).kind(Kind::Receipt);
+    let [event_id, email_id, receipt_id] = [&event, &email, &receipt].map(Draft::id);
+    world.accept_all(vec![event, email, receipt]).await;
+    let left = async || {
+        let mut left = Vec::new();
+        for id in [event_id, email_id, receipt_id] {
+            left.push(world.find_event(acme, id).await.is_some());
+        }
+        left
+    };
+    for (passed, expected) in [
+        (hours(2), [true, false, true]),
+        (hours(23), [true, false, false]),
+        (hours(24), [false, false, false]),
+    ] {
+        world.pass(passed);
+        prune(&world).await;
+        assert_eq!(left().await, expected, "{passed:?}");
+    }
+}
+
+pub async fn dead_letters_expire_by_their_tenants_retention<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let retention = TenantRetention { dead_letters: Some(hours(2)), ..TenantRetention::default() };
+    let [acme, usual] = [keeping(&world, retention).await, world.tenant().await];
+    let shop = world.target();
+    let mut ids = Vec::new();
+    for tenant in [acme, usual] {
+        ids.push(world.due(tenant, shop).await);
+    }
+    for job in world.take_all().await {
+        world.give_up(&job).await;
+    }
+    let given_up = world.now();
+    let expiry = async |id| world.dead_letter(id).await.unwrap().expires_at;
+    assert_eq!(expiry(ids[0]).await, given_up + hours(2));
+    assert_eq!(expiry(ids[1]).await, given_up + hours(7 * 24));
+    // Given up again, or without an attempt, it is the same.
+    world.pass(hours(1));
+    world.replay(DeadFilter { tenant: Some(acme), ..DeadFilter::default() }, 1).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    assert_eq!(expiry(ids[0]).await, world.now() + hours(2));
+    let late = world.due(acme, shop).await;
+    world.pass(hours(1));
+    let lane = Lane::Webhook;
+    assert_eq!(world.store.expire(lane, world.now(), 10, world.now()).await, Ok(1));
+    assert_eq!(expiry(late).await, world.now() + hours(2));
+    let due = crate::ArchiveSelection::Expired(world.now() + hours(1));
+    let letters = world.store.letters_to_archive(due, 10, 1 << 20).await.unwrap();
+    let found: Vec<_> = letters.iter().map(|one| one.letter.delivery).collect();
+    assert_eq!(found, [ids[0]]);
+    let key = crate::ArchivedLetter::from(&letters[0].letter);
+    world.store.remove_archived(vec![key]).await.unwrap();
+    world.pass(hours(48));
+    world.store.import_dead(letters, world.now()).await.unwrap();
+    assert_eq!(expiry(ids[0]).await, world.now() + hours(2), "from when it came back");
 }

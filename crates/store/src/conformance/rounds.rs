@@ -162,6 +162,41 @@ pub async fn a_round_that_left_something_is_not_complete<F: Fixture>() {
     panic!("the round never comes to its end");
 }
 
+/// Long before a backlog is gone, claims have said whose it is, whether a few or very many targets have something pending.
+pub async fn a_lap_tells_who_has_something_left<F: Fixture>() {
+    for waiting in [0, 1_500] {
+        let world = World::<F>::new().await;
+        let [large, small, absent] = [world.tenant().await, world.tenant().await, world.id()];
+        world.many_due(large, world.target(), 2_000).await;
+        world.many_due(small, world.target(), 40).await;
+        world.waiting(world.tenant().await, waiting).await;
+        let mut claim = world.claim_but(ClaimExclusions::default());
+        for _ in 0..3 {
+            let mut left = BTreeSet::new();
+            for claims in 1.. {
+                assert!(claims <= 8, "the lap never comes to its end");
+                let claimed = world.take(claim.clone()).await;
+                assert!(!claimed.caught_up);
+                claim.cursor = claimed.cursor;
+                left.extend(claimed.left);
+                if claimed.ends_lap {
+                    break;
+                }
+            }
+            assert!(left.contains(&large) && !left.contains(&small) && !left.contains(&absent));
+        }
+        let taken = world.take_a_round(&mut claim, 200).await.concat();
+        assert!(taken.len() > 1_000, "{} were left", taken.len());
+        // Few are due, and all of them are seen: the lap is one claim.
+        let few = world.many_due(large, world.target(), 100).await;
+        let claimed = world.take(claim.clone()).await;
+        assert!(claimed.ends_lap && claimed.left == [large].into(), "{:?}", claimed.left);
+        claim.cursor = claimed.cursor;
+        let rest = world.take_a_round(&mut claim, 5).await.concat();
+        assert_eq!(claimed.jobs.len() + rest.len(), few.len());
+    }
+}
+
 /// Tenants and targets in numbers that fit no claim, some waiting, some due, some skipped.
 pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
     for (seed, counts, max, per_tenant) in [

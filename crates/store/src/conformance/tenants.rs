@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Rate, Tenant};
+use gancho_domain::{Rate, Tenant, tenant::TenantRetention};
 
 use super::{Fixture, build::World};
 use crate::StoreError;
@@ -22,6 +22,11 @@ pub async fn one_is_found_by_id_and_by_slug<F: Fixture>() {
         default_profile: "email-gateway".to_owned(),
         strict_event_types: true,
         publish_rate: Some(Rate { count: u32::MAX, per: Duration::from_millis(1_500) }),
+        retention: TenantRetention {
+            events: Some(Duration::from_hours(1)),
+            emails: None,
+            dead_letters: Some(Duration::from_hours(3660 * 24)),
+        },
         ..tenant(&world, "globex")
     };
     for made in [&acme, &globex] {
@@ -85,6 +90,7 @@ pub async fn a_change_replaces_all_but_the_slug<F: Fixture>() {
         default_profile: "email-gateway".to_owned(),
         strict_event_types: true,
         publish_rate: Some(Rate { count: 5, per: Duration::from_secs(1) }),
+        retention: TenantRetention { emails: Some(Duration::from_hours(2)), ..Default::default() },
         ..acme.clone()
     };
     assert_eq!(store.change_tenant(change.clone()).await, Ok(true));

@@ -71,7 +71,7 @@ impl EventTypeRow {
 }
 
 /// What is wanted of an event type.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EventTypeIn {
     pub description: Option<String>,
     pub archived: Option<bool>,

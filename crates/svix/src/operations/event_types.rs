@@ -40,9 +40,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     fields.finish()?;
     let mut body = wanted.body(None, visit.svix.clock.now().to_string());
     body["name"] = json!(name);
-    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/webhooks/events");
-    let created: EventTypeRow = asked.names(NAMES).json(&body)?.run().await?;
-    Reply::of(StatusCode::CREATED, &created.shown(true))
+    Reply::of(StatusCode::CREATED, &post(&visit, &body).await?.shown(true))
 }
 
 /// The type with the name in the path.
@@ -61,6 +59,11 @@ fn not_found() -> SvixError {
     SvixError::not_found("event type")
 }
 
+async fn post(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
+    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/webhooks/events");
+    asked.names(NAMES).json(body)?.run().await
+}
+
 async fn put(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
     let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
@@ -77,10 +80,19 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     let mut fields = visit.fields()?;
     let wanted = EventTypeIn::read(&mut fields, true);
     fields.finish()?;
-    let before = find(&visit).await?;
-    let body = wanted.body(before.as_ref(), visit.svix.clock.now().to_string());
-    let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Reply::of(status, &put(&visit, &body).await?.shown(true))
+    let now = visit.svix.clock.now().to_string();
+    let mut before = find(&visit).await?;
+    if before.is_none() {
+        let mut body = wanted.clone().body(None, now.clone());
+        body["name"] = json!(visit.param("event_type_name"));
+        match post(&visit, &body).await {
+            Ok(created) => return Reply::of(StatusCode::CREATED, &created.shown(true)),
+            // Another request has just created it.
+            Err(error) if error.status() == StatusCode::CONFLICT => before = find(&visit).await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Reply::ok(&put(&visit, &wanted.body(before.as_ref(), now)).await?.shown(true))
 }
 
 pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {

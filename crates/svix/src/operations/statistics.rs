@@ -21,6 +21,8 @@ const RANGES: [(Duration, &str, &str); 6] = [
     (Duration::from_hours(7 * 24), "7d", "1h"),
     (Duration::from_hours(30 * 24), "30d", "6h"),
 ];
+/// How long a request may have been on its way.
+const GRACE: Duration = Duration::from_mins(1);
 /// As at Svix.
 const DEFAULT_WINDOW: Duration = Duration::from_hours(28 * 24);
 
@@ -68,11 +70,14 @@ async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
     };
     let since = time("since").unwrap_or(now - DEFAULT_WINDOW);
     let until = time("until").unwrap_or(now);
+    let longest = RANGES[RANGES.len() - 1];
+    if since < now - (longest.0 + GRACE) {
+        query.fault("since", "must be within the last 30 days: older figures are not kept");
+    }
     query.finish()?;
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;
     let age = Duration::from_millis(now.millis().saturating_sub(since.millis()).max(0) as u64);
-    let longest = RANGES[RANGES.len() - 1];
     let range = RANGES.iter().find(|(range, ..)| *range >= age).unwrap_or(&longest);
     let path = format!("/v1/webhooks/{}/stats", segment(&id));
     let asked = visit.ask(&app, Method::GET, path);

@@ -26,6 +26,7 @@ __all__ = [
     "CanceledEvent",
     "CapturedEmail",
     "CapturedEmailSummary",
+    "Cell",
     "Checkpoint",
     "DeadLetter",
     "DeadLetterStats",
@@ -46,6 +47,7 @@ __all__ = [
     "EventUsage",
     "Health",
     "ImportedAddresses",
+    "ImportedDeadLetters",
     "ImportedKeys",
     "InvalidField",
     "KeyRotation",
@@ -74,12 +76,15 @@ __all__ = [
     "Rejection",
     "Reloaded",
     "ReplayJob",
+    "ReplayOutcomeCounts",
+    "Retention",
     "Retry",
     "RotatedSecret",
     "SealingKey",
     "SealingKeys",
     "SignaturePart",
     "SignatureReport",
+    "SkippedDeadLetter",
     "Source",
     "SourceCounts",
     "SourceKey",
@@ -312,6 +317,22 @@ class CapturedEmail(CapturedEmailSummary):
 
 
 @dataclass(kw_only=True, repr=False)
+class Cell(Model):
+    """Cell."""
+    is_available: bool
+    """Whether the node that answered can use it."""
+    is_draining: bool
+    """Whether it gets no new tenants."""
+    is_home: bool
+    """Whether it has the directory and all that belongs to no tenant."""
+    name: str
+    reason: str | None = None
+    """Why not; null if it can."""
+    tenants: int
+    """Number of tenants that live there."""
+
+
+@dataclass(kw_only=True, repr=False)
 class Checkpoint(Model):
     """A signed checkpoint. The signed note itself is in the checkpoint folder."""
     made_at: str
@@ -326,7 +347,11 @@ class Checkpoint(Model):
 class DeadLetter(Model):
     """Dead letter."""
     enqueued_at: datetime
+    event_type: str
+    """Type of the event; of a receipt its partner, key and topic."""
     expires_at: datetime
+    external_id: str | None = None
+    """The publisher's or partner's own id, if any."""
     failed_attempts: int
     id: str
     """Id of the delivery."""
@@ -635,6 +660,17 @@ class ImportedAddresses(Model):
     """Number of addresses that were not suppressed before."""
     given: int
     """Number of addresses in the request."""
+
+
+@dataclass(kw_only=True, repr=False)
+class ImportedDeadLetters(Model):
+    """Imported dead letters."""
+    imported: int
+    """Number of dead letters that were brought back."""
+    present: int
+    """Number of those that were in the store already."""
+    skipped: list[SkippedDeadLetter]
+    """Those that were not brought back."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1006,6 +1042,10 @@ class ReplayJob(Model):
     """False if counting stopped early: `total` is then a lower bound."""
     of: types.ReplayKind
     """`deliveries`, `events` or `dead_letters`."""
+    outcomes: ReplayOutcomeCounts | None = None
+    """What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+    that create or cancel a replay.
+    """
     rate: int
     """Maximum deliveries per second."""
     skipped: int
@@ -1019,6 +1059,32 @@ class ReplayJob(Model):
     """The webhook to send to, if one was given."""
     total: int
     """Number of deliveries to send."""
+
+
+@dataclass(kw_only=True, repr=False)
+class ReplayOutcomeCounts(Model):
+    """How the deliveries of a replay stand now."""
+    delivered: int
+    """Number of deliveries that succeeded."""
+    failed: int
+    """Number of deliveries that failed permanently again."""
+    of: int
+    """Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
+    in none of the counts.
+    """
+    waiting: int
+    """Number of deliveries that are pending, in flight or waiting for a retry."""
+
+
+@dataclass(kw_only=True, repr=False)
+class Retention(Model):
+    """How long what a tenant has sent is stored. Null for the operator's default."""
+    dead_letters: str | None = None
+    """Dead letters, before they are archived."""
+    emails: str | None = None
+    """E-mails, after they were sent or have failed."""
+    events: str | None = None
+    """Events with their deliveries, after those have ended."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1077,6 +1143,17 @@ class SignatureReport(Model):
     is_valid: bool
     """Whether the signature is valid for what was received."""
     parts: list[SignaturePart]
+
+
+@dataclass(kw_only=True, repr=False)
+class SkippedDeadLetter(Model):
+    """Skipped dead letter."""
+    id: str
+    """Id of the delivery."""
+    index: int
+    """Index of the dead letter in the request, from 0."""
+    reason: str
+    """Why it was not brought back."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1159,6 +1236,7 @@ class Tenant(Model):
     plan: str
     publish_rate: RateLimit | None = None
     """Null for the operator's default."""
+    retention: Retention
     slug: str
     strict_event_types: bool
 
@@ -1425,6 +1503,11 @@ decoded(
     circuit_open_until=timestamp,
 )
 decoded(
+    ImportedDeadLetters,
+    {},
+    skipped=list_of(SkippedDeadLetter),
+)
+decoded(
     Ledger,
     {},
     checkpoint=Checkpoint.from_json,
@@ -1560,6 +1643,7 @@ decoded(
     {},
     created_at=timestamp,
     finished_at=timestamp,
+    outcomes=ReplayOutcomeCounts.from_json,
     started_at=timestamp,
 )
 decoded(
@@ -1618,6 +1702,7 @@ decoded(
     {},
     created_at=timestamp,
     publish_rate=RateLimit.from_json,
+    retention=Retention.from_json,
 )
 decoded(
     TestOutcome,

@@ -265,6 +265,78 @@ class Audit(Resource):
         )
 
 
+class Cells(Resource):
+    """The databases of a gateway that has several. Operator only."""
+
+    def list(
+        self,
+    ) -> Pages[models.Cell]:
+        """List cells.
+
+        Lists the databases of the gateway. Each tenant lives in one of them. `is_available` is what the node that
+        answers sees.
+
+        Operator only.
+        """
+        return self._list(
+            Operation(
+                "GET",
+                "/v1/cells",
+                model=models.Cell,
+            )
+        )
+
+    def add(
+        self,
+        name: str,
+        url: str,
+    ) -> models.Cell:
+        """Add a cell.
+
+        Creates the tables in an empty PostgreSQL database and uses it for new tenants. All nodes use it within seconds.
+        The URL is stored encrypted.
+
+        Operator only.
+
+        Example: `gancho.cells.add(name='acme', url='https://example.com/hooks')`
+
+        :param name: Unique; cannot be changed: lower-case letters, digits and `-`.
+        :param url: The database, as `postgres://user:password@host:5432/database?sslmode=require`, with `schema=` for a
+            schema of it. Never returned.
+        """
+        return self._call(
+            Operation(
+                "POST",
+                "/v1/cells",
+                model=models.Cell,
+                body={"name": name, "url": url},
+            )
+        )
+
+    def update(
+        self,
+        cell: str,
+        is_draining: bool,
+    ) -> models.Cell:
+        """Update a cell.
+
+        Operator only.
+
+        Example: `gancho.cells.update(cell, is_draining=True)`
+
+        :param cell: Id of the cell.
+        :param is_draining: `true`: the cell gets no new tenants. Those that live there stay.
+        """
+        return self._call(
+            Operation(
+                "PATCH",
+                f"/v1/cells/{path(cell)}",
+                model=models.Cell,
+                body={"is_draining": is_draining},
+            )
+        )
+
+
 class DeadLetters(Resource):
     """Deliveries that failed permanently, with the reason."""
 
@@ -397,6 +469,37 @@ class DeadLetters(Resource):
                     "since": since,
                     "until": until,
                 }),
+            )
+        )
+
+    def import_letters(
+        self,
+        letters: Sequence[types.DeadLetterInputInput],
+    ) -> models.ImportedDeadLetters:
+        """Import dead letters.
+
+        Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be
+        replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them
+        is invalid, none is imported. What is in the store already is not written again, so that a request can be
+        repeated; what was delivered or erased since is skipped.
+
+        Operator only.
+
+        Example: `gancho.dead_letters.import_letters(letters=[{'enqueued_at': '2026-01-15T09:30:00.000Z', 'event_type':
+        'invoice.paid', 'failed_attempts': 1, 'id': 'dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'lane': 'webhook',
+        'last_failure_code': 'text', 'last_failure_reason': {'amount': 4200, 'invoice': 'inv_1'},
+        'last_failure_timestamp': '2026-01-15T09:30:00.000Z', 'moved_to_dlq_at': '2026-01-15T09:30:00.000Z',
+        'subject_id': 'text', 'target_id': 'wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'tenant_id':
+        'ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE'}])`
+
+        :param letters: Dead letters, as `GET /v1/dlq/export` writes them, or archived ones.
+        """
+        return self._call(
+            Operation(
+                "POST",
+                "/v1/dlq/import",
+                model=models.ImportedDeadLetters,
+                body={"letters": letters},
             )
         )
 
@@ -645,9 +748,9 @@ class Deliveries(Resource):
         if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a
         reconnect: read `GET /v1/deliveries` for what was missed.
 
-        It covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant,
-        256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential
-        ends its tails within 2 seconds.
+        It covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of
+        each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the
+        operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
@@ -2285,6 +2388,7 @@ class Stats(Resource):
         *,
         limit: int | None = None,
         order: Literal["newest", "failures"] | None = None,
+        webhook_ids: str | None = None,
     ) -> Pages[models.WebhookStats]:
         """List statistics of webhooks.
 
@@ -2296,6 +2400,8 @@ class Stats(Resource):
         :param limit: Maximum number of items per page. Default: 50.
         :param order: `newest`: all webhooks, newest first. `failures`: one page of those with failed attempts in the
             last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator.
+        :param webhook_ids: Only these webhooks, in this order: at most 100 ids, separated by commas. Those that do not
+            exist are left out. Cannot be combined with `order`, `limit` and `cursor`.
         """
         return self._list(
             Operation(
@@ -2303,7 +2409,7 @@ class Stats(Resource):
                 "/v1/stats/webhooks",
                 model=models.WebhookStats,
                 takes_tenant=True,
-                query=given({"limit": limit, "order": order}),
+                query=given({"limit": limit, "order": order, "webhook_ids": webhook_ids}),
             )
         )
 
@@ -2466,6 +2572,7 @@ class Tenants(Resource):
         name: str | None = None,
         plan: str | None = None,
         publish_rate: types.RateLimitInput | None = None,
+        retention: types.RetentionInput | None = None,
         strict_event_types: bool | None = None,
     ) -> models.Tenant:
         """Create a tenant.
@@ -2479,6 +2586,7 @@ class Tenants(Resource):
         :param name: Display name. Default: the slug.
         :param plan: Plan of the tenant. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
+        :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
         """
         return self._call(
@@ -2491,6 +2599,7 @@ class Tenants(Resource):
                     "name": name,
                     "plan": plan,
                     "publish_rate": publish_rate,
+                    "retention": retention,
                     "strict_event_types": strict_event_types,
                 }),
             )
@@ -2545,6 +2654,7 @@ class Tenants(Resource):
         name: str | Unset = UNSET,
         plan: str | Unset = UNSET,
         publish_rate: types.RateLimitInput | None | Unset = UNSET,
+        retention: types.RetentionInput | None | Unset = UNSET,
         strict_event_types: bool | Unset = UNSET,
     ) -> models.Tenant:
         """Update a tenant.
@@ -2560,6 +2670,7 @@ class Tenants(Resource):
         :param name: Display name. Default: the slug.
         :param plan: Plan of the tenant. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
+        :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
         """
         return self._call(
@@ -2572,6 +2683,7 @@ class Tenants(Resource):
                     "name": name,
                     "plan": plan,
                     "publish_rate": publish_rate,
+                    "retention": retention,
                     "strict_event_types": strict_event_types,
                 }, keep_null=True),
             )
@@ -3385,6 +3497,7 @@ class Resources:
         self.alerts = Alerts(transport)
         self.api_keys = ApiKeys(transport)
         self.audit = Audit(transport)
+        self.cells = Cells(transport)
         self.dead_letters = DeadLetters(transport)
         self.deliveries = Deliveries(transport)
         self.emails = Emails(transport)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 ActorKind = Literal["operator", "user", "api_key", "portal", "anonymous"]
 AlertChangeKind = Literal["fired", "reminder", "resolved"]
-AlertRule = Literal["store_unavailable", "writes_refused", "storage_critical", "storage_high", "ledger_check_failed", "node_lost", "clock_off", "dead_letters_high", "dead_letter_rate_high", "tenant_dead_letters_high", "endpoint_failing", "queue_delayed", "source_key_expiring"]
+AlertRule = Literal["store_unavailable", "writes_refused", "storage_critical", "storage_high", "ledger_check_failed", "node_lost", "clock_off", "dead_letters_high", "dead_letter_rate_high", "tenant_dead_letters_high", "endpoint_failing", "queue_delayed", "source_key_expiring", "api_key_expiring"]
 AlertSeverity = Literal["critical", "warning"]
 AlertState = Literal["pending", "firing"]
 ApiKeyScope = Literal["publish", "read", "manage"]
@@ -44,6 +44,73 @@ class AttachmentInput(TypedDict):
     """Media type. Default: `application/octet-stream`."""
     filename: str
     """File name."""
+
+
+class AttemptInputInput(TypedDict):
+    """What is sent of it; absent fields get their defaults."""
+    attempt: int
+    """Number of the attempt, from 1."""
+    failure_code: NotRequired[str | None]
+    failure_reason: NotRequired[Any]
+    latency_ms: NotRequired[Any]
+    """Duration in milliseconds."""
+    request_headers: NotRequired[Any]
+    """`name: value` lines."""
+    response_body: NotRequired[Any]
+    response_body_base64: NotRequired[Any]
+    """The same in base64, if it is not text."""
+    response_headers: NotRequired[Any]
+    """`name: value` lines."""
+    response_status: NotRequired[int | None]
+    started_at: datetime | str
+
+
+class DeadLetterInputInput(TypedDict):
+    """What is sent of it; absent fields get their defaults."""
+    attempts: NotRequired[Sequence[AttemptInputInput]]
+    """The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the data:
+    import archived ones.
+    """
+    enqueued_at: datetime | str
+    """When it was accepted."""
+    event_type: str
+    """Type of the event; of a receipt `PARTNER/KEY/TOPIC`."""
+    expires_at: NotRequired[datetime | str]
+    """Not used: it expires `dead_letter_ttl` after the import."""
+    external_id: NotRequired[str | None]
+    """The publisher's or partner's own id."""
+    failed_attempts: int
+    """Number of failed attempts."""
+    id: str
+    """Id of the delivery."""
+    is_test: NotRequired[bool]
+    """Whether it is a test event. Default: false."""
+    lane: Lane
+    """`webhook`, `dispatch` or `email`."""
+    last_failure_code: str
+    """Failure code, e.g. `HTTP_503`."""
+    last_failure_reason: Any
+    """Why the last attempt failed."""
+    last_failure_timestamp: datetime | str
+    """When the last attempt failed."""
+    moved_to_dlq_at: datetime | str
+    """When it became a dead letter."""
+    original_data: NotRequired[Any]
+    """The data as it was accepted."""
+    original_data_base64: NotRequired[Any]
+    """The same in base64, if it is not JSON or has white space around it."""
+    partner: NotRequired[str | None]
+    """Not used."""
+    subject: NotRequired[str | None]
+    """The `subject` that the publisher gave."""
+    subject_id: str
+    """Id of the event, receipt or e-mail."""
+    target_id: str
+    """Id of the webhook, or of the target of the source."""
+    target_url: NotRequired[str | None]
+    """Not used."""
+    tenant_id: str
+    """Id of the tenant, or of the source in the lane `dispatch`."""
 
 
 class EventInput(TypedDict):
@@ -86,6 +153,18 @@ class ReplayFilterInput(TypedDict):
     """Only deliveries or events created before this time. Default and maximum: now."""
     webhook_id: NotRequired[str]
     """Only deliveries to this webhook."""
+
+
+class RetentionInput(TypedDict):
+    """What is sent of it; absent fields get their defaults."""
+    dead_letters: NotRequired[str | None]
+    """Dead letters, before they are archived: from 1h to 3660d. Default: `dead_letter_ttl` of the operator. Applies to
+    dead letters from then on.
+    """
+    emails: NotRequired[str | None]
+    """E-mails, after they were sent or have failed: from 1h to 3660d. Default: `retention` of the operator."""
+    events: NotRequired[str | None]
+    """Events with their deliveries, after those have ended: from 1h to 3660d. Default: `retention` of the operator."""
 
 
 class RetryInput(TypedDict):

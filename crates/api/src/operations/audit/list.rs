@@ -71,7 +71,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.since,
         until: query.until,
     };
-    let found = call.api.store.audit(filter, page.request()?).await?;
+    let found = call.api.reader.audit(filter, page.request()?).await?;
     let view = if is_tenants_own { AuditEntryView::for_tenant } else { AuditEntryView::from };
     page.answer(found.rows.into_iter().map(view).collect(), found.next)
 }

@@ -81,7 +81,7 @@ async fn lines(
     mut after: Option<[u8; 32]>,
 ) -> Result<Lines, Problem> {
     loop {
-        let page = api.store.dead_letters(filter.clone(), PageRequest::new(PAGE, after)).await?;
+        let page = api.reader.dead_letters(filter.clone(), PageRequest::new(PAGE, after)).await?;
         let mut lines = BytesMut::new();
         let mut rows = DeadLetterRows::new(api);
         for letter in page.rows {

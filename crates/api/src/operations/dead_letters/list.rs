@@ -41,7 +41,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let query: DeadLettersQuery = call.parse_query()?;
     let filter = filter::filter(&call, query.filter).await?;
     let page = Page::of(&call, call.owner().tenant(), &query.page)?;
-    let found = call.api.store.dead_letters(filter, page.request()?).await?;
+    let found = call.api.reader.dead_letters(filter, page.request()?).await?;
     let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(found.rows).await?;
     page.answer(data, found.next)
 }

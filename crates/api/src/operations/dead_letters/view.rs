@@ -35,6 +35,10 @@ pub struct DeadLetterRow {
     pub target_id: Option<String>,
     /// The URL that a replay sends it to, in the lane `dispatch`; null if the source was deleted.
     pub target_url: Option<String>,
+    /// Type of the event; of a receipt its partner, key and topic.
+    pub event_type: String,
+    /// The publisher's or partner's own id, if any.
+    pub external_id: Option<String>,
     /// The data as it was accepted. E-mail addresses are masked and attachments left out.
     pub original_data: Json,
     pub failed_attempts: u32,
@@ -132,6 +136,8 @@ fn plain(letter: DeadLetter) -> DeadLetterRow {
         subject: letter.subject.map(Into::into),
         target_id: None,
         target_url: None,
+        event_type: letter.event_type.into(),
+        external_id: letter.external_id.map(Into::into),
         original_data: Json::of(&letter.original),
         failed_attempts: letter.failed_attempts,
         last_failure_reason: letter.failure.reason().to_owned(),

@@ -18,7 +18,7 @@ pub(super) async fn page(
         let detail = "`external_id` is unique per tenant only; name the tenant with `X-Tenant`";
         return Err(Problem::new(&codes::TENANT_REQUIRED, detail));
     }
-    let store = &call.api.store;
+    let store = &call.api.reader;
     let owner: Option<TenantId> = match (filter.event, filter.endpoint) {
         (Some(event), _) => match store.event_owner(event).await? {
             Some(owner) => Some(owner),

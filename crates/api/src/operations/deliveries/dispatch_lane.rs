@@ -27,7 +27,7 @@ pub(super) async fn page(
     let filter = DeliveryFilter { lane: Some(Lane::Dispatch), ..filter };
     if let Some(partner) = partner {
         let source = sources::find_by_name(call, partner).await?;
-        let page = call.api.store.deliveries(source.scope(), filter, request).await?;
+        let page = call.api.reader.deliveries(source.scope(), filter, request).await?;
         let context = WaitContext::read(&call.api).await?;
         let deliveries =
             page.rows.into_iter().map(|row| render(call, &context, row, &source)).collect();
@@ -49,7 +49,7 @@ pub(super) async fn page(
     let one = |source: Arc<PreparedSource>| {
         let (filter, request) = (filter.clone(), request.clone());
         async move {
-            let page = call.api.store.deliveries(source.source.scope(), filter, request).await?;
+            let page = call.api.reader.deliveries(source.source.scope(), filter, request).await?;
             Ok::<_, Problem>((source, page))
         }
     };

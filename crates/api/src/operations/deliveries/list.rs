@@ -147,7 +147,10 @@ async fn list(
         Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
         Principal::Tenant(principal) => {
             let scope = principal.scope();
-            let found = call.api.store.deliveries(scope, filter, request).await?;
+            // Of an event that was just published, they are there.
+            let is_of_event = filter.event.is_some() || filter.external_id.is_some();
+            let store = if is_of_event { &call.api.store } else { &call.api.reader };
+            let found = store.deliveries(scope, filter, request).await?;
             let context = WaitContext::read(&call.api).await?;
             let render = |row: DeliveryRow| {
                 let waiting_for = context.on(&call.api, scope.tenant(), &row);

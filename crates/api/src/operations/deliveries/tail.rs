@@ -54,7 +54,7 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers the node that serves it. With several nodes, open a tail on each of them. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
+    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -113,5 +113,6 @@ async fn filter(call: &Call) -> Result<TailFilter, Problem> {
         event_type,
         status: query.status,
         max_rate: query.max_rate,
+        is_local: false,
     })
 }

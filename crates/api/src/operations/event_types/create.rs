@@ -35,17 +35,6 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
     let NewEventTypeBody { name, settings } = call.parse_body()?;
-    let own = call.api.event_types.list(owner).await?;
-    let is_own = |one: &gancho_outbound::event_types::EventTypeInfo| {
-        let catalog = if owner.tenant().is_some() { "tenant" } else { "operator" };
-        one.name == name && one.catalog.name() == catalog
-    };
-    if own.iter().any(is_own) {
-        return Err(Problem::new(
-            &codes::TAKEN,
-            "the event type already exists; replace it with PUT, or choose another name",
-        ));
-    }
-    let known = call.api.event_types.put(owner, settings.named(name)).await?;
+    let known = call.api.event_types.create(owner, settings.named(name)).await?;
     Answer::created(&EventType::from(known))
 }

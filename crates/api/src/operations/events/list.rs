@@ -58,7 +58,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     };
     match &call.principal {
         Principal::Tenant(principal) => {
-            let found = call.api.store.events(principal.scope(), filter, page.request()?).await?;
+            let found = call.api.reader.events(principal.scope(), filter, page.request()?).await?;
             page.answer(found.rows.into_iter().map(EventSummary::from).collect(), found.next)
         }
         Principal::Operator(_) => of_all_tenants(&call, &page, filter).await,
@@ -74,7 +74,7 @@ async fn of_all_tenants(
         let detail = "`external_id` is unique per tenant only; name the tenant with `X-Tenant`";
         return Err(Problem::new(&codes::TENANT_REQUIRED, detail));
     }
-    let found = call.api.store.all_events(filter, page.request()?).await?;
+    let found = call.api.reader.all_events(filter, page.request()?).await?;
     let mut data = Vec::with_capacity(found.rows.len());
     for TenantRow { tenant, row } in found.rows {
         let owner = call.api.access.tenants.get(tenant).await?;

@@ -22,5 +22,6 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let replay = call.api.replays.get(call.owner(), call.id("replay_id")?).await?;
-    Answer::ok(&ReplayJob::from(replay))
+    let outcomes = call.api.replays.outcomes(&replay).await?;
+    Answer::ok(&ReplayJob::from(replay).with_outcomes(outcomes))
 }

@@ -1,6 +1,6 @@
 //! Renders a replay.
 
-use gancho_outbound::replay::{Replay, ReplayOf};
+use gancho_outbound::replay::{Replay, ReplayOf, ReplayOutcomes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -32,11 +32,41 @@ pub struct ReplayJob {
     pub skipped: u64,
     /// Number of deliveries that could not be sent again.
     pub failed: u64,
+    /// What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+    /// that create or cancel a replay.
+    pub outcomes: Option<ReplayOutcomeCounts>,
     /// Why the replay as a whole failed.
     pub error: Option<String>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
+}
+
+/// How the deliveries of a replay stand now.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReplayOutcomeCounts {
+    /// Number of deliveries that succeeded.
+    pub delivered: u64,
+    /// Number of deliveries that failed permanently again.
+    pub failed: u64,
+    /// Number of deliveries that are pending, in flight or waiting for a retry.
+    pub waiting: u64,
+    /// Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
+    /// in none of the counts.
+    pub of: u64,
+}
+
+impl ReplayJob {
+    pub fn with_outcomes(self, found: ReplayOutcomes) -> Self {
+        let tally = found.tally;
+        let outcomes = ReplayOutcomeCounts {
+            delivered: tally.delivered,
+            failed: tally.failed,
+            waiting: tally.waiting,
+            of: found.of,
+        };
+        Self { outcomes: Some(outcomes), ..self }
+    }
 }
 
 impl From<Replay> for ReplayJob {
@@ -58,6 +88,7 @@ impl From<Replay> for ReplayJob {
             done: replay.done,
             skipped: replay.skipped,
             failed: replay.failed,
+            outcomes: None,
             error: replay.error,
             created_at: Timestamp(replay.created_at),
             started_at: replay.started_at.map(Timestamp),

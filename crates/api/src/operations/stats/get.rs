@@ -50,7 +50,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let lanes = query.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]);
     let points = match &call.principal {
         Principal::Operator(_) if webhook.is_none() => {
-            call.api.store.gateway_statistics(lanes, plan.window()).await?
+            call.api.reader.gateway_statistics(lanes, plan.window()).await?
         }
         _ => {
             let scope = call.tenant()?.scope();
@@ -59,7 +59,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
                 found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
             }
             let of = lanes.into_iter().map(|lane| (webhook, lane)).collect();
-            call.api.store.tenant_statistics(scope, of, plan.window()).await?
+            call.api.reader.tenant_statistics(scope, of, plan.window()).await?
         }
     };
     Answer::ok(&Stats::of(&plan, &plan.fill(&points)))

@@ -34,6 +34,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
     let plan = BinPlan::new(&call.parse_query()?, true, call.api.clock.now())?;
     let of = vec![(Some(id), Lane::Webhook)];
-    let points = call.api.store.tenant_statistics(scope, of, plan.window()).await?;
+    let points = call.api.reader.tenant_statistics(scope, of, plan.window()).await?;
     Answer::ok(&Stats::of(&plan, &plan.fill(&points)))
 }

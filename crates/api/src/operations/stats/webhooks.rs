@@ -32,6 +32,9 @@ request! {
         /// `newest`: all webhooks, newest first. `failures`: one page of those with failed attempts in
         /// the last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator.
         optional order: String as choice(&["newest", "failures"]),
+        /// Only these webhooks, in this order: at most 100 ids, separated by commas. Those that do not exist are left
+        /// out. Cannot be combined with `order`, `limit` and `cursor`.
+        optional webhook_ids: String as text(1, 4_000),
     }
 }
 
@@ -62,6 +65,8 @@ pub const ROUTE: Route = Route {
 
 /// Maximum webhooks of the order `failures`.
 const MAX_FAILING: u64 = 100;
+/// Maximum webhooks that are named.
+const MAX_NAMED: usize = 100;
 const RANGE: Duration = Duration::from_hours(24);
 const STEP: Duration = Duration::from_hours(1);
 /// Webhooks whose figures are read at once.
@@ -77,8 +82,14 @@ struct Listed {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let query: WebhookStatsQuery = call.parse_query()?;
     let is_operator = matches!(call.principal, Principal::Operator(_));
-    let by_failures = query.order.map_or(is_operator, |order| order == "failures");
-    let (listed, next_cursor) = if by_failures {
+    let by_failures = query.order.as_deref().map_or(is_operator, |order| order == "failures");
+    let (listed, next_cursor) = if let Some(ids) = &query.webhook_ids {
+        if query.order.is_some() || query.page.limit.is_some() || query.page.cursor.is_some() {
+            let message = "`webhook_ids` cannot be combined with `order`, `limit` and `cursor`";
+            return Err(Problem::field("", message));
+        }
+        (named(&call, ids).await?, None)
+    } else if by_failures {
         let max = query.page.limit.unwrap_or(DEFAULT_ROWS).min(MAX_FAILING);
         (failing(&call, max as usize).await?, None)
     } else {
@@ -119,9 +130,34 @@ async fn newest(call: &Call, paging: &Paging) -> Result<(Vec<Listed>, Option<Str
     Ok((listed.collect(), next))
 }
 
+/// Those that exist and that the caller may see.
+async fn named(call: &Call, ids: &str) -> Result<Vec<Listed>, Problem> {
+    let ids: Result<Vec<EndpointId>, _> = ids.split(',').map(str::trim).map(str::parse).collect();
+    let ids = ids.map_err(|error| Problem::field("", format!("`webhook_ids`: {error}")))?;
+    if ids.len() > MAX_NAMED {
+        let message = format!("`webhook_ids` has {} ids; the maximum is {MAX_NAMED}", ids.len());
+        return Err(Problem::field("", message));
+    }
+    let store = &call.api.store;
+    let mut listed = Vec::new();
+    for id in ids {
+        let scope = match &call.principal {
+            Principal::Tenant(tenant) => tenant.scope(),
+            Principal::Operator(operator) => match store.endpoint_owner(id).await? {
+                Some(owner) => operator.scope_of(owner),
+                None => continue,
+            },
+        };
+        if let Some(endpoint) = store.endpoint(scope, id).await? {
+            listed.push(Listed { scope, id, name: Some(endpoint.name) });
+        }
+    }
+    Ok(listed)
+}
+
 /// The worst first. A webhook that was deleted has no name any more.
 async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
-    let store = &call.api.store;
+    let store = &call.api.reader;
     let until = call.api.clock.now() + Duration::from_secs(1);
     let found = match &call.principal {
         Principal::Tenant(tenant) => {
@@ -153,7 +189,7 @@ async fn read(call: &Call, plan: &BinPlan, listed: &[Listed]) -> Result<PointsBy
     let mut points: PointsByWebhook = BTreeMap::new();
     for (tenant, (scope, of)) in by_tenant {
         for some in of.chunks(MAX_READ) {
-            let read = call.api.store.tenant_statistics(scope, some.to_vec(), plan.window());
+            let read = call.api.reader.tenant_statistics(scope, some.to_vec(), plan.window());
             for point in read.await? {
                 if let Some(target) = point.series.target() {
                     points.entry((tenant, target)).or_default().push(point);

@@ -1,6 +1,8 @@
 //! The bodies of a tenant.
 
-use gancho_domain::{Rate, Tenant, span};
+use std::time::Duration;
+
+use gancho_domain::{Rate, Tenant, span, tenant::TenantRetention};
 
 use crate::{
     input::{FieldErrors, request},
@@ -21,6 +23,20 @@ request! {
         optional strict_event_types: bool as flag(),
         /// Maximum rate of publishing. Default: set by the operator.
         clearable publish_rate: RateLimitBody as object::<RateLimitBody>(),
+        /// How long what the tenant has sent is stored. Default: set by the operator.
+        clearable retention: RetentionBody as object::<RetentionBody>(),
+    }
+}
+
+request! {
+    pub struct RetentionBody {
+        /// Events with their deliveries, after those have ended: from 1h to 3660d. Default: `retention` of the operator.
+        clearable events: Duration as span(),
+        /// E-mails, after they were sent or have failed: from 1h to 3660d. Default: `retention` of the operator.
+        clearable emails: Duration as span(),
+        /// Dead letters, before they are archived: from 1h to 3660d. Default: `dead_letter_ttl` of the operator. Applies to
+        /// dead letters from then on.
+        clearable dead_letters: Duration as span(),
     }
 }
 
@@ -63,7 +79,34 @@ impl TenantBody {
                 Err(message) => errors.invalid("/publish_rate/per", message),
             }
         }
+        match self.retention {
+            Some(Some(body)) => body.apply(&mut tenant.retention, &mut errors),
+            Some(None) => tenant.retention = TenantRetention::default(),
+            None => {}
+        }
         if errors.0.is_empty() { Ok(()) } else { Err(errors.into()) }
+    }
+}
+
+/// As for the settings of the operator.
+const MIN_RETENTION: Duration = Duration::from_hours(1);
+const MAX_RETENTION: Duration = Duration::from_hours(3660 * 24);
+
+impl RetentionBody {
+    fn apply(self, retention: &mut TenantRetention, errors: &mut FieldErrors) {
+        let TenantRetention { events, emails, dead_letters } = retention;
+        for (name, given, kept) in [
+            ("events", self.events, events),
+            ("emails", self.emails, emails),
+            ("dead_letters", self.dead_letters, dead_letters),
+        ] {
+            let Some(given) = given else { continue };
+            if given.is_some_and(|keep| !(MIN_RETENTION..=MAX_RETENTION).contains(&keep)) {
+                let message = format!("`{name}` must be between 1h and 3660d");
+                errors.invalid(format!("/retention/{name}"), message);
+            }
+            *kept = given;
+        }
     }
 }
 

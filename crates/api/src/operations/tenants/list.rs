@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let page = Page::of(&call, None, &call.parse_query()?)?;
-    let rows = call.api.store.tenants(page.after_name(), page.max_read()).await?;
+    let rows = call.api.store.tenants_to_show(page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.slug.as_str().into());
     Answer::ok(&List { data: rows.iter().map(TenantView::from).collect(), next_cursor })
 }

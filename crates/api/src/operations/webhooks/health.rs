@@ -51,7 +51,7 @@ impl From<TargetStatus> for Health {
     fn from(status: TargetStatus) -> Self {
         Self {
             state: match status.pool {
-                Pool::Prompt => "prompt",
+                Pool::Quick | Pool::Prompt => "prompt",
                 Pool::Untried => "untried",
                 Pool::Moderate | Pool::Slow => "slow",
                 // Its attempts take long, and none has failed.

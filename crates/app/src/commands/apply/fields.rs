@@ -35,9 +35,14 @@ impl Kind {
     /// The fields that are compared and set, besides the identity.
     pub const fn fields(self) -> &'static [&'static str] {
         match self {
-            Self::Tenant => {
-                &["name", "plan", "default_profile", "publish_rate", "strict_event_types"]
-            }
+            Self::Tenant => &[
+                "name",
+                "plan",
+                "default_profile",
+                "publish_rate",
+                "strict_event_types",
+                "retention",
+            ],
             Self::EventType => &["description", "example", "schema", "is_archived"],
             Self::Endpoint => &[
                 "url",
@@ -101,6 +106,14 @@ pub fn normal(field: &str, value: &Value, place: &str) -> anyhow::Result<Value> 
                 input::rate(text).map_err(|error| Failure::usage(format!("{place}: {error}")))?;
             Ok(rate)
         }
+        // A kind that is left out has the default: otherwise it would differ for ever.
+        ("retention", Value::Object(kinds)) => {
+            let mut all = kinds.clone();
+            for kind in ["events", "emails", "dead_letters"] {
+                all.entry(kind).or_insert(Value::Null);
+            }
+            Ok(Value::Object(all))
+        }
         _ => Ok(value.clone()),
     }
 }
@@ -145,8 +158,9 @@ pub fn written(field: &str, value: &Value) -> Option<Value> {
         ("name" | "description", Value::String(text)) if text.is_empty() => None,
         ("ordering", Value::String(text)) if text == "best_effort" => None,
         ("rate_limit" | "publish_rate", rate) => Some(json!(crate::commands::table::rate(rate))),
-        ("retry", Value::Object(retry)) => {
-            let given = retry.iter().filter(|(_, value)| !value.is_null());
+        ("retention", Value::Object(kinds)) if kinds.values().all(Value::is_null) => None,
+        ("retry" | "retention", Value::Object(parts)) => {
+            let given = parts.iter().filter(|(_, value)| !value.is_null());
             Some(Value::Object(given.map(|(name, value)| (name.clone(), value.clone())).collect()))
         }
         (_, value) => Some(value.clone()),

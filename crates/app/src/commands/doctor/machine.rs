@@ -39,7 +39,9 @@ pub async fn dns(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "DNS";
     let own =
         Url::parse(&database_url(settings)).ok().filter(|url| url.scheme().starts_with("postgres"));
-    let own = own.and_then(|url| url.host_str().map(ToOwned::to_owned));
+    // The first of several hosts.
+    let first = |hosts: &str| hosts.split(',').next().map(ToOwned::to_owned);
+    let own = own.and_then(|url| url.host_str().and_then(first));
     let name = own.as_deref().unwrap_or(USUAL_NAME);
     let remedy = "check /etc/resolv.conf; deliveries to host names fail meanwhile";
     match timeout(TO_RESOLVE, lookup_host((name, 443))).await {

@@ -4,7 +4,8 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gancho_alerts::{ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+use gancho_access::expiring_keys::expiring_keys;
+use gancho_alerts::{ExpiringApiKey, ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
 use gancho_api::state::InboundParts;
 use gancho_domain::{Clock, Figures, Lane, TenantId, TenantScope, Time};
 use gancho_engine::Engine;
@@ -41,6 +42,8 @@ const RECENT: Duration = Duration::from_mins(5);
 /// A key that ends within this time needs a successor.
 const KEY_NOTICE: Duration = Duration::from_hours(7 * 24);
 const MAX_SOURCES: usize = 500;
+/// API keys that are looked at, and so the alerts about them.
+const MAX_API_KEYS: usize = 50;
 
 impl GatewayFacts {
     pub fn new(
@@ -152,6 +155,18 @@ impl GatewayFacts {
     }
 }
 
+impl GatewayFacts {
+    async fn expiring_api_keys(&self, now: Time) -> Result<Vec<ExpiringApiKey>> {
+        let mut expiring = Vec::new();
+        for key in expiring_keys(&*self.store, now, KEY_NOTICE, MAX_API_KEYS).await? {
+            let Some(ends_at) = key.expires_at else { continue };
+            let (tenant, id) = (self.name(key.tenant).await?, key.id.to_string());
+            expiring.push(ExpiringApiKey { tenant, id, ends_at });
+        }
+        Ok(expiring)
+    }
+}
+
 #[async_trait]
 impl FactSource for GatewayFacts {
     async fn read(&self) -> Result<Facts> {
@@ -163,6 +178,7 @@ impl FactSource for GatewayFacts {
             storage_share: self.storage_share().await?,
             failing_endpoints: self.failing_endpoints(now).await?,
             expiring_keys: self.expiring_keys(now).await?,
+            expiring_api_keys: self.expiring_api_keys(now).await?,
             ..Facts::default()
         };
         self.dead_letters(&mut facts).await?;
@@ -219,5 +235,64 @@ fn store_error(error: SourceError) -> StoreError {
     match error {
         SourceError::Store(error) => error,
         other => StoreError::Corrupt(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_alerts::{AlertService, AlertSetup, Change, Rule, Thresholds};
+    use gancho_domain::{IdMaker, ManualClock, SeededRandom};
+    use gancho_engine::EngineSetup;
+    use gancho_store_sqlite::SqliteStore;
+
+    use super::*;
+
+    /// The system's clock cannot be changed by a test, so this one runs inside of it.
+    #[tokio::test]
+    async fn a_clock_that_jumps_fires_until_it_is_trusted_again() {
+        let clock = Arc::new(ManualClock::at_secs(1_763_000_000));
+        let store: Arc<dyn Store> = SqliteStore::inline().unwrap();
+        let random = Arc::new(SeededRandom::new(1));
+        let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
+        let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
+        let facts = GatewayFacts {
+            store: store.clone(),
+            clock: clock.clone(),
+            engine: Engine::start(setup).await.unwrap(),
+            inbound: None,
+            data_dir: None,
+            node: "n1".to_owned(),
+            refused: Mutex::default(),
+            lost: Mutex::default(),
+        };
+        let service = AlertService::new(AlertSetup {
+            store,
+            clock: clock.clone(),
+            ids,
+            facts: Arc::new(facts),
+            channels: Vec::new(),
+            thresholds: Thresholds::default(),
+            interval: Duration::from_secs(15),
+            after: Duration::ZERO,
+            node: "n1".to_owned(),
+        });
+        let step = async || {
+            let changes = service.evaluate_once().await;
+            let about = |change: &Change| {
+                let alert = change.alert();
+                (alert.rule, alert.subject.clone(), matches!(change, Change::Fired(_)))
+            };
+            changes.iter().map(about).collect::<Vec<_>>()
+        };
+        let off = |is_fired| vec![(Rule::ClockOff, "n1".to_owned(), is_fired)];
+        assert_eq!(step().await, []);
+        clock.advance(Duration::from_secs(15));
+        assert_eq!(step().await, []);
+        clock.jump(clock.now() + Duration::from_hours(3));
+        assert_eq!(step().await, off(true));
+        clock.advance(Duration::from_mins(29));
+        assert_eq!(step().await, []);
+        clock.advance(Duration::from_mins(2));
+        assert_eq!(step().await, off(false));
     }
 }

@@ -2,8 +2,8 @@
 //! it, in batches of four a second at most.
 //!
 //! It begins with the first page of the list, so that nothing is missed between the page and its stream, or while the
-//! stream was lost, and reads it again every few seconds: the tail shows what this node does, the list what all do. It
-//! ends with the session.
+//! stream was lost, and reads it again every few seconds: the tail may leave things out, the list does not. It ends with
+//! the session.
 
 mod feed;
 

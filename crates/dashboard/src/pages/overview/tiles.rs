@@ -118,11 +118,11 @@ impl Context<'_> {
     fn delivery_time(&self) -> Tile {
         let t = &self.t;
         let time = self.stats.totals.delivery_time;
-        let shown = time.map_or_else(|| NO_NUMBER.to_owned(), |time| t.latency(time.p95));
-        let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
+        let shown = time.map_or_else(|| NO_NUMBER.to_owned(), |time| t.estimate(time.p95));
+        let (number, unit) = shown.rsplit_once(' ').unwrap_or((&shown, ""));
         let note = time.map(|time| {
             let note = t.say("overview.delivery_time_note");
-            note.with("p50", t.latency(time.median)).with("p99", t.latency(time.p99))
+            note.with("p50", t.estimate(time.median)).with("p99", t.estimate(time.p99))
         });
         Tile {
             label: t.say("overview.delivery_time"),
@@ -130,7 +130,7 @@ impl Context<'_> {
             unit: unit.to_owned(),
             note,
             is_worse: false,
-            spark: self.spark(|figures| Some(figures.delivery_time?.p95)),
+            spark: self.spark(|figures| Some(figures.delivery_time?.p95.millis())),
             link: self.visit.link("/deliveries"),
         }
     }

@@ -97,7 +97,7 @@ impl Traffic {
             ];
             let mut cells: Vec<_> = counts.iter().map(|count| t.number(count)).collect();
             let times = figures.response_time.map(|time| [time.median, time.p95, time.p99]);
-            let time = |place: usize| times.map_or_else(String::new, |all| t.latency(all[place]));
+            let time = |place: usize| times.map_or_else(String::new, |all| t.estimate(all[place]));
             cells.extend((0..3).map(time));
             (t.time(&bin.at), cells)
         };
@@ -106,8 +106,8 @@ impl Traffic {
 }
 
 fn percentiles(sentence: Sentence, t: &Texts, time: Percentiles) -> Sentence {
-    let sentence = sentence.with("p50", t.latency(time.median)).with("p95", t.latency(time.p95));
-    sentence.with("p99", t.latency(time.p99))
+    let sentence = sentence.with("p50", t.estimate(time.median)).with("p95", t.estimate(time.p95));
+    sentence.with("p99", t.estimate(time.p99))
 }
 
 fn latency_title(t: &Texts, at: String, time: Option<Percentiles>) -> Html {

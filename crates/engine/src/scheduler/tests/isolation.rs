@@ -41,7 +41,7 @@ impl Lane {
             self.queue.claimed(&self.queue.skip(), true);
         }
         self.tick();
-        assert_eq!(self.queue.targets[&key].pool, Pool::Prompt);
+        assert_eq!(self.queue.targets[&key].pool, Pool::Quick);
     }
 
     /// Answers what was sent in the last tick, sends what may go, and says to whom.
@@ -168,7 +168,7 @@ fn targets_that_answer_slowly_do_not_hold_up_those_that_are_prompt() {
         queue.check(now);
     }
     let slow_out = out.iter().filter(|(_, slot)| tenant_of(slot) != 1).count();
-    assert!(slow_out > 120, "the slow ones are sent plenty too: {slow_out}");
+    assert!(slow_out >= 100, "the slow ones are sent two each: {slow_out}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Pace, Route, UNMEASURED, event},
+    load::{Load, Pace, Route, UNMEASURED, event_with},
     report::{Check, Limit},
 };
 use crate::commands::bench::line::Line;
@@ -30,6 +30,9 @@ pub struct Batches {
     /// Events in a batch. Default: 1000.
     #[arg(long)]
     events: Option<usize>,
+    /// Size of the data of each of their events in bytes. Default: 256.
+    #[arg(long)]
+    body: Option<usize>,
     /// Events per second of the tenant that is measured. Default: 100.
     #[arg(long)]
     rate: Option<f64>,
@@ -48,6 +51,7 @@ impl Batches {
         let tenants = bench.size(self.tenants, 1, 3);
         let connections = bench.size(self.connections, 4, 16);
         let events = self.events.unwrap_or(1_000);
+        let body = self.body.unwrap_or(BODY);
         let time = Duration::from_secs(bench.size(self.seconds, 6, 15));
         let rate = self.rate.unwrap_or(100.0);
         limits::ensure_open_files(4_000)?;
@@ -69,7 +73,7 @@ impl Batches {
         let pace = Pace::Steady(rate);
         load.run(pace, WARM_UP).await?;
         let quiet = load.measure(&arrivals, pace, time, PATIENCE).await?;
-        let list = vec![event(EVENT_TYPE, UNMEASURED, BODY); events].join(",");
+        let list = vec![event_with(EVENT_TYPE, UNMEASURED, &text(body)); events].join(",");
         let batch: Arc<str> = format!(r#"{{"events":[{list}]}}"#).into();
         let mut senders = JoinSet::new();
         for key in keys[1..].iter().flat_map(|key| std::iter::repeat_n(key, connections)) {
@@ -98,8 +102,18 @@ impl Batches {
             Check::new("batches refused", stopped as f64, Limit::AtMost(0.0)),
         ];
         let title = format!(
-            "One tenant beside {tenants} with {connections} connections that publish batches of {events}"
+            "One tenant beside {tenants} with {connections} connections that publish batches of {events} x {body} bytes"
         );
         bench.report.checks("batches", &title, &checks)
     }
+}
+
+/// Text that can be compressed about as well as JSON usually can.
+fn text(size: usize) -> String {
+    let mut text: String = (0_u32..)
+        .map(|n| format!("{} ", n.wrapping_mul(2_654_435_761) >> 12))
+        .take(size / 7 + 1)
+        .collect();
+    text.truncate(size);
+    text
 }

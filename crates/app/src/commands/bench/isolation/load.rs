@@ -166,6 +166,9 @@ impl Load {
 
 /// Its number comes first, so that an endpoint finds it at once.
 pub fn event(event_type: &str, number: usize, size: usize) -> String {
-    let filler = "x".repeat(size.saturating_sub(30));
+    event_with(event_type, number, &"x".repeat(size.saturating_sub(30)))
+}
+
+pub fn event_with(event_type: &str, number: usize, filler: &str) -> String {
     format!(r#"{{"type":"{event_type}","data":{{"n":{number},"text":"{filler}"}}}}"#)
 }

@@ -1,0 +1,31 @@
+//! Cells: the databases of a gateway that has several. Operator only.
+
+pub mod add;
+pub mod change;
+pub mod list;
+pub mod view;
+
+use std::sync::Arc;
+
+use gancho_store::StoreError;
+
+use crate::{Api, cells::CellService, codes, problem::Problem};
+
+pub(crate) const TAG: &str = "Cells";
+
+fn service(api: &Api) -> Result<&Arc<dyn CellService>, Problem> {
+    api.cells.as_ref().ok_or_else(|| {
+        Problem::new(
+            &codes::CONFLICT,
+            "this gateway uses SQLite: only PostgreSQL can have several cells",
+        )
+    })
+}
+
+/// What the store refuses says what to do.
+fn refused(error: StoreError) -> Problem {
+    match error {
+        StoreError::Refused(why) => Problem::new(&codes::CONFLICT, why),
+        other => other.into(),
+    }
+}

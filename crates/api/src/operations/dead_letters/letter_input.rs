@@ -1,0 +1,270 @@
+//! A dead letter in a request: what an export writes, and what the archive has in addition.
+
+use std::{borrow::Cow, str::FromStr, time::Duration};
+
+use bytes::Bytes;
+use data_encoding::BASE64;
+use gancho_domain::{Attempt, Code, EmailId, EventId, Failure, Lane, ParcelId, ReceiptId, Time};
+use gancho_store::{DeadLetter, FullDeadLetter};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    input::{FieldErrors, body, field::Noun, request},
+    problem::Problem,
+};
+
+/// How far ahead of this node's clock a time may be.
+const SKEW: Duration = Duration::from_mins(5);
+const MAX_ATTEMPTS: usize = 1_000;
+
+request! {
+    #[allow(dead_code, reason = "an export has fields that an import does not need")]
+    pub struct DeadLetterInput<'a> {
+        /// Id of the delivery.
+        required id: Cow<'a, str> as id(Noun::Delivery),
+        /// `webhook`, `dispatch` or `email`.
+        required lane: Lane as lane(),
+        /// Id of the tenant, or of the source in the lane `dispatch`.
+        required tenant_id: Cow<'a, str> as id(Noun::Tenant),
+        /// Not used.
+        nullable partner: Cow<'a, str> as text(0, 256),
+        /// Id of the event, receipt or e-mail.
+        required subject_id: Cow<'a, str> as text(1, 64),
+        /// The `subject` that the publisher gave.
+        nullable subject: Cow<'a, str> as text(1, 256),
+        /// Id of the webhook, or of the target of the source.
+        required target_id: Cow<'a, str> as id(Noun::Webhook),
+        /// Not used.
+        nullable target_url: Cow<'a, str> as text(0, 4_096),
+        /// Type of the event; of a receipt `PARTNER/KEY/TOPIC`.
+        required event_type: Cow<'a, str> as text(1, 512),
+        /// The publisher's or partner's own id.
+        nullable external_id: Cow<'a, str> as text(1, 256),
+        /// Whether it is a test event. Default: false.
+        optional is_test: bool as flag(),
+        /// The data as it was accepted.
+        optional original_data: &'a str as json(),
+        /// The same in base64, if it is not JSON or has white space around it.
+        optional original_data_base64: &'a str as json(),
+        /// Number of failed attempts.
+        required failed_attempts: u32 as count(0, 1_000_000),
+        /// Why the last attempt failed.
+        required last_failure_reason: &'a str as json(),
+        /// Failure code, e.g. `HTTP_503`.
+        required last_failure_code: Cow<'a, str> as text(1, 64),
+        /// When the last attempt failed.
+        required last_failure_timestamp: Time as time(),
+        /// When it was accepted.
+        required enqueued_at: Time as time(),
+        /// When it became a dead letter.
+        required moved_to_dlq_at: Time as time(),
+        /// Not used: it expires `dead_letter_ttl` after the import.
+        optional expires_at: Time as time(),
+        /// The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the
+        /// data: import archived ones.
+        optional attempts: Vec<&'a str> as objects::<AttemptInput>(0, MAX_ATTEMPTS),
+    }
+}
+
+request! {
+    pub struct AttemptInput<'a> {
+        /// Number of the attempt, from 1.
+        required attempt: u32 as count(1, 1_000_000),
+        required started_at: Time as time(),
+        /// Duration in milliseconds.
+        optional latency_ms: &'a str as json(),
+        /// `name: value` lines.
+        optional request_headers: &'a str as json(),
+        nullable response_status: u32 as count(0, 999),
+        /// `name: value` lines.
+        optional response_headers: &'a str as json(),
+        optional response_body: &'a str as json(),
+        /// The same in base64, if it is not text.
+        optional response_body_base64: &'a str as json(),
+        nullable failure_reason: &'a str as json(),
+        nullable failure_code: Cow<'a, str> as text(1, 64),
+    }
+}
+
+pub fn read(item: &str, pointer: &str, now: Time) -> Result<FullDeadLetter, Problem> {
+    if !item.starts_with('{') {
+        return Err(Problem::field(pointer, "a dead letter must be an object"));
+    }
+    let input: DeadLetterInput<'_> = body::parse_item(item, pointer)?;
+    let mut reader = Reader { pointer, now, errors: FieldErrors::default() };
+    let letter = reader.letter(&input)?;
+    if !reader.errors.0.is_empty() {
+        return Err(reader.errors.into());
+    }
+    letter.ok_or_else(|| Problem::field(pointer, "not a dead letter"))
+}
+
+/// Collects the errors of one letter.
+struct Reader<'a> {
+    pointer: &'a str,
+    now: Time,
+    errors: FieldErrors,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, field: &str, message: impl Into<String>) {
+        self.errors.invalid(format!("{}/{field}", self.pointer), message.into());
+    }
+
+    fn letter(&mut self, input: &DeadLetterInput<'_>) -> Result<Option<FullDeadLetter>, Problem> {
+        for (field, time) in [
+            ("last_failure_timestamp", input.last_failure_timestamp),
+            ("enqueued_at", input.enqueued_at),
+            ("moved_to_dlq_at", input.moved_to_dlq_at),
+        ] {
+            if time > self.now + SKEW {
+                self.refuse(field, format!("`{field}` is in the future"));
+            }
+        }
+        let attempts = self.attempts(input)?;
+        let delivery = self.id("id", &input.id);
+        let tenant = self.id("tenant_id", &input.tenant_id);
+        let target = self.id("target_id", &input.target_id);
+        let parcel = self.parcel(input.lane, &input.subject_id);
+        // The embedded store appends rows by their ids.
+        let is_late = |time: Option<Time>| time.is_some_and(|time| time > self.now + SKEW);
+        if is_late(delivery.map(|id: gancho_domain::DeliveryId| id.time()))
+            || is_late(parcel.map(gancho_domain::Id::time))
+        {
+            self.refuse("id", "the id is of the future");
+        }
+        let original = self.original(input);
+        let reason: Option<String> = self.json("last_failure_reason", input.last_failure_reason);
+        let failure =
+            reason.map(|reason| Failure::new(Code::from_text(&input.last_failure_code), reason));
+        let (Some(delivery), Some(tenant), Some(target), Some(parcel), Some(original)) =
+            (delivery, tenant, target, parcel, original)
+        else {
+            return Ok(None);
+        };
+        let Some(failure) = failure else { return Ok(None) };
+        let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(Into::into);
+        let letter = DeadLetter {
+            delivery,
+            lane: input.lane,
+            tenant,
+            target,
+            parcel,
+            subject: text(&input.subject),
+            event_type: (*input.event_type).into(),
+            external_id: text(&input.external_id),
+            is_test: input.is_test.unwrap_or(false),
+            original,
+            failed_attempts: input.failed_attempts,
+            failure,
+            failed_at: input.last_failure_timestamp,
+            enqueued_at: input.enqueued_at,
+            moved_at: input.moved_to_dlq_at,
+            expires_at: self.now,
+        };
+        Ok(Some(FullDeadLetter { letter, attempts }))
+    }
+
+    fn id<T: FromStr<Err: std::fmt::Display>>(&mut self, field: &str, text: &str) -> Option<T> {
+        let read = text.parse::<T>();
+        read.map_err(|error| self.refuse(field, error.to_string())).ok()
+    }
+
+    /// Its prefix says what it is an id of.
+    fn parcel(&mut self, lane: Lane, text: &str) -> Option<ParcelId> {
+        match lane {
+            Lane::Webhook => self.id::<EventId>("subject_id", text),
+            Lane::Dispatch => self.id::<ReceiptId>("subject_id", text).map(gancho_domain::Id::cast),
+            Lane::Email => self.id::<EmailId>("subject_id", text).map(gancho_domain::Id::cast),
+        }
+    }
+
+    fn original(&mut self, input: &DeadLetterInput<'_>) -> Option<Bytes> {
+        if let Some(text) = input.original_data_base64 {
+            return self.base64("original_data_base64", text);
+        }
+        let Some(data) = input.original_data else {
+            self.refuse("original_data", "`original_data` or `original_data_base64` is required");
+            return None;
+        };
+        Some(Bytes::copy_from_slice(data.as_bytes()))
+    }
+
+    fn attempts(&mut self, input: &DeadLetterInput<'_>) -> Result<Vec<Attempt>, Problem> {
+        let Some(items) = &input.attempts else {
+            if input.lane != Lane::Webhook {
+                self.refuse(
+                    "attempts",
+                    "an exported dead letter of this lane does not have all of its data; import the archived one",
+                );
+            }
+            return Ok(Vec::new());
+        };
+        let mut attempts = Vec::<Attempt>::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let field = format!("attempts/{index}");
+            let pointer = format!("{}/{field}", self.pointer);
+            if !item.starts_with('{') {
+                return Err(Problem::field(&pointer, "an attempt must be an object"));
+            }
+            let attempt = self.attempt(&field, &body::parse_item(item, &pointer)?);
+            if attempts.last().is_some_and(|last| last.number >= attempt.number) {
+                self.refuse(&field, "attempts must be in order, each with its own number");
+            }
+            attempts.push(attempt);
+        }
+        Ok(attempts)
+    }
+
+    fn attempt(&mut self, at: &str, input: &AttemptInput<'_>) -> Attempt {
+        let millis: f64 = self.part(at, "latency_ms", input.latency_ms);
+        let body = if let Some(text) = input.response_body_base64 {
+            self.base64(&format!("{at}/response_body_base64"), text)
+        } else {
+            let text: String = self.part(at, "response_body", input.response_body);
+            Some(text.into())
+        };
+        let code = input.failure_code.as_deref().map(Code::from_text);
+        let reason: String = self.part(at, "failure_reason", input.failure_reason);
+        Attempt {
+            number: input.attempt,
+            started_at: input.started_at,
+            latency: Duration::try_from_secs_f64(millis / 1_000.0).unwrap_or_default(),
+            request_headers: self.lines(at, "request_headers", input.request_headers),
+            response_status: input.response_status.and_then(|status| u16::try_from(status).ok()),
+            response_headers: self.lines(at, "response_headers", input.response_headers),
+            response_body: body.unwrap_or_default(),
+            failure: code.map(|code| Failure::new(code, reason)),
+            next_at: None,
+        }
+    }
+
+    fn lines(&mut self, at: &str, name: &str, text: Option<&str>) -> Bytes {
+        let lines: Vec<String> = self.part(at, name, text);
+        lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>().into()
+    }
+
+    fn part<T: DeserializeOwned + Default>(
+        &mut self,
+        at: &str,
+        name: &str,
+        text: Option<&str>,
+    ) -> T {
+        let text = text.filter(|text| *text != "null");
+        text.and_then(|text| self.json(&format!("{at}/{name}"), text)).unwrap_or_default()
+    }
+
+    fn json<T: DeserializeOwned>(&mut self, field: &str, text: &str) -> Option<T> {
+        let read = serde_json::from_str(text);
+        read.map_err(|error| self.refuse(field, format!("`{field}`: {error}"))).ok()
+    }
+
+    fn base64(&mut self, field: &str, text: &str) -> Option<Bytes> {
+        let text: String = self.json(field, text)?;
+        let bytes = BASE64.decode(text.as_bytes());
+        bytes
+            .map(Bytes::from)
+            .map_err(|_| self.refuse(field, format!("`{field}` is not base64")))
+            .ok()
+    }
+}

@@ -1,0 +1,265 @@
+//! Makes a live tail the fleet's: while someone watches on a node, the others pass on what they do.
+//!
+//! They meet in the store, by small documents of the operator that expire. A node with watchers keeps one in
+//! [`WATCHES`] that says what they may see; every other node that finds it watches the same on its own engine, and
+//! writes what happens to [`FEEDS`], twice a second at most. Nothing is read or written while no other node is alive, and
+//! nothing but one small read a second while nobody watches.
+//!
+//! **Bounds.** A node passes on at most [`MAX_RATE`] changes a second for each tenant that is watched; the rest is
+//! counted as missed. What a feed loses, because the store was away, is not repeated.
+
+mod record;
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use gancho_domain::Clock;
+use gancho_engine::{DeliveryChange, Engine, Tail, TailInterest};
+use gancho_store::{Collection, Expect, Result, Store};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::record::{Batch, ChangeRecord, Feed, Interest, Missed};
+
+const WATCHES: Collection = Collection::operators("tail_watch");
+/// Under the reader's number and the writer's.
+const FEEDS: Collection = Collection::operators("tail_feed");
+
+const PACE: Duration = Duration::from_millis(500);
+/// How often the other nodes are counted, and a watch is written again.
+const REFRESH: Duration = Duration::from_secs(5);
+/// A watch that was not written again for this long is over. Only this node's own clock is asked.
+const STALE: Duration = Duration::from_secs(12);
+/// When the store may remove a document that nobody wrote again.
+const TTL: Duration = Duration::from_secs(60);
+/// Maximum nodes that are read.
+const MAX_NODES: usize = 64;
+/// Different tenants and lanes of one watch. Beyond it everything is passed on, as a sample.
+const MAX_INTERESTS: usize = 32;
+/// Changes per second, about, that a node passes on for each of them.
+const MAX_RATE: u32 = 50;
+/// Maximum changes in a batch, and batches in a feed: a reader that is late by a second has lost nothing.
+const MAX_BATCH: usize = 200;
+const MAX_BATCHES: usize = 4;
+
+/// Passes changes on between the nodes of one store.
+pub struct TailRelay {
+    engine: Arc<Engine>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    refreshed_at: Option<Instant>,
+    is_alone: bool,
+    /// What this node's watch says, and when it was written.
+    watch: Option<(Vec<Interest>, Instant)>,
+    /// The last batch that was read of each feed, by its key.
+    read: HashMap<String, i64>,
+    /// The watches of other nodes, by key.
+    others: HashMap<String, Watch>,
+}
+
+struct Watch {
+    version: u64,
+    changed_at: Instant,
+    interests: HashMap<Interest, Tail>,
+    batches: VecDeque<Batch>,
+}
+
+impl TailRelay {
+    pub fn new(engine: Arc<Engine>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            engine,
+            store,
+            clock,
+            refreshed_at: None,
+            is_alone: true,
+            watch: None,
+            read: HashMap::new(),
+            others: HashMap::new(),
+        }
+    }
+
+    /// Runs until it is stopped.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut is_failing = false;
+        while tokio::time::timeout(PACE, stop.cancelled()).await.is_err() {
+            let result = self.round().await;
+            if let Err(error) = &result
+                && !is_failing
+            {
+                tracing::warn!(%error, "could not pass on live changes between nodes; will retry");
+            }
+            is_failing = result.is_err();
+        }
+    }
+
+    async fn round(&mut self) -> Result<()> {
+        if self.refreshed_at.is_none_or(|at| at.elapsed() >= REFRESH) {
+            let nodes = self.store.nodes(MAX_NODES).await?;
+            self.is_alone =
+                !nodes.iter().any(|node| !node.is_dead && node.id != self.engine.node());
+            self.refreshed_at = Some(Instant::now());
+        }
+        if self.is_alone {
+            self.others.clear();
+            return Ok(());
+        }
+        self.watch().await?;
+        self.read().await?;
+        self.find_watches().await?;
+        self.feed().await
+    }
+
+    /// Says what this node's watchers want to see.
+    async fn watch(&mut self) -> Result<()> {
+        let wanted = interests(&self.engine.tail_interests());
+        let own = self.engine.node().0.to_string();
+        if wanted.is_empty() {
+            if self.watch.take().is_some() {
+                self.store.delete_document(WATCHES, &own).await?;
+            }
+            return Ok(());
+        }
+        let is_known =
+            |(said, at): &(Vec<Interest>, Instant)| *said == wanted && at.elapsed() < REFRESH;
+        if self.watch.as_ref().is_some_and(is_known) {
+            return Ok(());
+        }
+        self.put(WATCHES, &own, record::write(&wanted)).await?;
+        self.watch = Some((wanted, Instant::now()));
+        Ok(())
+    }
+
+    /// Shows what other nodes have done.
+    async fn read(&mut self) -> Result<()> {
+        if self.watch.is_none() {
+            return Ok(());
+        }
+        let prefix = format!("{}/", self.engine.node().0);
+        let found = self.store.documents(FEEDS, Some(&prefix), MAX_NODES).await?;
+        for document in found.into_iter().filter(|document| document.key.starts_with(&prefix)) {
+            let Some(feed) = record::read::<Feed>(&document.body) else { continue };
+            let last = self.read.get(&document.key).copied().unwrap_or(i64::MIN);
+            for batch in feed.batches.into_iter().filter(|batch| batch.number > last) {
+                self.read.insert(document.key.clone(), batch.number);
+                for change in batch.changes.into_iter().filter_map(ChangeRecord::into_change) {
+                    self.engine.show(change);
+                }
+                for Missed { interest, count } in batch.missed {
+                    let interest =
+                        TailInterest { tenant: interest.tenant(), lane: interest.lane() };
+                    self.engine.show_missed(interest, count);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out what the watchers of other nodes want to see, and watches it.
+    async fn find_watches(&mut self) -> Result<()> {
+        let own = self.engine.node().0.to_string();
+        let found = self.store.documents(WATCHES, None, MAX_NODES).await?;
+        self.others.retain(|key, _| found.iter().any(|document| document.key == *key));
+        for document in found.into_iter().filter(|document| document.key != own) {
+            let is_new = |watch: &Watch| watch.version != document.version;
+            if !self.others.get(&document.key).is_none_or(is_new) {
+                continue;
+            }
+            let Some(wanted) = record::read::<Vec<Interest>>(&document.body) else { continue };
+            let watch = self.others.entry(document.key).or_insert_with(Watch::new);
+            (watch.version, watch.changed_at) = (document.version, Instant::now());
+            watch.want(&self.engine, wanted);
+        }
+        // Of one that is over, the version is remembered, so that its document does not begin it again.
+        for watch in self.others.values_mut().filter(|watch| watch.is_over()) {
+            watch.interests.clear();
+            watch.batches.clear();
+        }
+        Ok(())
+    }
+
+    /// Passes on what happened here.
+    async fn feed(&mut self) -> Result<()> {
+        let (own, now) = (self.engine.node().0, self.clock.now().micros());
+        let mut feeds = Vec::new();
+        for (reader, watch) in &mut self.others {
+            if watch.collect(now) {
+                let feed = Feed { batches: watch.batches.iter().cloned().collect() };
+                feeds.push((format!("{reader}/{own}"), record::write(&feed)));
+            }
+        }
+        for (key, body) in feeds {
+            self.put(FEEDS, &key, body).await?;
+        }
+        Ok(())
+    }
+
+    async fn put(&self, collection: Collection, key: &str, body: Bytes) -> Result<()> {
+        let until = self.clock.now() + TTL;
+        self.store.put_document_until(collection, key, body, Expect::Anything, until).await?;
+        Ok(())
+    }
+}
+
+impl Watch {
+    fn new() -> Self {
+        Self {
+            version: 0,
+            changed_at: Instant::now(),
+            interests: HashMap::new(),
+            batches: VecDeque::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.changed_at.elapsed() > STALE
+    }
+
+    fn want(&mut self, engine: &Engine, wanted: Vec<Interest>) {
+        let mut before = std::mem::take(&mut self.interests);
+        for interest in wanted {
+            let tail = before.remove(&interest).unwrap_or_else(|| {
+                engine.tail_for_node(interest.tenant(), interest.lane(), MAX_RATE)
+            });
+            self.interests.insert(interest, tail);
+        }
+    }
+
+    /// Adds a batch of what happened since the last one. Returns whether anything did.
+    fn collect(&mut self, number: i64) -> bool {
+        let mut seen: HashSet<*const DeliveryChange> = HashSet::new();
+        let (mut changes, mut missed) = (Vec::new(), Vec::new());
+        for (interest, tail) in &self.interests {
+            let batch = tail.take(MAX_BATCH);
+            // Several may want the same change.
+            let new = batch.changes.iter().filter(|change| seen.insert(Arc::as_ptr(change)));
+            changes.extend(new.map(|change| ChangeRecord::from(&**change)));
+            if batch.missed > 0 {
+                missed.push(Missed { interest: interest.clone(), count: batch.missed });
+            }
+        }
+        if changes.is_empty() && missed.is_empty() {
+            return false;
+        }
+        changes.sort_by_key(|change| change.at);
+        self.batches.push_back(Batch { number, changes, missed });
+        while self.batches.len() > MAX_BATCHES {
+            self.batches.pop_front();
+        }
+        true
+    }
+}
+
+/// What the watchers of a node want to see, without what they leave out of it themselves.
+fn interests(watched: &[TailInterest]) -> Vec<Interest> {
+    let mut wanted: Vec<_> = watched.iter().map(Interest::from).collect();
+    wanted.sort();
+    wanted.dedup();
+    if wanted.len() > MAX_INTERESTS {
+        wanted = vec![Interest::default()];
+    }
+    wanted
+}

@@ -1,0 +1,119 @@
+//! `gancho cells`: the databases of a gateway that has several. A running gateway does the work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::{
+    client::{ClientArgs, all_rows, show_list},
+    input,
+    table::{self, Table, cell, flexible, state, text},
+};
+use crate::remote::part;
+
+/// Manage the databases of a gateway that has several.
+///
+/// Takes the operator's token.
+#[derive(Debug, Args)]
+pub struct Cells {
+    #[command(subcommand)]
+    what: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the cells, and whether the server can use them.
+    List(ClientArgs),
+    /// Make an empty PostgreSQL database a cell. New tenants go to the cell with the fewest.
+    Add(Add),
+    /// Give no more new tenants to a cell. Those that live there stay.
+    Drain(Drain),
+}
+
+#[derive(Debug, Args)]
+struct Add {
+    /// Name: lower-case letters, digits and `-`. It cannot be changed.
+    name: String,
+    /// Read the URL of the database from this file, or from standard input if it is `-`. It may have a password, so it
+    /// is never an argument.
+    #[arg(long, value_name = "FILE")]
+    url_file: PathBuf,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Drain {
+    /// Name of the cell.
+    name: String,
+    /// Let it have new tenants again.
+    #[arg(long)]
+    undo: bool,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+impl Cells {
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            Action::List(client) => list(&client).await,
+            Action::Add(add) => add.run().await,
+            Action::Drain(drain) => drain.run().await,
+        }
+    }
+}
+
+async fn list(client: &ClientArgs) -> anyhow::Result<()> {
+    let remote = client.gateway().await?;
+    let found = all_rows(&remote, "/v1/cells").await?;
+    show_list(client, &found, "There are no cells.", cells)
+}
+
+fn cells(rows: &[Value]) -> Table {
+    let mut shown = Table::new(&["cell", "state", "tenants", "reason"]);
+    for row in rows {
+        let word = match (row["is_available"] == true, row["is_draining"] == true) {
+            (false, _) => "unavailable",
+            (true, true) => "draining",
+            (true, false) => "active",
+        };
+        shown.row([
+            cell(text(&row["name"])),
+            state(word),
+            cell(text(&row["tenants"])),
+            flexible(text(&row["reason"])),
+        ]);
+    }
+    shown
+}
+
+impl Add {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.client.gateway().await?;
+        let mut draft = input::Draft::default();
+        draft.put("name", &self.name)?;
+        draft.put("url", input::secret(&self.url_file)?)?;
+        let added = remote.post("/v1/cells", &draft).await?;
+        if self.client.json {
+            return table::json(&added);
+        }
+        let note =
+            "All nodes use it within some seconds; new tenants go to the cell with the fewest.";
+        table::say(&format!("Added the cell {}. {note}", self.name))
+    }
+}
+
+impl Drain {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.client.gateway().await?;
+        let mut draft = input::Draft::default();
+        draft.put("is_draining", !self.undo)?;
+        let changed = remote.patch(&format!("/v1/cells/{}", part(&self.name)), &draft).await?;
+        if self.client.json {
+            return table::json(&changed);
+        }
+        let what = if self.undo { "gets new tenants again" } else { "gets no new tenants" };
+        table::say(&format!("The cell {} {what}.", self.name))
+    }
+}

@@ -1,0 +1,126 @@
+//! A gateway of two databases on two servers: a cell is added while it runs, goes down, and comes back.
+
+use std::time::{Duration, Instant};
+
+use gancho_testkit::{
+    postgres::{Postgres, fresh_database, fresh_database_on},
+    until,
+};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::{
+    gateway::Gateway,
+    http::{self, Answer},
+    operator::Operator,
+    receiver,
+};
+
+fn publish(gateway: &Gateway, key: &str) -> Answer {
+    let body = r#"{"type":"a.b","data":{}}"#;
+    http::call(gateway.address, "POST", "/v1/events", &[("x-api-key", key)], body)
+}
+
+/// The event's id, if it was accepted.
+fn accepted(answer: &Answer) -> Option<String> {
+    (answer.status == 202).then(|| answer.json()["id"].as_str().unwrap().to_owned())
+}
+
+fn cell<'a>(cells: &'a Value, name: &str) -> &'a Value {
+    let rows = cells["data"].as_array().or(cells.as_array()).unwrap();
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {cells}"))
+}
+
+#[test]
+fn a_cell_that_is_down_stops_its_own_tenants_only() {
+    let runtime = Runtime::new().unwrap();
+    let home = runtime.block_on(fresh_database()).unwrap();
+    let server = Postgres::start(&[]).unwrap();
+    let away = runtime.block_on(fresh_database_on(&server.url("postgres"))).unwrap();
+    let url = home.url();
+    let variables = [("GANCHO_DATABASE_URL", url.as_str())];
+    let operator = Operator::with(&variables);
+    let one = &operator.served;
+    let two = Gateway::start(operator.folder.path(), &variables);
+
+    let keys: Vec<String> = {
+        let early = one.tenant("early");
+        let added = operator.run_with(&["cells", "add", "b", "--url-file", "-"], &[], &away.url());
+        assert!(added.ok().out.contains("Added the cell b"));
+        let later = (0..3).map(|number| one.tenant(&format!("later-{number}")));
+        std::iter::once(early).chain(later).collect()
+    };
+    let cells = operator.json(&["cells", "list"]);
+    assert_eq!(cell(&cells, "b")["is_available"], true);
+    assert!(cell(&cells, "b")["tenants"].as_u64().unwrap() >= 1, "{cells}");
+    assert!(!cells.to_string().contains("postgres://"), "URLs are secret");
+    let stored = runtime.block_on(async {
+        let client = home.client().await.unwrap();
+        let row = client.query_one("select url from cells", &[]).await.unwrap();
+        String::from_utf8_lossy(row.get::<_, &[u8]>(0)).into_owned()
+    });
+    assert!(!stored.contains("postgres"), "encrypted at rest");
+    let slugs: Vec<String> = runtime.block_on(async {
+        let client = away.client().await.unwrap();
+        let rows = client.query("select slug from tenants", &[]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    });
+    let far: usize = slugs[0].strip_prefix("later-").unwrap().parse::<usize>().unwrap() + 1;
+    let (near, far) = (&keys[0], &keys[far]);
+
+    let (address, seen) = receiver::start();
+    for key in [near, far] {
+        one.endpoint(key, &format!("http://{address}/hook"));
+    }
+    let mut acked = Vec::new();
+    // The other node has learned of the cell by itself.
+    until("the other node serves the cell", || {
+        let id = accepted(&publish(&two, far));
+        acked.extend(id.clone());
+        id.is_some()
+    });
+    for key in [near, far] {
+        acked.extend(accepted(&publish(one, key)));
+    }
+    assert_eq!(acked.len(), 3);
+    until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
+
+    server.stop_at_once().unwrap();
+    let refused = publish(one, far);
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    for gateway in [one, &two] {
+        for _ in 0..20 {
+            let begin = Instant::now();
+            let answer = publish(gateway, near);
+            assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+            acked.push(accepted(&answer).unwrap_or_else(|| panic!("{}", answer.body)));
+        }
+        assert_eq!(publish(gateway, far).status, 503);
+    }
+    until("those of the others arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
+    until("the cell is seen to be down", || {
+        cell(&operator.json(&["cells", "list"]), "b")["is_available"] == false
+    });
+    assert_eq!(one.operator("GET", "/v1/deliveries", "").status, 200);
+    assert_eq!(http::call(one.address, "GET", "/readyz", &[], "").status, 200);
+
+    server.start_again().unwrap();
+    until("the cell is back", || {
+        let id = accepted(&publish(&two, far));
+        acked.extend(id.clone());
+        id.is_some()
+    });
+    until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
+
+    // A restart finds the cell by the directory.
+    two.stop();
+    let two = Gateway::start(operator.folder.path(), &variables);
+    acked.push(accepted(&publish(&two, far)).unwrap());
+    until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
+    let drained = operator.run(&["cells", "drain", "b"]).ok();
+    assert!(drained.out.contains("no new tenants"), "{}", drained.out);
+    // Keys are rotated in every cell, and what is encrypted of the cells with them.
+    operator.run(&["keys", "rotate"]).ok();
+    let keys = operator.json(&["keys", "list"]);
+    assert_eq!(keys["keys"][0]["records"], 0, "{keys}");
+}

@@ -1,0 +1,90 @@
+//! Events that are published without end while something happens to nodes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use gancho_testkit::until;
+
+use crate::http;
+
+/// Publishes without end, wherever the API is, and remembers what was acknowledged.
+pub struct Load {
+    apis: Arc<Mutex<Vec<SocketAddr>>>,
+    acked: Arc<Mutex<BTreeSet<String>>>,
+    refused: Arc<Mutex<BTreeMap<u16, usize>>>,
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    pub fn start(key: &str, apis: Vec<SocketAddr>) -> Self {
+        let (apis, acked) = (Arc::new(Mutex::new(apis)), Arc::new(Mutex::new(BTreeSet::new())));
+        let refused = Arc::new(Mutex::new(BTreeMap::new()));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let threads = (0..4).map(|number| {
+            let (apis, acked, is_over) = (apis.clone(), acked.clone(), is_over.clone());
+            let refused = refused.clone();
+            let key = key.to_owned();
+            thread::spawn(move || {
+                let mut turn: usize = number;
+                while !is_over.load(Ordering::SeqCst) {
+                    turn += 1;
+                    let api = {
+                        let apis = apis.lock().unwrap();
+                        apis[turn % apis.len()]
+                    };
+                    let body = format!(r#"{{"type":"a.b","data":{{"n":{turn}}}}}"#);
+                    let headers = [("x-api-key", key.as_str())];
+                    let answer = http::try_call(api, "POST", "/v1/events", &headers, &body);
+                    match answer {
+                        Some(answer) if answer.status == 202 => {
+                            let id = answer.json()["id"].as_str().unwrap().to_owned();
+                            acked.lock().unwrap().insert(id);
+                        }
+                        Some(answer) => {
+                            *refused.lock().unwrap().entry(answer.status).or_default() += 1;
+                        }
+                        None => {}
+                    }
+                    // Sleeps as a publisher between two events: the machine is not what is tested.
+                    thread::sleep(Duration::from_millis(10));
+                }
+            })
+        });
+        Self { threads: threads.collect(), apis, acked, refused, is_over }
+    }
+
+    pub fn count(&self) -> usize {
+        self.acked.lock().unwrap().len()
+    }
+
+    /// One API takes the place of another.
+    pub fn turn_to(&self, place: usize, api: SocketAddr) {
+        self.apis.lock().unwrap()[place] = api;
+    }
+
+    /// Responses other than 202, by their status.
+    pub fn refusals(&self) -> BTreeMap<u16, usize> {
+        self.refused.lock().unwrap().clone()
+    }
+
+    /// It goes on while something happens to nodes.
+    pub fn goes_on(&self) {
+        let before = self.count();
+        until("events are accepted", || self.count() > before + 20);
+    }
+
+    pub fn stop(self) -> BTreeSet<String> {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.threads.into_iter().for_each(|thread| thread.join().unwrap());
+        self.acked.lock().unwrap().clone()
+    }
+}

@@ -1,0 +1,95 @@
+//! What became of what a replay has sent.
+//!
+//! Each delivery has its state where it always is. A replay remembers which ones it has sent, the first
+//! [`MAX_REMEMBERED`] of them, so that counting them takes a bounded time; documents that expire hold their ids.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use gancho_domain::{DeliveryId, TenantId};
+use gancho_store::{DeliveryTally, Expect, ReplayJob, Result};
+
+use super::{Replay, Replays};
+use crate::Owner;
+
+const KIND: &str = "replayed";
+/// Deliveries of a replay that are remembered.
+const MAX_REMEMBERED: u64 = 5_000;
+/// Deliveries in a document, about: a page ends in that in which it began.
+const PER_DOCUMENT: u64 = 100;
+/// Deliveries are seldom kept longer.
+const KEPT_FOR: Duration = Duration::from_hours(24 * 30);
+const ID_LENGTH: usize = 16;
+
+/// How the deliveries of a replay stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplayOutcomes {
+    pub tally: DeliveryTally,
+    /// How many were looked at: the first ones that were sent.
+    pub of: u64,
+}
+
+impl Replays {
+    /// Remembers the deliveries of a page that follows what the job has recorded. A page that is sent again after a
+    /// doubt is the same page. What cannot be remembered is not counted; the replay goes on.
+    pub(super) async fn remember(
+        &self,
+        owner: Owner,
+        job: &ReplayJob,
+        sent: &[(TenantId, DeliveryId)],
+    ) {
+        if sent.is_empty() || job.sent.done >= MAX_REMEMBERED {
+            return;
+        }
+        if let Err(error) = self.write_sent(owner, job, sent).await {
+            tracing::warn!(%error, replay = %job.id, "could not note what a replay has sent");
+        }
+    }
+
+    async fn write_sent(
+        &self,
+        owner: Owner,
+        job: &ReplayJob,
+        sent: &[(TenantId, DeliveryId)],
+    ) -> Result<()> {
+        let (place, until) = (owner.collection(KIND), self.clock.now() + KEPT_FOR);
+        let key = format!("{}/{:02}", job.id, job.sent.done / PER_DOCUMENT);
+        let known = self.store.document(place, &key).await?;
+        let mut all = known.map_or_else(BTreeSet::new, |document| read(&document.body));
+        all.extend(sent);
+        self.store.put_document_until(place, &key, write(&all), Expect::Anything, until).await?;
+        Ok(())
+    }
+
+    /// Counts how the deliveries stand that a replay has sent.
+    pub async fn outcomes(&self, replay: &Replay) -> Result<ReplayOutcomes> {
+        let place = Owner::of(replay.tenant).collection(KIND);
+        let prefix = format!("{}/", replay.id);
+        let max = (MAX_REMEMBERED / PER_DOCUMENT) as usize;
+        let found = self.store.documents(place, Some(&prefix), max).await?;
+        let own = found.iter().filter(|document| document.key.starts_with(&prefix));
+        let all: BTreeSet<_> = own.flat_map(|document| read(&document.body)).collect();
+        let of = all.len() as u64;
+        let tally = self.store.tally(all.into_iter().collect()).await?;
+        Ok(ReplayOutcomes { tally, of })
+    }
+}
+
+fn write(sent: &BTreeSet<(TenantId, DeliveryId)>) -> Bytes {
+    let mut body = BytesMut::with_capacity(sent.len() * 2 * ID_LENGTH);
+    for (tenant, delivery) in sent {
+        body.extend_from_slice(&tenant.bytes());
+        body.extend_from_slice(&delivery.bytes());
+    }
+    body.freeze()
+}
+
+fn read(body: &[u8]) -> BTreeSet<(TenantId, DeliveryId)> {
+    let (pairs, _) = body.as_chunks::<{ 2 * ID_LENGTH }>();
+    let pair = |pair: &[u8; 2 * ID_LENGTH]| {
+        let (tenant, delivery) = pair.split_at(ID_LENGTH);
+        let tenant = TenantId::from_bytes(tenant.try_into().ok()?);
+        Some((tenant, DeliveryId::from_bytes(delivery.try_into().ok()?)))
+    };
+    pairs.iter().filter_map(pair).collect()
+}

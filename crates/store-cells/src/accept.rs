@@ -1,0 +1,111 @@
+//! Accepting: parcels are split by the cells of their tenants, and each part is one transaction in its cell.
+//!
+//! A call for tenants of several cells may succeed in one and fail in another; then it fails, and what was written
+//! stays. The engine accepts for one tenant at a time; notices, which go to a tenant and to the operator, have
+//! idempotency keys.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use gancho_domain::Time;
+use gancho_store::{
+    Accept, AcceptOutcome, NewParcel, NodeId, ParcelPart, Placement, Result, StoreError,
+};
+
+use crate::{CellStore, cell::Cell};
+
+#[async_trait]
+impl Accept for CellStore {
+    fn max_placed(&self) -> usize {
+        self.home.open_store().map_or(usize::MAX, |store| store.max_placed())
+    }
+
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
+        let parts = self.by_cell(parcels, |new| new.parcel.tenant).await?;
+        in_parts(parts, |cell, parcels| async move {
+            if !cell.is_home() && parcels.iter().any(|new| new.ledger.is_some()) {
+                return Err(StoreError::Invalid(format!(
+                    "a receipt in the cell {}: sources live in the home cell, with the ledger",
+                    cell.name
+                )));
+            }
+            let store = cell.store()?;
+            let number = self.joined_number(&cell, holder).await?;
+            cell.noted(store.accept(parcels, number).await)
+        })
+        .await
+    }
+
+    async fn place_part(&self, part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+        let cell = self.cell_of(part.parcel.tenant).await?;
+        let store = cell.store()?;
+        let number = self.joined_number(&cell, holder).await?;
+        cell.noted(store.place_part(part, number).await)
+    }
+
+    async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {
+        let placed =
+            self.each(|store, _| async move { store.place_left_parts(before, max).await }).await?;
+        Ok(placed.into_iter().map(|(_, placed)| placed).sum())
+    }
+}
+
+/// The things for one cell, each with its place among all.
+pub(crate) struct Part<T> {
+    pub cell: Arc<Cell>,
+    pub places: Vec<usize>,
+    pub things: Vec<T>,
+}
+
+impl CellStore {
+    /// Splits what belongs to tenants by their cells.
+    pub(crate) async fn by_cell<T>(
+        &self,
+        things: Vec<T>,
+        tenant: impl Fn(&T) -> gancho_domain::TenantId,
+    ) -> Result<Vec<Part<T>>> {
+        let mut parts: BTreeMap<u32, Part<T>> = BTreeMap::new();
+        for (place, thing) in things.into_iter().enumerate() {
+            let cell = self.cell_of(tenant(&thing)).await?;
+            let part = parts.entry(cell.number).or_insert_with(|| Part {
+                cell,
+                places: Vec::new(),
+                things: Vec::new(),
+            });
+            part.places.push(place);
+            part.things.push(thing);
+        }
+        Ok(parts.into_values().collect())
+    }
+}
+
+/// Calls every cell side by side, and puts the answers into the order of the things.
+pub(crate) async fn in_parts<T, A, F>(
+    mut parts: Vec<Part<T>>,
+    call: impl Fn(Arc<Cell>, Vec<T>) -> F,
+) -> Result<Vec<A>>
+where
+    F: Future<Output = Result<Vec<A>>>,
+{
+    if parts.len() == 1
+        && let Some(Part { cell, things, .. }) = parts.pop()
+    {
+        return call(cell, things).await;
+    }
+    let calls = parts.into_iter().map(|Part { cell, places, things }| {
+        let answers = call(cell, things);
+        async move { Ok((places, answers.await?)) }
+    });
+    let mut all = Vec::new();
+    // All of them come to an end, whatever becomes of one.
+    for answered in join_all(calls).await {
+        let (places, answers): (Vec<usize>, Vec<A>) = answered?;
+        if places.len() != answers.len() {
+            return Err(StoreError::Corrupt("a cell returned too few results".into()));
+        }
+        all.extend(places.into_iter().zip(answers));
+    }
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, answer)| answer).collect())
+}

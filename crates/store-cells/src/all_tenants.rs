@@ -1,0 +1,92 @@
+//! Lists over all tenants: of the cells that answer, merged.
+
+use async_trait::async_trait;
+use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_store::{
+    AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
+    Result, Suppression, TenantRow,
+};
+
+use crate::{
+    CellStore,
+    merge::{merge, place_of_id},
+};
+
+#[async_trait]
+impl AllTenants for CellStore {
+    async fn all_deliveries(
+        &self,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<DeliveryRow>>> {
+        let pages = self
+            .each(|store, _| {
+                let (filter, page) = (filter.clone(), page.clone());
+                async move { store.all_deliveries(filter, page).await }
+            })
+            .await?;
+        let place = |one: &TenantRow<DeliveryRow>| place_of_id(one.row.id.bytes());
+        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+    }
+
+    async fn all_events(
+        &self,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<TenantRow<EventRow>>> {
+        let pages = self
+            .each(|store, _| {
+                let (filter, page) = (filter.clone(), page.clone());
+                async move { store.all_events(filter, page).await }
+            })
+            .await?;
+        let place = |one: &TenantRow<EventRow>| place_of_id(one.row.id.bytes());
+        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+    }
+
+    async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
+        let found =
+            self.each(|store, _| async move { store.all_endpoints(before, max).await }).await?;
+        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        found.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.id));
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn all_suppressions(
+        &self,
+        after: Option<(TenantId, String)>,
+        max: usize,
+    ) -> Result<Vec<TenantRow<Suppression>>> {
+        let found = self
+            .each(|store, _| {
+                let after = after.clone();
+                async move { store.all_suppressions(after, max).await }
+            })
+            .await?;
+        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        found.sort_by(|one, other| {
+            (one.tenant, &one.row.address).cmp(&(other.tenant, &other.row.address))
+        });
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
+        let found = self.first(|store| async move { store.event_owner(id).await }).await?;
+        Ok(found.map(|(_, owner)| owner))
+    }
+
+    async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
+        let found = self.first(|store| async move { store.endpoint_owner(id).await }).await?;
+        Ok(found.map(|(_, owner)| owner))
+    }
+}
+
+fn merged<T>(
+    pages: impl Iterator<Item = Page<T>>,
+    max: usize,
+    place: impl Fn(&T) -> [u8; 32],
+) -> Page<T> {
+    merge(pages, ListOrder::NewestFirst, max, usize::MAX, place, |_| 1)
+}

@@ -1,0 +1,227 @@
+//! One cell: a database, whether it is open, and whether it answers.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use gancho_store::{Result, StoreError};
+use gancho_store_postgres::{CellState, PostgresStore};
+use parking_lot::{Mutex, RwLock};
+
+/// A cell that fails is left alone for this long: callers are refused at once rather than made to wait.
+const REST: Duration = Duration::from_secs(1);
+/// Failures in a row after which a cell rests.
+const MAX_FAILURES: u32 = 3;
+/// How long a heartbeat, and what is as simple, may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a list or a step of upkeep over all cells waits for one of them. A cell that hangs is known to by its
+/// heartbeats before.
+pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The number of the home cell.
+pub const HOME: u32 = 0;
+/// Its name.
+pub const HOME_NAME: &str = "home";
+
+/// Why a cell is closed that has just been found in the directory.
+pub(crate) const NEW: &str = "it is being opened";
+
+pub(crate) struct Cell {
+    pub number: u32,
+    pub name: String,
+    connection: RwLock<Connection>,
+    health: Mutex<Health>,
+    /// Whether there is no other.
+    pub is_only: AtomicBool,
+    /// Held while a node joins, so that it joins once.
+    pub joining: tokio::sync::Mutex<()>,
+}
+
+struct Connection {
+    state: CellState,
+    /// The URL as it is in the directory.
+    url: Vec<u8>,
+    /// Or why it is not open.
+    store: Result<Arc<PostgresStore>, String>,
+}
+
+#[derive(Default)]
+struct Health {
+    failures: u32,
+    /// Set with the first rest, until it answers.
+    rests_until: Option<Instant>,
+}
+
+impl Cell {
+    pub fn home(store: Arc<PostgresStore>) -> Self {
+        let connection = Connection { state: CellState::Active, url: Vec::new(), store: Ok(store) };
+        Self {
+            number: HOME,
+            name: HOME_NAME.to_owned(),
+            connection: RwLock::new(connection),
+            health: Mutex::default(),
+            is_only: AtomicBool::new(true),
+            joining: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub fn closed(number: u32, name: String, state: CellState, url: Vec<u8>) -> Self {
+        let connection = Connection { state, url, store: Err(NEW.to_owned()) };
+        let (connection, health) = (RwLock::new(connection), Mutex::default());
+        let joining = tokio::sync::Mutex::default();
+        Self { number, name, connection, health, is_only: AtomicBool::new(false), joining }
+    }
+
+    pub fn is_home(&self) -> bool {
+        self.number == HOME
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.connection.read().store.is_ok()
+    }
+
+    /// Why it does not serve, if it does not.
+    pub fn trouble(&self) -> Option<String> {
+        match &self.connection.read().store {
+            Err(why) => Some(why.clone()),
+            Ok(_) if self.is_resting() => Some("it does not answer".to_owned()),
+            Ok(_) => None,
+        }
+    }
+
+    pub fn state(&self) -> CellState {
+        self.connection.read().state
+    }
+
+    pub fn url(&self) -> Vec<u8> {
+        self.connection.read().url.clone()
+    }
+
+    /// Whether it may get another tenant.
+    pub fn takes_tenants(&self) -> bool {
+        self.state() == CellState::Active && self.trouble().is_none()
+    }
+
+    /// What the directory says of it now.
+    pub fn refresh(&self, state: CellState, url: &[u8]) {
+        let mut connection = self.connection.write();
+        connection.state = state;
+        if connection.url != url {
+            connection.url = url.to_vec();
+        }
+    }
+
+    pub fn set_store(&self, store: Result<Arc<PostgresStore>, String>) {
+        let mut connection = self.connection.write();
+        connection.store = store;
+        *self.health.lock() = Health::default();
+    }
+
+    /// The store, unless it is closed or rests.
+    pub fn store(&self) -> Result<Arc<PostgresStore>> {
+        if self.is_resting() {
+            return Err(self.unavailable("it does not answer"));
+        }
+        self.open_store()
+    }
+
+    /// The store, also while it rests: to find out whether it answers again.
+    pub fn open_store(&self) -> Result<Arc<PostgresStore>> {
+        match &self.connection.read().store {
+            Ok(store) => Ok(store.clone()),
+            Err(why) => Err(self.unavailable(why)),
+        }
+    }
+
+    fn is_resting(&self) -> bool {
+        let health = self.health.lock();
+        health.rests_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn unavailable(&self, why: &str) -> StoreError {
+        StoreError::Unavailable(format!("cell {}: {why}", self.name))
+    }
+
+    /// Notes how a call went, and names the cell in its error.
+    pub fn noted<T>(&self, result: Result<T>) -> Result<T> {
+        match result {
+            Err(StoreError::Unavailable(why)) => {
+                let failures = {
+                    let mut health = self.health.lock();
+                    health.failures += 1;
+                    health.failures
+                };
+                if failures >= MAX_FAILURES {
+                    self.rest(&why);
+                }
+                Err(if self.is_home() {
+                    StoreError::Unavailable(why)
+                } else {
+                    self.unavailable(&why)
+                })
+            }
+            // This cell alone has stopped: the others go on, and it is opened again.
+            Err(StoreError::Broken(why)) if !self.is_home() => {
+                self.set_store(Err(why.clone()));
+                Err(self.unavailable(&why))
+            }
+            other => {
+                self.answers();
+                other
+            }
+        }
+    }
+
+    fn answers(&self) {
+        let before = {
+            let mut health = self.health.lock();
+            if health.failures == 0 {
+                return;
+            }
+            std::mem::take(&mut *health)
+        };
+        if before.rests_until.is_some() {
+            tracing::info!(cell = self.name, "cell answers again");
+        }
+    }
+
+    /// A gateway of one cell is as it ever was: that one never rests.
+    fn rest(&self, error: &str) {
+        if self.is_only.load(Ordering::Relaxed) {
+            return;
+        }
+        let rests_until = Some(Instant::now() + REST);
+        let health = Health { failures: MAX_FAILURES, rests_until };
+        let before = std::mem::replace(&mut *self.health.lock(), health);
+        if before.rests_until.is_none() {
+            tracing::error!(cell = self.name, error, "cell does not answer; its tenants wait");
+        }
+    }
+
+    /// It has not answered in time: it rests at once.
+    pub fn hangs(&self) -> StoreError {
+        self.rest("it does not answer");
+        self.unavailable("it does not answer")
+    }
+
+    /// A simple call, which a cell answers within [`PATIENCE`] if it answers at all.
+    pub async fn bounded<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(result) => self.noted(result),
+            Err(_) => Err(self.hangs()),
+        }
+    }
+
+    /// A call that may take long, and that other cells wait for.
+    pub async fn long<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        match tokio::time::timeout(LONG_PATIENCE, call).await {
+            Ok(result) => self.noted(result),
+            Err(_) => Err(self.unavailable("it takes too long")),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Claiming: the cells have their turns. A claim asks one cell first, and the others in turn while there is room; the
+//! next claim begins with the next cell. Within a cell the round goes over its tenants as ever.
+//!
+//! A cell that takes long for its answer is not waited for: the others are asked meanwhile, and what it has leased comes
+//! with the next claim. So a cell that is slow, or hangs, delays nobody's deliveries but its own.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use gancho_domain::{DeliveryId, Lane, TenantId};
+use gancho_store::{
+    Claim, ClaimCursor, ClaimParts, ClaimResult, ClaimRound, Claiming, NodeId, Result, StoreError,
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::{CellStore, accept::in_parts, at_home, cell::Cell};
+
+/// Claims that were not answered in time, and answers that there was no room for.
+#[derive(Default)]
+pub(crate) struct LateClaims(Mutex<HashMap<(u32, Lane), Late>>);
+
+struct Late {
+    /// The node's number in the cell.
+    node: NodeId,
+    answer: Answer,
+}
+
+enum Answer {
+    Awaited(oneshot::Receiver<Result<ClaimResult>>),
+    /// What is left of it.
+    Left(Box<ClaimResult>),
+}
+
+/// What a cell has to say to a claim.
+enum Asked {
+    Claimed(Box<ClaimResult>),
+    /// There is no room for more.
+    NoRoom,
+    /// It has not answered yet.
+    Pending,
+}
+
+#[async_trait]
+impl Claiming for CellStore {
+    async fn claim(&self, mut claim: Claim) -> Result<ClaimResult> {
+        if self.is_alone() {
+            claim.node = self.number_in(&self.home, claim.node);
+            return at_home!(self, |store| store.claim(claim));
+        }
+        let mut round = Round::begin(claim);
+        let cells = self.cells();
+        let begin = cells.iter().position(|cell| cell.number > round.claim.cursor.parts.first);
+        let (before, after) = cells.split_at(begin.unwrap_or(0));
+        let mut pending = Vec::new();
+        for cell in after.iter().chain(before) {
+            let asked = self.claim_in(cell, &round, Duration::ZERO).await;
+            if matches!(asked, Ok(Asked::Pending)) {
+                pending.push(cell);
+            }
+            round.note(cell, asked);
+        }
+        // Only where nothing else is to be done.
+        if let Some(cell) = pending.first().filter(|_| round.result.jobs.is_empty()) {
+            let asked = self.claim_in(cell, &round, self.setup.claim_wait).await;
+            round.note(cell, asked);
+        }
+        cells.iter().for_each(|cell| round.note_lap(cell));
+        round.end()
+    }
+
+    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
+        let parts = self.by_cell(deliveries, |one| one.0).await?;
+        in_parts(parts, |cell, deliveries| async move {
+            let store = cell.store()?;
+            let count = deliveries.len();
+            let number = self.number_in(&cell, node);
+            cell.noted(store.release(number, deliveries).await)?;
+            Ok(vec![(); count])
+        })
+        .await
+        .map(drop)
+    }
+
+    async fn note_attempt(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        delivery: DeliveryId,
+    ) -> Result<bool> {
+        let cell = self.cell_of(tenant).await?;
+        let store = cell.store()?;
+        let number = self.number_in(&cell, node);
+        cell.noted(store.note_attempt(number, tenant, delivery).await)
+    }
+}
+
+impl CellStore {
+    /// Claims from one cell, or takes the answer to an earlier claim.
+    async fn claim_in(&self, cell: &Cell, round: &Round, for_late: Duration) -> Result<Asked> {
+        if !round.has_room() {
+            return Ok(Asked::NoRoom);
+        }
+        let key = (cell.number, round.claim.lane);
+        let late = self.late_claims.0.lock().remove(&key);
+        let (node, mut awaited, wait) = match late {
+            Some(Late { node, answer: Answer::Left(left) }) => {
+                return Ok(self.claimed(cell, round, node, *left));
+            }
+            Some(Late { node, answer: Answer::Awaited(awaited) }) => (node, awaited, for_late),
+            None => {
+                let node = self.number_to_claim(cell, round.claim.node)?;
+                (
+                    node,
+                    self.start_claim(cell, round.part(cell.number, node))?,
+                    self.setup.claim_wait,
+                )
+            }
+        };
+        match tokio::time::timeout(wait, &mut awaited).await {
+            Ok(Ok(claimed)) => Ok(self.claimed(cell, round, node, cell.noted(claimed)?)),
+            // The store is closing.
+            Ok(Err(_)) => Err(StoreError::Unavailable("the claim was given up".into())),
+            Err(_) => {
+                let late = Late { node, answer: Answer::Awaited(awaited) };
+                self.late_claims.0.lock().insert(key, late);
+                Ok(Asked::Pending)
+            }
+        }
+    }
+
+    /// A claim that goes on without its caller. If the store is closed meanwhile, what it leases is released.
+    fn start_claim(
+        &self,
+        cell: &Cell,
+        claim: Claim,
+    ) -> Result<oneshot::Receiver<Result<ClaimResult>>> {
+        let store = cell.store()?;
+        let (sender, receiver) = oneshot::channel();
+        let (stop, bell) = (self.stopping.clone(), self.bell.clone());
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                claimed = store.claim(claim) => {
+                    let has_jobs = claimed.as_ref().is_ok_and(|claimed| !claimed.jobs.is_empty());
+                    let _ = sender.send(claimed);
+                    if has_jobs {
+                        bell.notify_one();
+                    }
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    /// As much of an answer as there is room for; the rest waits for the next claim.
+    fn claimed(&self, cell: &Cell, round: &Round, node: NodeId, mut claimed: ClaimResult) -> Asked {
+        // What it was claimed under may be another's by now.
+        if self.number_in(cell, round.claim.node) != node {
+            return Asked::Pending;
+        }
+        if claimed.jobs.len() > round.claim.max {
+            let jobs = claimed.jobs.split_off(round.claim.max);
+            let (cursor, left) = (claimed.cursor.clone(), claimed.left.clone());
+            claimed.left.extend(jobs.iter().map(|job| job.tenant));
+            let left = ClaimResult { jobs, cursor, left, ..claimed };
+            (claimed.caught_up, claimed.ends_lap) = (false, false);
+            let late = Late { node, answer: Answer::Left(Box::new(left)) };
+            self.late_claims.0.lock().insert((cell.number, round.claim.lane), late);
+        }
+        Asked::Claimed(Box::new(claimed))
+    }
+}
+
+/// One claim over all cells.
+struct Round {
+    /// With what room is left.
+    claim: Claim,
+    result: ClaimResult,
+    /// Cells that were not asked, have more, or have not answered yet.
+    unfinished: BTreeSet<u32>,
+    /// A cell has answered, or will.
+    is_answered: bool,
+    failure: Option<StoreError>,
+}
+
+impl Round {
+    fn begin(mut claim: Claim) -> Self {
+        let cursor = &mut claim.cursor;
+        // Setting back the round sets back that of every cell.
+        if cursor.round.is_none() {
+            cursor.parts.caught_up.clear();
+            cursor.parts.cursors.values_mut().for_each(|part| part.round = None);
+        }
+        let result = ClaimResult {
+            jobs: Vec::new(),
+            cursor: ClaimCursor::default(),
+            more: false,
+            caught_up: false,
+            ends_lap: true,
+            left: BTreeSet::new(),
+            next_due: None,
+        };
+        let unfinished = BTreeSet::new();
+        Self { claim, result, unfinished, is_answered: false, failure: None }
+    }
+
+    fn has_room(&self) -> bool {
+        self.claim.max > 0 && (self.claim.max_bytes > 0 || self.result.jobs.is_empty())
+    }
+
+    /// The claim for one cell.
+    fn part(&self, cell: u32, node: NodeId) -> Claim {
+        let cursor = &self.claim.cursor;
+        let whole = || ClaimCursor { parts: ClaimParts::default(), ..cursor.clone() };
+        let cursor = cursor.parts.cursors.get(&cell).cloned().unwrap_or_else(whole);
+        Claim { node, cursor, ..self.claim.clone() }
+    }
+
+    fn note(&mut self, cell: &Cell, asked: Result<Asked>) {
+        let is_first = !self.is_answered;
+        self.is_answered |= asked.is_ok();
+        self.unfinished.remove(&cell.number);
+        match asked {
+            Ok(Asked::Claimed(claimed)) => {
+                if is_first {
+                    self.claim.cursor.parts.first = cell.number;
+                }
+                self.add(cell.number, *claimed);
+            }
+            Ok(Asked::NoRoom) => {
+                if !self.claim.cursor.parts.caught_up.contains(&cell.number) {
+                    self.unfinished.insert(cell.number);
+                }
+            }
+            Ok(Asked::Pending) => {
+                self.claim.cursor.parts.caught_up.remove(&cell.number);
+                // Nobody waits for one that hangs.
+                if cell.trouble().is_none() {
+                    self.unfinished.insert(cell.number);
+                }
+            }
+            Err(error) => {
+                self.claim.cursor.parts.caught_up.remove(&cell.number);
+                self.failure = Some(error);
+            }
+        }
+    }
+
+    /// Of a lap over all of them, a cell in trouble is left out.
+    fn note_lap(&mut self, cell: &Cell) {
+        let has_ended = self.claim.cursor.parts.laps.contains(&cell.number);
+        self.result.ends_lap &= has_ended || cell.trouble().is_some();
+    }
+
+    fn add(&mut self, cell: u32, claimed: ClaimResult) {
+        let bytes: usize = claimed.jobs.iter().map(|job| job.parcel.body.len()).sum();
+        self.claim.max = self.claim.max.saturating_sub(claimed.jobs.len());
+        self.claim.max_bytes = self.claim.max_bytes.saturating_sub(bytes);
+        self.result.jobs.extend(claimed.jobs);
+        self.result.left.extend(claimed.left);
+        let parts = &mut self.claim.cursor.parts;
+        if claimed.ends_lap {
+            parts.laps.insert(cell);
+        }
+        parts.cursors.insert(cell, claimed.cursor);
+        if claimed.caught_up {
+            parts.caught_up.insert(cell);
+        } else {
+            parts.caught_up.remove(&cell);
+            self.unfinished.insert(cell);
+        }
+        let due = [self.result.next_due, claimed.next_due];
+        self.result.next_due = due.into_iter().flatten().min();
+    }
+
+    /// Fails if no cell has answered.
+    fn end(mut self) -> Result<ClaimResult> {
+        if let Some(error) = self.failure.filter(|_| !self.is_answered) {
+            return Err(error);
+        }
+        let mut parts = self.claim.cursor.parts;
+        if self.result.ends_lap {
+            parts.laps.clear();
+        }
+        let caught_up = self.unfinished.is_empty();
+        if caught_up {
+            parts.caught_up.clear();
+            parts.cursors.values_mut().for_each(|part| part.round = None);
+        } else {
+            self.result.next_due = None;
+        }
+        // That it is there says that the round goes on.
+        let round = (!caught_up).then(|| ClaimRound::after(None));
+        self.result.cursor = ClaimCursor { round, parts, ..ClaimCursor::default() };
+        Ok(ClaimResult { more: !caught_up, caught_up, ..self.result })
+    }
+}

@@ -1,0 +1,169 @@
+//! Which tenant lives in which cell. The directory is in the home cell; every node knows all of it by heart, looks for
+//! changes every second, and goes on with what it knows while the home cell is away.
+//!
+//! A tenant without an entry lives in the home cell: that is where the sources of received webhooks are, and all
+//! tenants from before there were cells.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use gancho_domain::TenantId;
+use gancho_store::{Result, StoreError};
+use gancho_store_postgres::{Placement, PlacementState, PostgresStore};
+use parking_lot::RwLock;
+
+use crate::{
+    CellStore,
+    cell::{Cell, HOME},
+};
+
+/// How long a tenant that has no entry is not asked for again.
+const ABSENT_FOR: Duration = Duration::from_secs(1);
+/// Ids without an entry that are remembered.
+const MAX_ABSENT: usize = 10_000;
+const BATCH: usize = 10_000;
+
+#[derive(Default)]
+pub(crate) struct Directory {
+    known: RwLock<PlacementCache>,
+}
+
+#[derive(Default)]
+struct PlacementCache {
+    cells: HashMap<TenantId, u32>,
+    /// Those that had no entry, and when.
+    absent: HashMap<TenantId, Instant>,
+    refreshed_at: Option<Instant>,
+}
+
+impl Directory {
+    /// As far as is known here.
+    pub fn known_cell(&self, tenant: TenantId) -> u32 {
+        self.known.read().cells.get(&tenant).copied().unwrap_or(HOME)
+    }
+
+    fn lookup(&self, tenant: TenantId) -> Option<u32> {
+        let known = self.known.read();
+        let absent = || known.absent.get(&tenant).filter(|since| since.elapsed() < ABSENT_FOR);
+        known.cells.get(&tenant).copied().or_else(|| absent().map(|_| HOME))
+    }
+
+    pub fn note(&self, placement: &Placement) {
+        let mut known = self.known.write();
+        known.absent.remove(&placement.tenant);
+        known.cells.insert(placement.tenant, placement.cell);
+    }
+
+    fn note_absent(&self, tenant: TenantId) {
+        let mut known = self.known.write();
+        if known.absent.len() >= MAX_ABSENT {
+            known.absent.retain(|_, since| since.elapsed() < ABSENT_FOR);
+        }
+        known.absent.insert(tenant, Instant::now());
+    }
+
+    pub fn forget(&self, tenant: TenantId) {
+        self.known.write().cells.remove(&tenant);
+    }
+
+    /// Reads all of it.
+    pub async fn load(&self, home: &PostgresStore) -> Result<()> {
+        let at = Instant::now();
+        let mut after = None;
+        loop {
+            let batch = home.placements(after, BATCH).await?;
+            let Some(last) = batch.last() else { break };
+            after = Some(last.tenant);
+            let mut known = self.known.write();
+            known.cells.extend(batch.iter().map(|one| (one.tenant, one.cell)));
+        }
+        self.known.write().refreshed_at = Some(at);
+        Ok(())
+    }
+
+    /// Reads what has changed since the last time.
+    pub async fn refresh(&self, home: &PostgresStore) -> Result<()> {
+        let last = self.known.read().refreshed_at;
+        let Some(last) = last else { return self.load(home).await };
+        let at = Instant::now();
+        for placement in home.changed_placements(at.duration_since(last)).await? {
+            self.note(&placement);
+        }
+        self.known.write().refreshed_at = Some(at);
+        Ok(())
+    }
+}
+
+impl CellStore {
+    /// The cell of a tenant.
+    pub(crate) async fn cell_of(&self, tenant: TenantId) -> Result<Arc<Cell>> {
+        if self.is_alone() {
+            return Ok(self.home.clone());
+        }
+        let number = match self.directory.lookup(tenant) {
+            Some(number) => number,
+            None => self.look_up(tenant).await?,
+        };
+        self.cell(number)
+    }
+
+    /// Another node may have created it a moment ago.
+    async fn look_up(&self, tenant: TenantId) -> Result<u32> {
+        let home = self.home.store()?;
+        let Some(placement) = self.home.bounded(home.placement(tenant)).await? else {
+            self.directory.note_absent(tenant);
+            return Ok(HOME);
+        };
+        self.directory.note(&placement);
+        Ok(placement.cell)
+    }
+
+    /// The name of the cell where a tenant lives, as far as this node knows.
+    pub fn cell_name(&self, tenant: TenantId) -> Option<String> {
+        Some(self.cell(self.directory.known_cell(tenant)).ok()?.name.clone())
+    }
+
+    /// The cell with this number.
+    pub(crate) fn cell(&self, number: u32) -> Result<Arc<Cell>> {
+        let cells = self.cells();
+        let found = cells.iter().find(|cell| cell.number == number);
+        found.cloned().ok_or_else(|| {
+            StoreError::Unavailable(format!("this node does not know cell number {number} yet"))
+        })
+    }
+
+    /// The cell for a new tenant: of those that take any, the one with the fewest.
+    pub(crate) async fn cell_for_new(&self) -> Result<Arc<Cell>> {
+        let home = self.home.store()?;
+        let counts: HashMap<u32, u64> =
+            self.home.noted(home.tenants_per_cell().await)?.into_iter().collect();
+        let cells = self.cells();
+        let open = cells.iter().filter(|cell| cell.takes_tenants());
+        let fewest =
+            open.min_by_key(|cell| (counts.get(&cell.number).copied().unwrap_or(0), cell.number));
+        fewest
+            .cloned()
+            .ok_or_else(|| StoreError::Unavailable("no cell takes new tenants now".into()))
+    }
+
+    /// Creating, deleting and forgetting change the directory first here, then on other nodes.
+    pub(crate) async fn place(&self, placement: Placement) -> Result<()> {
+        let home = self.home.store()?;
+        self.home.noted(home.set_placement(&placement).await)?;
+        self.directory.note(&placement);
+        Ok(())
+    }
+}
+
+/// A tenant that was created, or deleted.
+pub(crate) fn placed(
+    tenant: TenantId,
+    slug: &str,
+    cell: &Cell,
+    state: PlacementState,
+) -> Placement {
+    Placement { tenant, slug: slug.to_owned(), cell: cell.number, state }
+}

@@ -1,0 +1,137 @@
+//! Documents: a tenant's in its cell, the operator's in the home cell.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{TenantId, Time};
+use gancho_store::{Collection, Document, Documents, Expect, Result};
+
+use crate::{CellStore, at_home, in_cell};
+
+/// Keys whose cells are remembered.
+const MAX_KEYS: usize = 50_000;
+
+macro_rules! of_collection {
+    ($self:ident, $collection:ident, |$store:ident| $call:expr) => {
+        match $collection.tenant() {
+            Some(tenant) => in_cell!($self, tenant, |$store| $call),
+            None => at_home!($self, |$store| $call),
+        }
+    };
+}
+
+#[async_trait]
+impl Documents for CellStore {
+    async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>> {
+        of_collection!(self, collection, |store| store.document(collection, key))
+    }
+
+    /// In the cell where it was found before, or else in all of them.
+    async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
+        if self.is_alone() {
+            return at_home!(self, |store| store.find_document(kind, key));
+        }
+        if let Some(found) = self.find_where_it_was(kind, key).await? {
+            return Ok(Some(found));
+        }
+        let found = self.first(|store| async move { store.find_document(kind, key).await }).await?;
+        Ok(found.map(|(cell, document)| {
+            let mut known = self.document_cells.lock();
+            if known.len() >= MAX_KEYS {
+                known.clear();
+            }
+            known.insert((kind, key.to_owned()), cell.number);
+            document
+        }))
+    }
+
+    async fn documents(
+        &self,
+        collection: Collection,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        of_collection!(self, collection, |store| store.documents(collection, after, max))
+    }
+
+    /// All or none: who looks for all documents of a kind must not miss any.
+    async fn documents_of_all(
+        &self,
+        kind: &'static str,
+        after: Option<(Option<TenantId>, String)>,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        let found = self
+            .all(|store, _| {
+                let after = after.clone();
+                async move { store.documents_of_all(kind, after, max).await }
+            })
+            .await?;
+        let mut found: Vec<Document> = found.into_iter().flat_map(|(_, found)| found).collect();
+        found.sort_by(|one, other| (one.tenant, &one.key).cmp(&(other.tenant, &other.key)));
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn documents_ending(
+        &self,
+        kind: &'static str,
+        from: Time,
+        to: Time,
+        max: usize,
+    ) -> Result<Vec<Document>> {
+        let found = self
+            .each(|store, _| async move { store.documents_ending(kind, from, to, max).await })
+            .await?;
+        let mut found: Vec<Document> = found.into_iter().flat_map(|(_, found)| found).collect();
+        found.sort_by(|one, other| (one.ends_at, &one.key).cmp(&(other.ends_at, &other.key)));
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn put_document(
+        &self,
+        collection: Collection,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+    ) -> Result<Option<u64>> {
+        of_collection!(self, collection, |store| store.put_document(collection, key, body, expect))
+    }
+
+    async fn put_document_within(
+        &self,
+        collection: Collection,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        max: usize,
+    ) -> Result<Option<u64>> {
+        of_collection!(self, collection, |store| store
+            .put_document_within(collection, key, body, expect, max))
+    }
+
+    async fn put_document_until(
+        &self,
+        collection: Collection,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Time,
+    ) -> Result<Option<u64>> {
+        of_collection!(self, collection, |store| store
+            .put_document_until(collection, key, body, expect, until))
+    }
+
+    async fn delete_document(&self, collection: Collection, key: &str) -> Result<bool> {
+        of_collection!(self, collection, |store| store.delete_document(collection, key))
+    }
+}
+
+impl CellStore {
+    async fn find_where_it_was(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
+        let number = self.document_cells.lock().get(&(kind, key.to_owned())).copied();
+        let Some(cell) = number.and_then(|number| self.cell(number).ok()) else { return Ok(None) };
+        let store = cell.store()?;
+        cell.noted(store.find_document(kind, key).await)
+    }
+}

@@ -1,0 +1,118 @@
+//! A store made of stores: several PostgreSQL databases, the *cells*, each with the tables and the SQL of
+//! `store-postgres`. Every tenant lives in one of them, and one, the *home cell*, has the directory and all that belongs
+//! to no tenant.
+//!
+//! In reading order: [`cell`] is one database, and whether it answers; [`directory`] says which tenant lives where;
+//! [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their [`identity`]; [`members`] is a node's
+//! membership in each cell. [`spread`] asks several cells at once, and [`merge`] makes one page of theirs. Then the
+//! contract, in the files of its names: what is a tenant's goes to its cell ([`scoped`]), what is the gateway's to the home cell
+//! ([`fleet`]); [`accept`], [`claim`], [`settle`], [`nodes`], [`tenants`], [`documents`], [`dead_letters`],
+//! [`archiving`], [`all_tenants`], [`intake`], [`pauses`], [`replays`], [`statistics`], [`orphans`] and [`upkeep`] have
+//! to do with several.
+//!
+//! This crate holds no SQL. It writes nothing in two cells that would have to be in one transaction.
+
+mod accept;
+mod all_tenants;
+mod archiving;
+mod cell;
+mod claim;
+mod dead_letters;
+mod directory;
+mod documents;
+mod fleet;
+mod identity;
+mod intake;
+mod members;
+mod merge;
+mod nodes;
+mod open;
+mod orphans;
+mod pauses;
+mod replays;
+mod scoped;
+mod settle;
+mod spread;
+mod statistics;
+mod tenants;
+mod upkeep;
+
+use std::{collections::HashMap, sync::Arc};
+
+use gancho_store::{Pause, Store};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{cell::Cell, directory::Directory, members::Members};
+pub use crate::{
+    cell::{HOME, HOME_NAME},
+    open::{CellSecrets, CellSetup, CellStatus},
+};
+
+pub struct CellStore {
+    home: Arc<Cell>,
+    /// The home cell first.
+    all: RwLock<Arc<Vec<Arc<Cell>>>>,
+    directory: Directory,
+    members: Members,
+    bell: Arc<Notify>,
+    intake_bell: Arc<Notify>,
+    /// Where documents were found that are looked for by their key alone.
+    document_cells: Mutex<HashMap<(&'static str, String), u32>>,
+    /// The last answer of each cell.
+    pauses: Mutex<HashMap<u32, Vec<Pause>>>,
+    intake: intake::IntakeState,
+    deferred: statistics::Deferred,
+    late_claims: claim::LateClaims,
+    setup: CellSetup,
+    tasks: TaskTracker,
+    /// Ends the tasks of this store with it.
+    stopping: CancellationToken,
+}
+
+impl CellStore {
+    fn cells(&self) -> Arc<Vec<Arc<Cell>>> {
+        self.all.read().clone()
+    }
+
+    /// Whether the home cell is the only one.
+    pub fn is_alone(&self) -> bool {
+        self.all.read().len() == 1
+    }
+}
+
+impl Drop for CellStore {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+    }
+}
+
+impl Store for CellStore {
+    fn name(&self) -> &'static str {
+        if self.is_alone() { "postgres" } else { "cells" }
+    }
+
+    fn bell(&self) -> Arc<Notify> {
+        self.bell.clone()
+    }
+}
+
+/// A call for one tenant, in its cell.
+macro_rules! in_cell {
+    ($self:ident, $tenant:expr, |$store:ident| $call:expr) => {{
+        let cell = $self.cell_of($tenant).await?;
+        let $store = cell.store()?;
+        cell.noted($call.await)
+    }};
+}
+pub(crate) use in_cell;
+
+/// A call in the home cell.
+macro_rules! at_home {
+    ($self:ident, |$store:ident| $call:expr) => {{
+        let $store = $self.home.store()?;
+        $self.home.noted($call.await)
+    }};
+}
+pub(crate) use at_home;

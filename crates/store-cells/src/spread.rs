@@ -1,0 +1,123 @@
+//! Calls to several cells side by side.
+//!
+//! What only shows something (lists of the operator, counts) is made of the cells that answer. What must be complete,
+//! because something is concluded from what is not there, fails if a cell does not.
+
+use std::{future::Future, sync::Arc};
+
+use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
+use gancho_store::{Result, StoreError};
+use gancho_store_postgres::PostgresStore;
+
+use crate::{CellStore, cell::Cell};
+
+impl CellStore {
+    /// The answers of the cells that answer, each with its cell. Fails if none does.
+    pub(crate) async fn each<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> Result<Vec<(Arc<Cell>, T)>>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let (answers, failure) = self.ask(call).await;
+        match failure {
+            Some(error) if answers.is_empty() => Err(error),
+            _ => Ok(answers),
+        }
+    }
+
+    /// The answers of all cells. Fails if one does not answer.
+    pub(crate) async fn all<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> Result<Vec<(Arc<Cell>, T)>>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        match self.ask(call).await {
+            (answers, None) => Ok(answers),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    async fn ask<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> (Vec<(Arc<Cell>, T)>, Option<StoreError>)
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let cells = self.cells();
+        if let [home] = cells.as_slice() {
+            // Nobody waits for anyone else.
+            let answer = match home.store() {
+                Ok(store) => home.noted(call(store, home.clone()).await),
+                Err(error) => Err(error),
+            };
+            return match answer {
+                Ok(answer) => (vec![(home.clone(), answer)], None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+        }
+        let asked = cells.iter().map(|cell| {
+            let call = &call;
+            async move {
+                let answer = match cell.store() {
+                    Ok(store) => cell.long(call(store, cell.clone())).await,
+                    Err(error) => Err(error),
+                };
+                (cell.clone(), answer)
+            }
+        });
+        let (mut answers, mut failure) = (Vec::new(), None);
+        for (cell, answer) in join_all(asked).await {
+            match answer {
+                Ok(answer) => answers.push((cell, answer)),
+                Err(error) => failure = Some(worse(failure, error)),
+            }
+        }
+        (answers, failure)
+    }
+
+    /// The first cell that has it. Where none has and one did not answer, that is not known.
+    pub(crate) async fn first<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>) -> F,
+    ) -> Result<Option<(Arc<Cell>, T)>>
+    where
+        F: Future<Output = Result<Option<T>>>,
+    {
+        let cells = self.cells();
+        let mut asked: FuturesUnordered<_> = cells
+            .iter()
+            .map(|cell| {
+                let call = &call;
+                async move {
+                    let answer = match cell.store() {
+                        Ok(store) => cell.long(call(store)).await,
+                        Err(error) => Err(error),
+                    };
+                    (cell.clone(), answer)
+                }
+            })
+            .collect();
+        let mut failure = None;
+        while let Some((cell, answer)) = asked.next().await {
+            match answer {
+                Ok(Some(found)) => return Ok(Some((cell, found))),
+                Ok(None) => {}
+                Err(error) => failure = Some(worse(failure, error)),
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+}
+
+/// An error that says what is wrong with the call comes before an outage.
+fn worse(before: Option<StoreError>, error: StoreError) -> StoreError {
+    match before {
+        Some(before) if before.is_permanent() || !error.is_permanent() => before,
+        _ => error,
+    }
+}

@@ -1,0 +1,63 @@
+//! Pruning, expiring and counting, in every cell that answers.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, Time};
+use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
+
+use crate::CellStore;
+
+#[async_trait]
+impl Upkeep for CellStore {
+    /// A step of this size in every cell: it delays other calls no more than in one.
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep> {
+        let steps =
+            self.each(|store, _| async move { store.prune(before, max, now).await }).await?;
+        let mut total = PruneStep::default();
+        for (_, step) in steps {
+            total.parcels += step.parcels;
+            total.more |= step.more;
+        }
+        Ok(total)
+    }
+
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        let expired =
+            self.each(|store, _| async move { store.expire(lane, before, max, now).await }).await?;
+        Ok(expired.into_iter().map(|(_, count)| count).sum())
+    }
+
+    async fn depths(&self) -> Result<Vec<LaneDepth>> {
+        let found = self.each(|store, _| async move { store.depths().await }).await?;
+        let mut sums: Vec<LaneDepth> = Vec::new();
+        for depth in found.into_iter().flat_map(|(_, depths)| depths) {
+            match sums.iter_mut().find(|sum| sum.lane == depth.lane) {
+                None => sums.push(depth),
+                Some(sum) => {
+                    sum.pending += depth.pending;
+                    sum.leased += depth.leased;
+                    sum.waiting += depth.waiting;
+                    let oldest = [sum.oldest_due, depth.oldest_due];
+                    sum.oldest_due = oldest.into_iter().flatten().min();
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Cells that are schemas of one database each count the whole of it.
+    async fn space(&self) -> Result<Space> {
+        let found = self.each(|store, _| async move { store.space().await }).await?;
+        let used = found.into_iter().map(|(_, space)| space.used).sum();
+        Ok(Space { used, limit: None })
+    }
+
+    async fn last_written(&self) -> Result<Option<Time>> {
+        let found = self.each(|store, _| async move { store.last_written().await }).await?;
+        Ok(found.into_iter().filter_map(|(_, time)| time).max())
+    }
+
+    async fn highest_lead(&self) -> Result<i64> {
+        let found = self.each(|store, _| async move { store.highest_lead().await }).await?;
+        Ok(found.into_iter().map(|(_, lead)| lead).max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,12 @@
+//! A store made of several databases, on a real server: the suite that every store must pass, and what only several
+//! cells can get wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cells {
+    mod outage;
+    mod placement;
+    mod refusals;
+}
+mod conformance;
+mod stage;

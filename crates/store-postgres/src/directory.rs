@@ -1,0 +1,268 @@
+//! The directory of a store made of several databases (cells): which there are, and which tenant lives in which. It
+//! lies in one of them, the home cell, whose number is 0.
+
+use std::time::Duration;
+
+use gancho_domain::TenantId;
+use gancho_store::{Result, StoreError};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    rows::{self, text, uuid},
+    session::{execute, query},
+    tx_error::store_error,
+};
+
+/// A further database of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellRow {
+    /// From 1. Never used twice.
+    pub number: u32,
+    pub name: String,
+    /// Encrypted: it may hold a password.
+    pub url: Vec<u8>,
+    pub state: CellState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellState {
+    /// Takes new tenants.
+    Active,
+    /// Takes no new tenants.
+    Draining,
+}
+
+/// Where a tenant lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    pub tenant: TenantId,
+    pub slug: String,
+    pub cell: u32,
+    pub state: PlacementState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlacementState {
+    /// The cell may not have it yet.
+    Creating,
+    Active,
+    /// Its slug is free; the cell removes what is left of it.
+    Deleted,
+}
+
+/// The outcome of reserving a slug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reservation {
+    Reserved,
+    /// Someone has the slug, or the tenant is there already.
+    Taken(Placement),
+}
+
+impl CellState {
+    const fn number(self) -> i16 {
+        match self {
+            Self::Active => 1,
+            Self::Draining => 2,
+        }
+    }
+}
+
+impl PlacementState {
+    const fn number(self) -> i16 {
+        match self {
+            Self::Creating => 1,
+            Self::Active => 2,
+            Self::Deleted => 3,
+        }
+    }
+}
+
+/// Changes are looked for from a little earlier on than the last look: a transaction may commit late.
+const OVERLAP: Duration = Duration::from_secs(60);
+const PLACEMENT: &str = "tenant_id, slug, cell, state";
+
+impl PostgresStore {
+    /// In the order in which they were added.
+    pub async fn cells(&self) -> Result<Vec<CellRow>> {
+        let session = self.session().await?;
+        let sql = "select number, name, url, state from cells order by number";
+        query(&session, sql, &[]).await.map_err(store_error)?.iter().map(cell).collect()
+    }
+
+    /// Its number. Fails with [`StoreError::Taken`] if there is one of this name.
+    pub async fn add_cell(&self, name: &str, url: &[u8]) -> Result<u32> {
+        let session = self.session().await?;
+        let sql = "insert into cells (name, url) values ($1, $2) returning number";
+        match query(&session, sql, &[&text(name), &url]).await {
+            Ok(added) => number(added.first(), 0),
+            Err(error) => Err(match error.into_error() {
+                StoreError::Taken(_) => StoreError::Taken(name.to_owned()),
+                other => other,
+            }),
+        }
+    }
+
+    /// Whether there is such a cell.
+    pub async fn set_cell_state(&self, name: &str, state: CellState) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "update cells set state = $2 where name = $1";
+        let changed = execute(&session, sql, &[&text(name), &state.number()]).await;
+        Ok(changed.map_err(store_error)? > 0)
+    }
+
+    /// Replaces the URL of a cell if it still is `before`.
+    pub async fn change_cell_url(&self, name: &str, before: &[u8], url: &[u8]) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "update cells set url = $3 where name = $1 and url = $2";
+        let changed = execute(&session, sql, &[&text(name), &before, &url]).await;
+        Ok(changed.map_err(store_error)? > 0)
+    }
+
+    /// Removes a cell where no tenant lives. Whether it did.
+    pub async fn remove_cell(&self, name: &str) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "delete from cells c where name = $1
+            and not exists (select from cell_tenants t where t.cell = c.number)";
+        let gone = execute(&session, sql, &[&text(name)]).await.map_err(store_error)?;
+        Ok(gone > 0)
+    }
+
+    /// Lists the tenants that are here already, from before there were cells.
+    pub async fn adopt_tenants(&self) -> Result<u64> {
+        let session = self.session().await?;
+        let sql = "insert into cell_tenants (tenant_id, slug, cell, state)
+            select t.tenant_id, t.slug, 0, 2 from tenants t
+            where not exists (select from cell_tenants c where c.tenant_id = t.tenant_id)
+            on conflict do nothing";
+        execute(&session, sql, &[]).await.map_err(store_error)
+    }
+
+    pub async fn placement(&self, tenant: TenantId) -> Result<Option<Placement>> {
+        let session = self.session().await?;
+        let sql = format!("select {PLACEMENT} from cell_tenants where tenant_id = $1");
+        let found = query(&session, &sql, &[&uuid(tenant)]).await.map_err(store_error)?;
+        found.first().map(placement).transpose()
+    }
+
+    /// The one that has this slug.
+    pub async fn placement_of_slug(&self, slug: &str) -> Result<Option<Placement>> {
+        let session = self.session().await?;
+        let sql = format!("select {PLACEMENT} from cell_tenants where slug = $1 and state <> 3");
+        let found = query(&session, &sql, &[&text(slug)]).await.map_err(store_error)?;
+        found.first().map(placement).transpose()
+    }
+
+    /// At most `max`, by tenant, after `after`.
+    pub async fn placements(&self, after: Option<TenantId>, max: usize) -> Result<Vec<Placement>> {
+        let session = self.session().await?;
+        let sql = format!(
+            "select {PLACEMENT} from cell_tenants where tenant_id > $1 order by tenant_id limit $2"
+        );
+        let after = after.map_or(Uuid::nil(), uuid);
+        let found = query(&session, &sql, &[&after, &(max as i64)]).await.map_err(store_error)?;
+        found.iter().map(placement).collect()
+    }
+
+    /// Those that have changed lately: since `within` ago, and a little longer.
+    pub async fn changed_placements(&self, within: Duration) -> Result<Vec<Placement>> {
+        let session = self.session().await?;
+        let sql = format!(
+            "select {PLACEMENT} from cell_tenants
+             where changed_at > clock_timestamp() - $1::float8 * interval '1 second'"
+        );
+        let within = (within + OVERLAP).as_secs_f64();
+        let found = query(&session, &sql, &[&within]).await.map_err(store_error)?;
+        found.iter().map(placement).collect()
+    }
+
+    /// How many tenants live in each cell that has any.
+    pub async fn tenants_per_cell(&self) -> Result<Vec<(u32, u64)>> {
+        let session = self.session().await?;
+        let sql = "select cell, count(*) from cell_tenants where state <> 3 group by cell";
+        let found = query(&session, sql, &[]).await.map_err(store_error)?;
+        let count = |row: &Row| Ok((number(Some(row), 0)?, rows::get::<i64>(row, 1)? as u64));
+        found.iter().map(count).collect()
+    }
+
+    /// Reserves a slug for a tenant that is about to be created.
+    pub async fn reserve_tenant(
+        &self,
+        tenant: TenantId,
+        slug: &str,
+        cell: u32,
+    ) -> Result<Reservation> {
+        let session = self.session().await?;
+        let insert = "insert into cell_tenants (tenant_id, slug, cell, state)
+            values ($1, $2, $3, 1) on conflict do nothing";
+        let (id, slug, cell) = (uuid(tenant), text(slug), cell as i32);
+        if execute(&session, insert, &[&id, &slug, &cell]).await.map_err(store_error)? > 0 {
+            return Ok(Reservation::Reserved);
+        }
+        let sql = format!(
+            "(select {PLACEMENT} from cell_tenants where slug = $1 and state <> 3)
+             union all (select {PLACEMENT} from cell_tenants where tenant_id = $2) limit 1"
+        );
+        let found = query(&session, &sql, &[&slug, &id]).await.map_err(store_error)?;
+        let found = found.first().map(placement).transpose()?;
+        found.map(Reservation::Taken).ok_or_else(|| {
+            StoreError::Unavailable("the slug was in use a moment ago: try again".into())
+        })
+    }
+
+    /// Frees a slug that was reserved at least this long ago, for a tenant that was not created. Whether it did.
+    pub async fn release_reservation(&self, tenant: TenantId, age: Duration) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "delete from cell_tenants where tenant_id = $1 and state = 1
+            and changed_at <= clock_timestamp() - $2::float8 * interval '1 second'";
+        let values: [&(dyn ToSql + Sync); 2] = [&uuid(tenant), &age.as_secs_f64()];
+        Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
+    }
+
+    /// Says what has become of a tenant.
+    pub async fn set_placement(&self, placement: &Placement) -> Result<()> {
+        let session = self.session().await?;
+        let sql = "insert into cell_tenants (tenant_id, slug, cell, state) values ($1, $2, $3, $4)
+            on conflict (tenant_id) do update
+            set cell = $3, state = $4, changed_at = clock_timestamp()";
+        let Placement { tenant, slug, cell, state } = placement;
+        let values: [&(dyn ToSql + Sync); 4] =
+            [&uuid(*tenant), &text(slug), &(*cell as i32), &state.number()];
+        execute(&session, sql, &values).await.map(drop).map_err(store_error)
+    }
+
+    /// No longer remembers a deleted tenant.
+    pub async fn forget_placement(&self, tenant: TenantId) -> Result<()> {
+        let session = self.session().await?;
+        let sql = "delete from cell_tenants where tenant_id = $1 and state = 3";
+        execute(&session, sql, &[&uuid(tenant)]).await.map(drop).map_err(store_error)
+    }
+}
+
+fn number(row: Option<&Row>, column: usize) -> Result<u32> {
+    let number = row.map(|row| rows::get::<i32>(row, column)).transpose()?;
+    let number = number.and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| StoreError::Corrupt("a cell has no number".into()))
+}
+
+fn cell(row: &Row) -> Result<CellRow> {
+    let state = match rows::get::<i16>(row, 3)? {
+        1 => CellState::Active,
+        2 => CellState::Draining,
+        other => return Err(StoreError::Corrupt(format!("no state of a cell is {other}"))),
+    };
+    let (number, name) = (number(Some(row), 0)?, rows::get(row, 1)?);
+    Ok(CellRow { number, name, url: rows::get(row, 2)?, state })
+}
+
+fn placement(row: &Row) -> Result<Placement> {
+    let state = match rows::get::<i16>(row, 3)? {
+        1 => PlacementState::Creating,
+        2 => PlacementState::Active,
+        3 => PlacementState::Deleted,
+        other => return Err(StoreError::Corrupt(format!("no state of a placement is {other}"))),
+    };
+    let (tenant, slug) = (rows::id(row, 0)?, rows::get(row, 1)?);
+    Ok(Placement { tenant, slug, cell: number(Some(row), 2)?, state })
+}

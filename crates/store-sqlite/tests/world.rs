@@ -1,0 +1,53 @@
+//! Events and claims for tests that look into the file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gancho_domain::{Clock, IdMaker, Kind, Lane, Parcel, SystemClock, TenantId, Time};
+use gancho_store::{Claim, ClaimCursor, NewDelivery, NewParcel, NodeId, TargetId};
+
+pub const NODE: NodeId = NodeId(1);
+
+/// An event with a subject of its own.
+pub fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time) -> NewParcel {
+    let parcel = Parcel {
+        id: ids.make(),
+        tenant,
+        kind: Kind::Event,
+        event_type: "a".into(),
+        subject: Some(format!("order-{}", ids.make::<u8>().bits()).into()),
+        external_id: None,
+        is_test: false,
+        body: Bytes::from_static(b"{}"),
+        created_at: SystemClock.now(),
+        trace: None,
+        erased_at: None,
+    };
+    let delivery = |target: &TargetId| NewDelivery {
+        id: ids.make(),
+        lane: Lane::Webhook,
+        target: *target,
+        due_at,
+        in_order: false,
+        hold: false,
+    };
+    let deliveries = targets.iter().map(delivery).collect();
+    NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
+}
+
+/// All that is due at that time.
+pub fn claim_at(now: Time) -> Claim {
+    Claim {
+        node: NODE,
+        lane: Lane::Webhook,
+        now,
+        max: 5_000,
+        max_bytes: 1 << 30,
+        per_target: 5_000,
+        per_proven: 5_000,
+        per_tenant: 5_000,
+        proven: Arc::default(),
+        skip: Arc::default(),
+        cursor: ClaimCursor::default(),
+    }
+}
