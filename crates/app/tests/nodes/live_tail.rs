@@ -21,8 +21,9 @@ impl Tail {
     fn open(gateway: &Gateway, key: &str) -> Self {
         let mut stream = TcpStream::connect(gateway.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        let head =
-            format!("GET /v1/deliveries/tail HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n");
+        let head = format!(
+            "GET /v1/deliveries/tail HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         let mut tail = Self { stream, text: String::new() };
         until("the tail is open", || tail.read().contains("retry: 2000"));
