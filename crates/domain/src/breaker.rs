@@ -36,10 +36,7 @@ impl Breaker {
         match self.rests_until {
             None => Gate::Open,
             Some(_) if self.probing => Gate::Waiting,
-            // A clock that jumped back must not extend the open period.
-            Some(until) if now < until && until.since(now) <= MAX_OPEN_TIME => {
-                Gate::ClosedUntil(until)
-            }
+            Some(until) if now < until => Gate::ClosedUntil(until),
             Some(_) => Gate::Probe,
         }
     }
@@ -52,6 +49,13 @@ impl Breaker {
     /// Someone wants to know now: the next delivery may be the probe.
     pub fn end_rest(&mut self, now: Time) {
         self.rests_until = self.rests_until.map(|until| until.min(now));
+    }
+
+    /// The clock went back: an open period that would be longer than any ends now.
+    pub fn clock_went_back(&mut self, now: Time) {
+        if self.rests_until.is_some_and(|until| until.since(now) > MAX_OPEN_TIME) {
+            self.end_rest(now);
+        }
     }
 
     pub fn succeeded(&mut self) {
@@ -147,7 +151,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_lets_a_probe_out() {
-        let breaker = opened();
-        assert_eq!(breaker.gate(Time::from_secs(1)), Gate::Probe);
+        let mut breaker = opened();
+        let until = NOW + FIRST_REST;
+        breaker.clock_went_back(NOW);
+        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until), "not by much");
+        let before = Time::from_secs(1);
+        breaker.clock_went_back(before);
+        assert_eq!(breaker.gate(before), Gate::Probe);
+        assert_eq!(breaker.gate(NOW), Gate::Probe, "it does not close again by itself");
     }
 }

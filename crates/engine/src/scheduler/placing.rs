@@ -22,6 +22,7 @@ impl<T> Scheduler<T> {
         if now < self.last_now {
             // The clock went back: who may go and who must wait is to be found again.
             self.flights.restart(now);
+            self.targets.values_mut().for_each(|line| line.clock_went_back(now));
             let all: Vec<Key> = self.targets.keys().copied().collect();
             for key in all {
                 self.place(key, now);

@@ -191,6 +191,10 @@ impl<T> TargetLine<T> {
         Some((item, bytes))
     }
 
+    pub fn clock_went_back(&mut self, now: Time) {
+        self.breaker.clock_went_back(now);
+    }
+
     /// Takes what waits beyond `keep`.
     pub fn put_back(&mut self, keep: usize) -> Vec<T> {
         let rest = self.waiting.split_off(keep.min(self.waiting.len()));

@@ -38,6 +38,23 @@ fn a_target_keeps_its_rate() {
 }
 
 #[test]
+fn a_rest_that_a_clock_going_back_has_ended_does_not_begin_again() {
+    let mut queue = Scheduler::new(limits(100));
+    fill(&mut queue, key(1, 1), 100);
+    for slot in popped(&mut queue, NOW) {
+        queue.finished(slot, FAULT, NOW);
+    }
+    assert!(queue.next(NOW).is_none());
+    let until = queue.wake_at(NOW).unwrap();
+    let back = NOW - 3_600 * SECOND;
+    assert!(queue.next(back).is_none());
+    for at in [back, until - 100 * SECOND] {
+        assert!(!queue.claims.skips(key(1, 1)), "nothing would end it");
+        assert_eq!(queue.status(key(1, 1), at).unwrap().rests_until, None);
+    }
+}
+
+#[test]
 fn a_failing_target_rests_and_gives_back_what_it_held() {
     let mut queue = Scheduler::new(limits(100));
     fill(&mut queue, key(1, 1), 100);
