@@ -32,8 +32,12 @@ SECRET = "partner-secret-0123456789abcdef"
 received = []
 
 
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.M | re.S)
+
+
 def block(language):
-    [only] = re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.M | re.S)
+    [only] = blocks(language)
     return only
 
 
@@ -203,14 +207,17 @@ def check(gateway, port, proxy):
 def main():
     gancho = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
-        settings = f"{folder}/gancho.toml"
-        pathlib.Path(settings).write_text(block("toml"))
-        # Only what a document says counts: nothing of this machine.
-        checked = subprocess.run(
-            [gancho, "config", "--config", settings, "--json"], capture_output=True, text=True,
-            env={"PATH": os.environ["PATH"], "HOME": folder, "GANCHO_SMTP_URL": "smtps://user:secret@smtp.example.com"}, cwd=folder,
-        )
-        assert checked.returncode == 0, checked.stdout + checked.stderr
+        settings = pathlib.Path(folder, "gancho.toml")
+        for sample in blocks("toml"):
+            # A sample of the replica alone goes with the database of the others.
+            needed = "" if "database_url" in sample or "public_url" in sample else 'database_url = "postgres://db.internal/gancho"\n'
+            settings.write_text(needed + sample)
+            # Only what a document says counts: nothing of this machine.
+            checked = subprocess.run(
+                [gancho, "config", "--config", settings, "--json"], capture_output=True, text=True,
+                env={"PATH": os.environ["PATH"], "HOME": folder, "GANCHO_SMTP_URL": "smtps://user:secret@smtp.example.com"}, cwd=folder,
+            )
+            assert checked.returncode == 0, sample + checked.stdout + checked.stderr
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=server.serve_forever, daemon=True).start()
