@@ -63,10 +63,7 @@ impl CellStore {
         let asked = cells.iter().map(|cell| {
             let call = &call;
             async move {
-                let answer = match cell.store() {
-                    Ok(store) => cell.long(call(store, cell.clone())).await,
-                    Err(error) => Err(error),
-                };
+                let answer = patiently(cell, |store| call(store, cell.clone())).await;
                 (cell.clone(), answer)
             }
         });
@@ -93,13 +90,7 @@ impl CellStore {
             .iter()
             .map(|cell| {
                 let call = &call;
-                async move {
-                    let answer = match cell.store() {
-                        Ok(store) => cell.long(call(store)).await,
-                        Err(error) => Err(error),
-                    };
-                    (cell.clone(), answer)
-                }
+                async move { (cell.clone(), patiently(cell, call).await) }
             })
             .collect();
         let mut failure = None;
@@ -112,6 +103,14 @@ impl CellStore {
         }
         failure.map_or(Ok(None), Err)
     }
+}
+
+/// A call to one of several cells, which the others wait for.
+async fn patiently<T, F>(cell: &Cell, call: impl Fn(Arc<PostgresStore>) -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    cell.long(call(cell.store()?)).await
 }
 
 /// An error that says what is wrong with the call comes before an outage.

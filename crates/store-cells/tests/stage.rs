@@ -2,17 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use gancho_domain::{
-    Attempt, Clock, Id, IdMaker, Kind, Lane, Next, Parcel, SystemClock, SystemRandom, Tenant,
-    TenantId, Time,
-};
-use gancho_store::{
-    Claim, ClaimCursor, Claiming, Job, NewDelivery, NewParcel, NodeId, Settlement, StoreError,
-    Tenants,
-};
+use gancho_domain::{Clock, Id, IdMaker, SystemClock, SystemRandom, Tenant, TenantId, Time};
+use gancho_store::{Claim, Claiming, Job, NewParcel, NodeId, Settlement, StoreError, Tenants};
 use gancho_store_cells::{CellSecrets, CellSetup, CellStore};
 use gancho_store_postgres::{Options, PostgresStore};
+use gancho_testkit::parcels;
 
 /// Hides nothing, and reads what the same key has written under the same name only.
 pub struct PlainSecrets(pub &'static str);
@@ -69,32 +63,7 @@ impl Maker {
     }
 
     pub fn event(&self, tenant: TenantId) -> NewParcel {
-        let now = now();
-        NewParcel {
-            parcel: Arc::new(Parcel {
-                id: self.id(),
-                tenant,
-                kind: Kind::Event,
-                event_type: "invoice.paid".into(),
-                subject: None,
-                external_id: None,
-                is_test: false,
-                body: Bytes::from_static(b"{}"),
-                created_at: now,
-                trace: None,
-                erased_at: None,
-            }),
-            once: None,
-            ledger: None,
-            deliveries: vec![NewDelivery {
-                id: self.id(),
-                lane: Lane::Webhook,
-                target: self.id(),
-                due_at: now,
-                in_order: false,
-                hold: false,
-            }],
-        }
+        parcels::event(&self.0, tenant, self.id(), now())
     }
 }
 
@@ -103,19 +72,7 @@ pub fn now() -> Time {
 }
 
 pub fn claim(node: NodeId) -> Claim {
-    Claim {
-        node,
-        lane: Lane::Webhook,
-        now: now(),
-        max: 100,
-        max_bytes: 1 << 20,
-        per_target: 10,
-        per_proven: 10,
-        per_tenant: 100,
-        proven: Arc::default(),
-        skip: Arc::default(),
-        cursor: ClaimCursor::default(),
-    }
+    Claim { per_target: 10, per_proven: 10, ..parcels::claim(node, 100, now()) }
 }
 
 /// Claims until nothing more is due.
@@ -133,16 +90,5 @@ pub async fn take_all(store: &CellStore, node: NodeId) -> Vec<Job> {
 }
 
 pub fn delivered(job: &Job) -> Settlement {
-    let attempt = Attempt {
-        number: job.attempts + 1,
-        started_at: now(),
-        latency: Duration::from_millis(5),
-        request_headers: Bytes::new(),
-        response_status: Some(200),
-        response_headers: Bytes::new(),
-        response_body: Bytes::new(),
-        failure: None,
-        next_at: None,
-    };
-    Settlement::of(job, now(), Some(attempt), Next::Delivered)
+    parcels::delivered(job, now())
 }

@@ -5,13 +5,15 @@ mod content;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Lane, ParcelId, TenantId, TenantScope, Time};
-use gancho_store::{ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan};
+use gancho_store::{
+    ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan, upkeep::Cutoff,
+};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    prune::{Cutoff, HAS_ENDED},
+    prune::HAS_ENDED,
     rows::{self, uuid},
     session::{Transaction, execute, query},
     states::{DEAD, LEASED, PENDING, Sql, WAITING},

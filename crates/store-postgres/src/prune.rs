@@ -6,7 +6,10 @@ use std::{
 };
 
 use gancho_domain::{Kind, Time};
-use gancho_store::{PruneStep, Result, upkeep::USAGE_KEPT};
+use gancho_store::{
+    PruneStep, Result,
+    upkeep::{Cutoff, USAGE_KEPT},
+};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -69,20 +72,6 @@ with many as materialized (
     group by 1, 2, 3 having sum(change) <> 0
 )
 select count(*) from many";
-
-/// What is old enough to go.
-#[derive(Clone, Copy)]
-pub(crate) struct Cutoff {
-    /// What was made before, where its tenant has no retention of its own.
-    pub before: Time,
-    /// What the retention of a tenant is counted from.
-    pub now: Time,
-}
-
-impl Cutoff {
-    /// Everything, whatever the retention of its tenant.
-    pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
-}
 
 const EVENT: i16 = Kind::Event.number();
 const EMAIL: i16 = Kind::Email.number();

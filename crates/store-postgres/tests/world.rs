@@ -1,18 +1,13 @@
 //! Short ways to make parcels and to see what became of them.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Clock, DeliveryId, IdMaker, Kind, Lane, Next, Parcel, SystemClock, SystemRandom,
-    TenantId, Time,
+    Clock, DeliveryId, IdMaker, Parcel, SystemClock, SystemRandom, TenantId, Time,
 };
-use gancho_store::{
-    Accept, Claim, ClaimCursor, ClaimResult, Claiming, Job, NewDelivery, NewParcel, NodeId,
-    Settlement, TargetId,
-};
+use gancho_store::{Accept, ClaimResult, Claiming, Job, NewParcel, NodeId, Settlement, TargetId};
 use gancho_store_postgres::{Options, PostgresStore};
-use gancho_testkit::postgres::Database;
+use gancho_testkit::{parcels, postgres::Database};
 
 pub async fn open(database: &Database) -> Arc<PostgresStore> {
     PostgresStore::connect(&database.url(), Options::default()).await.unwrap()
@@ -39,32 +34,7 @@ impl Maker {
 
     /// One event with one delivery that is due.
     pub fn event(&self, tenant: TenantId, target: TargetId) -> NewParcel {
-        let now = now();
-        NewParcel {
-            parcel: Arc::new(Parcel {
-                id: self.0.make(),
-                tenant,
-                kind: Kind::Event,
-                event_type: "invoice.paid".into(),
-                subject: None,
-                external_id: None,
-                is_test: false,
-                body: Bytes::from_static(b"{}"),
-                created_at: now,
-                trace: None,
-                erased_at: None,
-            }),
-            once: None,
-            ledger: None,
-            deliveries: vec![NewDelivery {
-                id: self.0.make(),
-                lane: Lane::Webhook,
-                target,
-                due_at: now,
-                in_order: false,
-                hold: false,
-            }],
-        }
+        parcels::event(&self.0, tenant, target, now())
     }
 
     pub fn about(&self, tenant: TenantId, target: TargetId, subject: &str) -> NewParcel {
@@ -77,22 +47,7 @@ impl Maker {
 }
 
 pub async fn claim(store: &PostgresStore, node: NodeId) -> ClaimResult {
-    store
-        .claim(Claim {
-            node,
-            lane: Lane::Webhook,
-            now: now(),
-            max: 50,
-            max_bytes: 1 << 20,
-            per_target: 50,
-            per_proven: 50,
-            per_tenant: 50,
-            proven: Arc::default(),
-            skip: Arc::default(),
-            cursor: ClaimCursor::default(),
-        })
-        .await
-        .unwrap()
+    store.claim(parcels::claim(node, 50, now())).await.unwrap()
 }
 
 pub async fn accept(store: &PostgresStore, new: NewParcel, node: NodeId) -> DeliveryId {
@@ -102,16 +57,5 @@ pub async fn accept(store: &PostgresStore, new: NewParcel, node: NodeId) -> Deli
 }
 
 pub fn delivered(job: &Job) -> Settlement {
-    let attempt = Attempt {
-        number: job.attempts + 1,
-        started_at: now(),
-        latency: Duration::from_millis(5),
-        request_headers: Bytes::new(),
-        response_status: Some(200),
-        response_headers: Bytes::new(),
-        response_body: Bytes::new(),
-        failure: None,
-        next_at: None,
-    };
-    Settlement::of(job, now(), Some(attempt), Next::Delivered)
+    parcels::delivered(job, now())
 }

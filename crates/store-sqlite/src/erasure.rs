@@ -8,13 +8,15 @@ mod content;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Lane, ParcelId, TenantId, TenantScope, Time};
-use gancho_store::{ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan};
+use gancho_store::{
+    ContentErasure, DeletedTenant, EraseStep, Erasure, Result, SubjectScan, upkeep::Cutoff,
+};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     SqliteStore, order,
-    prune::{self, Cutoff, HAS_ENDED},
+    prune::{self, HAS_ENDED},
     rows,
     states::{DEAD, ENDED, PENDING, WAITING, sql},
     transaction::Tx,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gancho_domain::{Kind, Lane, TenantId, Time};
-use gancho_store::{PruneStep, Result, TargetId};
+use gancho_store::{PruneStep, Result, TargetId, upkeep::Cutoff};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -123,20 +123,6 @@ struct ScanStep<P> {
     ended: Vec<P>,
     /// Where the next step continues; `None`: at the beginning.
     last: Option<P>,
-}
-
-/// What is old enough to go.
-#[derive(Clone, Copy)]
-pub(crate) struct Cutoff {
-    /// What was made before, where its tenant has no retention of its own.
-    pub before: Time,
-    /// What the retention of a tenant is counted from.
-    pub now: Time,
-}
-
-impl Cutoff {
-    /// Everything, whatever the retention of its tenant.
-    pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
 }
 
 const EVENT: i16 = Kind::Event.number();

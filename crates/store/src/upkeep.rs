@@ -33,6 +33,20 @@ pub struct PruneStep {
     pub more: bool,
 }
 
+/// What is old enough to be pruned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cutoff {
+    /// What was made before, where its tenant has no retention of its own.
+    pub before: Time,
+    /// What the retention of a tenant is counted from.
+    pub now: Time,
+}
+
+impl Cutoff {
+    /// Everything, whatever the retention of its tenant.
+    pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
+}
+
 /// Retention of a tenant's monthly usage.
 pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 * 400);
 
