@@ -292,11 +292,20 @@ fn as_server(program: &Path) -> Command {
 }
 
 fn folder() -> Result<PathBuf> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("gancho-postgres-");
     // The shell removes it, not this process, which may not live to do so.
-    let folder = tempfile::Builder::new().prefix("gancho-postgres-").tempdir()?.keep();
+    let folder = match Path::new(MEMORY) {
+        memory if memory.is_dir() => builder.tempdir_in(memory)?.keep(),
+        _ => builder.tempdir()?.keep(),
+    };
     give_to_server(&folder)?;
     Ok(folder)
 }
+
+/// Dropping a database syncs all files of the server, which takes most of the time of many tests on a disk. What is in
+/// memory outlives the server's processes, which is all that tests end.
+const MEMORY: &str = "/dev/shm";
 
 pub(crate) fn give_to_server(path: &Path) -> Result<()> {
     if is_root() {
