@@ -43,6 +43,19 @@ impl Stage {
         values.filter(|value| value["kind"] == kind).collect()
     }
 
+    /// The spans that have arrived. What the collector prints may come later than its answer.
+    async fn spans(&self, count: usize) -> Vec<Value> {
+        for _ in 0..2_000 {
+            let spans = self.lines("span");
+            if spans.len() >= count {
+                return spans;
+            }
+            // Sleeps between two looks.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{} of {count} spans arrived", self.lines("span").len());
+    }
+
     async fn until(&self, what: &str, is_so: impl Fn(SpanCounts) -> bool) -> SpanCounts {
         for _ in 0..2_000 {
             let counts = self.exporter.counts();
@@ -87,7 +100,7 @@ async fn a_batch_is_sent_again_while_the_collector_is_busy() {
     stage.respond(200).await;
     let counts = stage.until("it is exported", |counts| counts.exported == 1).await;
     assert_eq!((counts.failed, counts.dropped), (0, 0));
-    let spans = stage.lines("span");
+    let spans = stage.spans(1).await;
     assert_eq!(spans.len(), 1);
     assert_eq!(spans[0]["trace_id"], format!("{:032x}", 7));
     assert_eq!(
@@ -116,5 +129,5 @@ async fn a_full_queue_drops_and_never_waits() {
     stop.cancel();
     stage.exporter.run(stop).await;
     assert_eq!(stage.exporter.counts().exported, 8_192);
-    assert_eq!(stage.lines("span").len(), 8_192);
+    assert_eq!(stage.spans(8_192).await.len(), 8_192);
 }
