@@ -8,10 +8,14 @@ use serde::Serialize;
 
 use gancho_domain::TenantId;
 
-use crate::{audit::ActedOn, problem::Problem};
+use crate::problem::Problem;
 
 /// A body in one piece needs no box; a stream has one.
 pub type AnswerBody = Either<Full<Bytes>, Body>;
+
+/// What an operation says about its act, where the request does not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ActedOn(pub TenantId);
 
 #[derive(Debug)]
 pub struct Answer(Response<AnswerBody>);

@@ -6,7 +6,7 @@
 //! What strangers and tenants can cause is bounded, see [`limits`]: beyond a rate, acts are counted, and one entry says how
 //! many were left out. Requests without a valid credential are only counted.
 
-mod limits;
+pub(crate) mod limits;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,15 +19,13 @@ use http_body_util::{BodyExt, Either};
 use serde::Deserialize;
 use tokio::task::JoinHandle;
 
-pub use self::limits::AuditLimits;
 use self::limits::{Admission, CounterKey};
 use crate::{
-    answer::Answer,
+    answer::{ActedOn, Answer},
     codes::Code,
     policy::{Policy, Recorded},
     problem::Problem,
-    route::Route,
-    serve::PathParts,
+    route::{PathParts, Route},
     state::Api,
 };
 
@@ -44,10 +42,6 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Longer names of resources are cut off.
 const MAX_RESOURCE: usize = 128;
-
-/// What an operation says about its act, where the request does not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ActedOn(pub TenantId);
 
 /// An act in progress.
 pub(crate) struct Act {

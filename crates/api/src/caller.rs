@@ -1,7 +1,8 @@
-//! The unauthenticated caller of a request.
+//! The caller of a request, as far as it is known before authentication.
 
 use std::sync::Arc;
 
+use gancho_access::Principal;
 use http::HeaderMap;
 
 use crate::{
@@ -17,6 +18,10 @@ pub struct Caller {
     pub is_local: bool,
     pub connection: Arc<ConnectionState>,
 }
+
+/// The principal of a call from this process. Extensions of a request never come from the network.
+#[derive(Clone)]
+pub(crate) struct InProcessCaller(pub Principal);
 
 impl Caller {
     pub fn new(peer: &Peer, headers: &HeaderMap) -> Self {

@@ -16,13 +16,15 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use crate::{
-    answer::into_axum, audit, auth, caller::Caller, codes, problem::Problem,
-    router::operations_router, serve, state::Api,
+    answer::into_axum,
+    audit, auth,
+    caller::{Caller, InProcessCaller},
+    codes,
+    problem::Problem,
+    router::operations_router,
+    serve,
+    state::Api,
 };
-
-/// The principal of a call from this process. Extensions of a request never come from the network.
-#[derive(Clone)]
-pub(crate) struct InProcessCaller(pub Principal);
 
 #[derive(Clone)]
 pub struct InProcessApi {

@@ -23,9 +23,9 @@ use utoipa::openapi::{
 use crate::{
     codes::Code,
     input::field::{MAX_ID_LENGTH, MAX_IDEMPOTENCY_KEY},
+    operations::ROUTES,
     problem,
     route::{Needs, Route, Takes},
-    router::ROUTES,
 };
 
 const TAGS: &[(&str, &str)] = &[

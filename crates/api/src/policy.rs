@@ -3,15 +3,9 @@
 //!
 //! Roles limit people who log in. Credentials of tenants are limited by their scopes, see [`crate::route`].
 
-use std::{collections::HashMap, sync::LazyLock};
-
 use gancho_access::Role;
 
-use crate::{
-    audit::{LEFT_OUT, LOG_IN},
-    route::Route,
-    router::ROUTES,
-};
+use crate::route::Route;
 
 /// Whose calls of an operation are recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,17 +160,6 @@ pub fn of(route: &Route) -> Policy {
     Policy { role, recorded }
 }
 
-/// What an operation of the audit log does; empty for one that this version does not know.
-pub fn summary(operation: &str) -> &'static str {
-    static SUMMARIES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
-        let login = (LOG_IN, "Log in to the dashboard");
-        let left_out = (LEFT_OUT, "Similar acts that were not recorded one by one");
-        let routes = ROUTES.iter().map(|route| (route.operation_id, route.summary));
-        routes.chain([login, left_out]).collect()
-    });
-    SUMMARIES.get(operation).copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -184,6 +167,7 @@ mod tests {
     use http::Method;
 
     use super::*;
+    use crate::operations::ROUTES;
 
     #[test]
     fn every_operation_is_decided_on_once() {

@@ -20,6 +20,9 @@ use crate::{
     state::Api,
 };
 
+/// Names and values of path parameters.
+pub type PathParts = Vec<(Box<str>, Box<str>)>;
+
 pub struct Route {
     pub method: Method,
     /// Without `/v1`; the route answers with and without it.

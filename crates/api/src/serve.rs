@@ -19,15 +19,14 @@ use crate::{
     answer::{Answer, AnswerBody},
     audit::Act,
     auth,
-    caller::Caller,
+    caller::{Caller, InProcessCaller},
     codes,
-    in_process::InProcessCaller,
     input::{content, query},
     keep_alive::KeepAlive,
     meter::RouteMeter,
     policy::{self, Policy},
     problem::Problem,
-    route::{Call, Route, Takes},
+    route::{Call, PathParts, Route, Takes},
     state::Api,
 };
 
@@ -38,9 +37,6 @@ impl Kind for OfRequest {
 }
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// Names and values of path parameters.
-pub type PathParts = Vec<(Box<str>, Box<str>)>;
 
 /// A route with its counters.
 pub struct RouteHandle {

@@ -14,7 +14,7 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    audit::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
+    audit::limits::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
     key_ring::KeyRingService, meter::Meter, tails::Tails, watch::Watch,
 };
 

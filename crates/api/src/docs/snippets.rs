@@ -73,7 +73,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::router::ROUTES;
+    use crate::operations::ROUTES;
 
     #[test]
     fn curl_has_what_a_call_needs() {

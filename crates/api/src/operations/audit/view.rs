@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    policy,
+    operations,
     render::{Timestamp, words},
 };
 
@@ -54,7 +54,7 @@ impl From<AuditEntry> for AuditEntryView {
             at: Timestamp(entry.at()),
             actor: AuditActor { kind: entry.actor.kind.name(), name: given(entry.actor.name) },
             tenant_id: entry.tenant.map(|tenant| tenant.to_string()),
-            summary: policy::summary(&entry.operation),
+            summary: operations::summary(&entry.operation),
             operation: entry.operation,
             resource: given(entry.resource),
             outcome,
