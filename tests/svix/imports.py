@@ -148,10 +148,57 @@ def failures(gateway):
         {"kind": "endpoint", "application": "fails", "uid": "e1", "url": "not a url", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
         {"kind": "endpoint", "application": "nobody", "uid": "e2", "url": "https://example.com/"},
     ]
-    with open(file, "w") as lines:
-        lines.write("\n".join(json.dumps(record) for record in records))
+    write(file, *records)
     outcome = run(gateway, "svix", "--file", file, code=1)
     assert counts(outcome) == (1, 0, 2), outcome
+
+
+def write(file, *records):
+    with open(file, "w") as lines:
+        lines.write("\n".join(json.dumps(record) for record in records))
+
+
+def odd_files(gateway, receiver):
+    file = gateway.folder + "/odd.jsonl"
+    app = {"kind": "application", "uid": "odd", "name": "Odd"}
+
+    def endpoint(uid, **more):
+        return {"kind": "endpoint", "application": "odd", "uid": uid, "url": receiver.url("/" + uid), **more}
+
+    # Svix writes its secrets without the prefix, too.
+    secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    write(file, app, endpoint("bare", secret=secret), endpoint("plain", secret="a secret that is plain text"))
+    outcome = run(gateway, "svix", "--file", file, code=1)
+    assert counts(outcome) == (2, 0, 1) and "not one of Svix" in json.dumps(outcome), outcome
+    Svix(TOKEN, SvixOptions(server_url=gateway.url)).message.create("odd", MessageIn(event_type="a.b", payload={"n": 1}))
+    headers, body = receiver.take("/bare")
+    Webhook(secret).verify(body, headers)
+
+    write(file, endpoint("bare", secret=secret), {**endpoint("bare"), "url": "https://example.com/other"})
+    outcome = run(gateway, "svix", "--file", file)
+    assert counts(outcome) == (0, 2, 0), outcome
+    assert ["another URL" in one["what"] for one in outcome["records"]] == [False, True], outcome
+
+    # Nothing is written of a file that names no uid, and reasons are told.
+    for nameless in (endpoint(""), {**app, "uid": ""}):
+        write(file, {**app, "uid": "odd-2"}, nameless)
+        error = failing(gateway, "svix", "--file", file)
+        assert "line 2" in error["message"] and "no `uid`" in error["message"], error
+    assert gateway.call("/api/v1/app/odd-2")[0] == 404
+    write(file, {**app, "uid": "odd-3", "name": "n" * 129})
+    outcome = run(gateway, "svix", "--file", file, code=1)
+    assert "invalid name" in outcome["records"][0]["what"] or "`name`" in outcome["records"][0]["what"], outcome
+    assert "--file" in failing(gateway, "svix")["hint"]
+    error = failing(gateway, "svix", "--file", file, key="gk_wrong")
+    assert error["code"] == "invalid_credentials", error
+
+
+def failing(gateway, *arguments, key=TOKEN):
+    environment = {**gateway.environment, "GANCHO_API_KEY": key, "HOME": gateway.folder}
+    command = [gateway.gancho, "import", *arguments, "--server", gateway.url, "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode != 0, done.stdout
+    return json.loads(done.stderr)["error"]
 
 
 def main():
@@ -161,6 +208,7 @@ def main():
         from_convoy(gateway, receiver)
         from_outpost(gateway, receiver)
         failures(gateway)
+        odd_files(gateway, receiver)
     finally:
         gateway.stop()
     print("imports from Svix, Convoy and Outpost keep their secrets")

@@ -54,7 +54,7 @@ struct ConvoyArgs {
 #[derive(Debug, Args)]
 struct SourceArgs {
     /// URL of the service to read from, e.g. https://api.eu.svix.com.
-    #[arg(long, value_name = "URL", conflicts_with = "file", required_unless_present = "file")]
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
     from_url: Option<ServerUrl>,
     /// API token of the service.
     #[arg(long, env = "GANCHO_IMPORT_TOKEN", value_name = "TOKEN", hide_env_values = true)]
@@ -74,7 +74,9 @@ struct SourceArgs {
 
 impl SourceArgs {
     fn source(&self) -> anyhow::Result<Remote> {
-        let url = self.from_url.clone().context("no URL to read from. hint: pass --from-url")?;
+        let Some(url) = self.from_url.clone() else {
+            return Err(Failure::usage("nothing to read from. hint: pass --from-url or --file"));
+        };
         let token = self.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
         let Some(token) = token else {
             return Err(Failure::usage(
@@ -100,7 +102,9 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<Record>> {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
+        let record: anyhow::Result<Record> = serde_json::from_str(line).map_err(Into::into);
+        record
+            .and_then(|record| record.check().map(|()| record))
             .with_context(|| format!("line {} of {} is not valid", number + 1, path.display()))
     };
     lines.map(read).collect()

@@ -57,6 +57,12 @@ impl RemoteError {
         matches!(self, Self::Unreachable { .. })
     }
 
+    /// The key is not accepted, so that no other request is either.
+    pub fn is_unauthorized(&self) -> bool {
+        let is_401 = |error: &ApiError| error.status == StatusCode::UNAUTHORIZED;
+        self.api_error().is_some_and(is_401)
+    }
+
     pub fn api_error(&self) -> Option<&ApiError> {
         match self {
             Self::Refused(error) => Some(error),
@@ -97,19 +103,32 @@ impl RemoteError {
 
     pub fn refused(server: &ServerUrl, head: &Parts, body: &[u8]) -> Self {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let Some(code) = body["code"].as_str() else {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        // The Svix-compatible routes list invalid fields without a code.
+        let svix = list(&body["detail"]);
+        let code = body["code"].as_str().or((!svix.is_empty()).then_some("invalid_field"));
+        let Some(code) = code else {
             return Self::NotGancho { server: server.to_string(), status: head.status };
         };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let errors = body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let errors = errors.iter().map(|error| (text(&error["pointer"]), text(&error["detail"])));
+        let place = |error: &Value| {
+            let parts = list(&error["loc"]);
+            parts.iter().skip(1).map(|part| format!("/{}", text(part))).collect::<String>()
+        };
+        let own = list(&body["errors"]);
+        let own = own.iter().map(|error| (text(&error["pointer"]), text(&error["detail"])));
+        let errors = own.chain(svix.iter().map(|error| (place(error), text(&error["msg"]))));
         let wait =
             head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         Self::Refused(Box::new(ApiError {
             server: server.to_string(),
             status: head.status,
             code: code.to_owned(),
-            detail: body["detail"].as_str().unwrap_or("no reason given").to_owned(),
+            detail: body["detail"]
+                .as_str()
+                .or_else(|| svix.first()?["msg"].as_str())
+                .unwrap_or("no reason given")
+                .to_owned(),
             errors: errors.collect(),
             retry_after: wait.map(Duration::from_secs),
             request_id: body["request_id"].as_str().map(ToOwned::to_owned),

@@ -57,6 +57,17 @@ pub struct Endpoint {
 }
 
 impl Record {
+    /// Whether the gateway can know it again when the import is repeated.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let (uid, of) = match self {
+            Self::Application(one) => (&one.uid, "application"),
+            Self::Endpoint(one) => (&one.uid, "endpoint"),
+            Self::EventType(_) | Self::Warning { .. } => return Ok(()),
+        };
+        anyhow::ensure!(!uid.is_empty(), "the {of} has no `uid`. hint: use its id at the service");
+        Ok(())
+    }
+
     pub fn warning(text: impl Into<String>) -> Self {
         Self::Warning { text: text.into() }
     }

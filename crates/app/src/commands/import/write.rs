@@ -1,5 +1,6 @@
 //! Creates at the gateway what it does not have yet.
 
+use data_encoding::BASE64;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -20,6 +21,8 @@ pub struct Writer<'a> {
 enum Outcome {
     Created,
     Exists,
+    /// At another URL than the one that is imported.
+    Differs,
 }
 
 impl<'a> Writer<'a> {
@@ -30,10 +33,17 @@ impl<'a> Writer<'a> {
     pub async fn run(&self, records: &[Record], as_json: bool) -> anyhow::Result<()> {
         let (mut created, mut existing, mut failed) = (0, 0, 0);
         let mut lines = Vec::new();
+        let mut tell = |state: &'static str, what: String| {
+            if as_json {
+                lines.push(json!({"state": state, "what": what}));
+                return Ok(());
+            }
+            table::say(&format!("{state:<13} {what}"))
+        };
         for record in records {
             let (what, outcome) = match record {
                 Record::Warning { text } => {
-                    lines.push(("warning", text.clone()));
+                    tell("warning", text.clone())?;
                     continue;
                 }
                 Record::Application(one) => {
@@ -50,33 +60,31 @@ impl<'a> Writer<'a> {
             match outcome {
                 Ok(Outcome::Created) => {
                     created += 1;
-                    lines.push((if self.is_dry_run { "would create" } else { "created" }, what));
+                    tell(if self.is_dry_run { "would create" } else { "created" }, what)?;
                 }
                 Ok(Outcome::Exists) => {
                     existing += 1;
-                    lines.push(("exists", what));
+                    tell("exists", what)?;
                 }
-                // Without a gateway, nothing else works either.
-                Err(error) if error.downcast_ref().is_some_and(RemoteError::is_unreachable) => {
-                    return Err(error);
+                Ok(Outcome::Differs) => {
+                    existing += 1;
+                    tell("exists", format!("{what}, but with another URL; left as it is"))?;
                 }
+                // Without a gateway and a key, nothing else works either.
+                Err(error) if error.downcast_ref().is_some_and(is_final) => return Err(error),
                 Err(error) => {
                     failed += 1;
-                    lines.push(("failed", format!("{what}: {error:#}")));
+                    tell("failed", format!("{what}: {error:#}"))?;
                 }
             }
         }
         if as_json {
-            let all: Vec<_> =
-                lines.iter().map(|(state, what)| json!({"state": state, "what": what})).collect();
             table::json(
-                &json!({"created": created, "existing": existing, "failed": failed, "records": all}),
+                &json!({"created": created, "existing": existing, "failed": failed, "records": lines}),
             )?;
         } else {
-            for (state, what) in &lines {
-                table::say(&format!("{state:<13} {what}"))?;
-            }
-            table::say(&format!("{created} created, {existing} existing, {failed} failed."))?;
+            let done = if self.is_dry_run { "would be created" } else { "created" };
+            table::say(&format!("{created} {done}, {existing} existing, {failed} failed."))?;
         }
         if failed > 0 {
             return Err(Failure::failed(
@@ -123,18 +131,20 @@ impl<'a> Writer<'a> {
             anyhow::ensure!(self.is_dry_run, "its application does not exist");
             return Ok(Outcome::Created);
         };
-        if self.find(&format!("{path}/endpoint/{}", part(&one.uid))).await?.is_some() {
-            return Ok(Outcome::Exists);
+        if let Some(found) = self.find(&format!("{path}/endpoint/{}", part(&one.uid))).await? {
+            let is_same = found["url"] == one.url.as_str();
+            return Ok(if is_same { Outcome::Exists } else { Outcome::Differs });
         }
+        let webhook = self.webhook(one)?;
         if !self.is_dry_run {
             let tenant = application["id"].as_str().unwrap_or_default();
             let gateway = self.gateway.clone().acting_for(tenant)?;
-            gateway.post("/v1/webhooks", &self.webhook(one)).await?;
+            gateway.post("/v1/webhooks", &webhook).await?;
         }
         Ok(Outcome::Created)
     }
 
-    fn webhook(&self, one: &Endpoint) -> Value {
+    fn webhook(&self, one: &Endpoint) -> anyhow::Result<Value> {
         let mut body = json!({
             "url": one.url,
             "name": one.description,
@@ -146,12 +156,26 @@ impl<'a> Writer<'a> {
             "external_id": one.uid,
         });
         if let Some(secret) = &one.secret {
-            body["secret"] = json!(secret);
+            body["secret"] = json!(self.secret(secret)?);
         }
         if let Some(rate) = one.rate {
             let per = format!("{}s", one.rate_seconds.unwrap_or(1));
             body["rate_limit"] = json!({"count": rate, "per": per});
         }
-        body
+        Ok(body)
     }
+
+    /// Svix writes base64 with and without a prefix; for the gateway, what has none is plain text.
+    fn secret(&self, given: &str) -> anyhow::Result<String> {
+        if self.profile != "svix" || given.starts_with("whsec_") || given.starts_with("whsk_") {
+            return Ok(given.to_owned());
+        }
+        let is_base64 = BASE64.decode(given.as_bytes()).is_ok();
+        anyhow::ensure!(is_base64, "its secret is not one of Svix: `whsec_` and base64");
+        Ok(format!("whsec_{given}"))
+    }
+}
+
+fn is_final(error: &RemoteError) -> bool {
+    error.is_unreachable() || error.is_unauthorized()
 }
