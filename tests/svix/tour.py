@@ -182,7 +182,23 @@ def messages(client, receiver, endpoint, secret):
     example = client.endpoint.send_example("acme", endpoint.id, EventExampleIn(event_type="invoice.paid"))
     headers, body = receiver.take()
     assert headers["svix-id"] == example.id and verified(secret, headers, body) == {"n": 7}
+    keys_and_ids(client)
     return sent
+
+
+def keys_and_ids(client):
+    """An idempotency key holds whether or not the message has an `eventId`, too."""
+
+    def create(key, event_id=None):
+        draft = MessageIn(event_type="other.type", payload={"n": 3}, event_id=event_id)
+        return client.message.create("acme", draft, MessageCreateOptions(idempotency_key=key)).id
+
+    first = create("both-key", "both-1")
+    assert create("both-key", "both-1") == first
+    refused(HttpError, 409, lambda: create("both-key", "both-2"))
+    refused(HttpError, 409, lambda: create("both-key"))
+    create("lone-key")
+    refused(HttpError, 409, lambda: create("lone-key", "both-3"))
 
 
 def attempts(client, receiver, endpoint, sent):

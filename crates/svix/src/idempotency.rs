@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::{
     backend::{Backend, RecordError, RecordKey},
     calls::Run,
-    svix_error::SvixError,
+    svix_error::{MISMATCH, SvixError},
     visit::{IDEMPOTENCY_KEY, Reply, Visit, unavailable},
 };
 
@@ -75,10 +75,7 @@ pub async fn run_once(visit: Visit, target: &str, run: Run) -> Result<Reply, Svi
             let text = "a request with this idempotency key is being processed";
             return Err(SvixError::conflict(text));
         }
-        Seen::Mismatch => {
-            let text = "the idempotency key was used for a request with another body";
-            return Err(SvixError::conflict(text));
-        }
+        Seen::Mismatch => return Err(SvixError::conflict(MISMATCH)),
         Seen::Done(status, body) => return Ok(Reply { status, body }),
     };
     let (done, outcome) = oneshot::channel();

@@ -31,7 +31,7 @@ pub struct Fault {
     pub r#type: &'static str,
 }
 
-/// The names of fields of the API, and what Svix calls them.
+/// The names or paths of fields of the API, and what Svix calls them.
 pub type Names = &'static [(&'static str, &'static str)];
 
 /// An error of the gateway's own API.
@@ -50,6 +50,9 @@ struct ProblemField {
     pointer: String,
     detail: String,
 }
+
+/// Said of a repeated request that is not the same.
+pub const MISMATCH: &str = "the idempotency key was used for a request with another body";
 
 impl Fault {
     pub fn value(loc: &[&str], msg: impl Into<String>) -> Self {
@@ -119,6 +122,8 @@ impl SvixError {
         let mut error = if problem.code == "bad_cursor" {
             let text = "the iterator is not valid for this list; start again without it";
             Self::field(&["query", "iterator"], text)
+        } else if problem.code == "idempotency_mismatch" {
+            Self::conflict(MISMATCH)
         } else if problem.errors.is_empty() && status != StatusCode::UNPROCESSABLE_ENTITY {
             Self::new(status, svix_code(status, &problem.code), problem.detail)
         } else if problem.errors.is_empty() {
@@ -166,12 +171,21 @@ fn svix_code(status: StatusCode, own: &str) -> &str {
 
 fn translated(error: &ProblemField, names: Names) -> Fault {
     let mut loc = vec!["body".to_owned()];
-    for (depth, part) in error.pointer.split('/').skip(1).enumerate() {
-        let part = part.replace("~1", "/").replace("~0", "~");
-        let known = names.iter().find(|(own, _)| depth == 0 && *own == part);
-        loc.push(known.map_or(part, |(_, svix)| (*svix).to_owned()));
+    let path = error.pointer.trim_start_matches('/');
+    let find = |own: &str| names.iter().find(|(name, _)| *name == own).map(|(_, svix)| *svix);
+    if let Some(svix) = find(path) {
+        loc.push(svix.to_owned());
+    } else {
+        for (depth, part) in error.pointer.split('/').skip(1).enumerate() {
+            let part = part.replace("~1", "/").replace("~0", "~");
+            let known = find(&part).filter(|_| depth == 0);
+            loc.push(known.map_or(part, ToOwned::to_owned));
+        }
     }
-    Fault { loc, msg: error.detail.clone(), r#type: "value_error" }
+    let msg = names.iter().fold(error.detail.clone(), |msg, (own, svix)| {
+        msg.replace(&format!("`{own}`"), &format!("`{svix}`"))
+    });
+    Fault { loc, msg, r#type: "value_error" }
 }
 
 #[cfg(test)]

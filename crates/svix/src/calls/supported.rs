@@ -34,7 +34,7 @@ pub const CALLS: &[SvixCall] = &[
         operation: "v1.application.create",
         support: Differs(
             |visit| Box::pin(applications::create(visit)),
-            "`throttleRate` is refused: set it at endpoints. A uid has at most 63 characters, of which capital letters and dots count twice",
+            "`throttleRate` is refused: set it at endpoints. A uid has at most 63 characters, of which capital letters and dots count twice; a name has at most 128",
         ),
     },
     SvixCall {
@@ -167,7 +167,10 @@ pub const CALLS: &[SvixCall] = &[
         method: "POST",
         path: "/api/v1/app/{app_id}/endpoint/{endpoint_id}/recover",
         operation: "v1.endpoint.recover",
-        support: Same(|visit| Box::pin(recovery::recover(visit))),
+        support: Differs(
+            |visit| Box::pin(recovery::recover(visit)),
+            "Messages that still wait for a retry are left to it",
+        ),
     },
     SvixCall {
         method: "GET",
@@ -241,7 +244,7 @@ pub const CALLS: &[SvixCall] = &[
         operation: "v1.message.list",
         support: Differs(
             |visit| Box::pin(messages::list(visit)),
-            "`channel` and `tag` are refused",
+            "`channel` and `tag` are refused. `deliverAt` is not shown",
         ),
     },
     SvixCall {
@@ -263,7 +266,7 @@ pub const CALLS: &[SvixCall] = &[
         method: "GET",
         path: "/api/v1/app/{app_id}/msg/{msg_id}",
         operation: "v1.message.get",
-        support: Same(|visit| Box::pin(messages::get(visit))),
+        support: Differs(|visit| Box::pin(messages::get(visit)), "`deliverAt` is not shown"),
     },
     SvixCall {
         method: "GET",

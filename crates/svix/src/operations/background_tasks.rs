@@ -46,6 +46,11 @@ impl ReplayRow {
         if self.of == "events" { REPLAY } else { RECOVER }
     }
 
+    /// A replay of deliveries does not say whose they were.
+    pub fn of_endpoint(self, id: String) -> Self {
+        Self { to: Some(id), ..self }
+    }
+
     pub fn task(&self, kind: Option<&'static str>) -> Value {
         // A replay is found by its tenant and its id, so the id of a task has both.
         let tenant = self.tenant_id.as_deref().unwrap_or_default();

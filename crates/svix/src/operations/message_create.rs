@@ -21,7 +21,7 @@ const NAMES: Names = &[
     ("deliver_at", "deliverAt"),
 ];
 /// Keys that clients of Svix make up for each call. Only a retry of the same call repeats one.
-const AUTOMATIC: &str = "auto_";
+const AUTOMATIC: &[u8] = b"auto_";
 
 struct MessageIn {
     event_type: String,
@@ -127,7 +127,7 @@ async fn publish(
 }
 
 /// A message with an `eventId` is accepted once: a second one is a conflict, and a retry of the first gets its
-/// message. The id is also the idempotency key, so that two at the same time are one.
+/// message. Where the caller has chosen no idempotency key, the id is the key, so that two at the same time are one.
 async fn publish_once(
     visit: &Visit,
     app: &App,
@@ -141,7 +141,10 @@ async fn publish_once(
             before.row.r#type == message.event_type && before.data.get() == message.payload.get();
         return if is_same && is_retry(visit) { Ok(before.row) } else { Err(conflict()) };
     }
-    let key = HeaderValue::from_str(&key_of(event_id)).map_err(|_| SvixError::internal())?;
+    let key = match chosen_key(visit) {
+        Some(key) => key.clone(),
+        None => HeaderValue::from_str(&key_of(event_id)).map_err(|_| SvixError::internal())?,
+    };
     match publish(visit, app, message, Some(key)).await {
         Ok((true, _)) if !is_retry(visit) => Err(conflict()),
         Ok((_, row)) => Ok(row),
@@ -157,7 +160,11 @@ fn key_of(event_id: &str) -> String {
 
 /// Whether the client repeats a call, as opposed to another call with the same id.
 fn is_retry(visit: &Visit) -> bool {
-    let key = visit.headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
-    visit.headers.contains_key("svix-retry-count")
-        || key.is_some_and(|key| !key.starts_with(AUTOMATIC))
+    visit.headers.contains_key("svix-retry-count") || chosen_key(visit).is_some()
+}
+
+/// The idempotency key, unless the client has made it up for this call.
+fn chosen_key(visit: &Visit) -> Option<&HeaderValue> {
+    let key = visit.headers.get(&IDEMPOTENCY_KEY)?;
+    (!key.as_bytes().starts_with(AUTOMATIC)).then_some(key)
 }

@@ -13,7 +13,12 @@ use crate::{
     visit::{Reply, Visit},
 };
 
-const NAMES: Names = &[("filter", "since"), ("to", "endpoint_id")];
+const NAMES: Names = &[
+    ("filter/since", "since"),
+    ("filter/until", "until"),
+    ("filter", "since"),
+    ("to", "endpoint_id"),
+];
 
 /// The window of time.
 fn read_window(fields: &mut Fields) -> Map<String, Value> {
@@ -35,12 +40,12 @@ async fn start(
     let body = if task == REPLAY {
         json!({"of": "events", "to": id, "missing": true, "filter": filter})
     } else {
-        filter.insert("webhook_id".to_owned(), Value::from(id));
+        filter.insert("webhook_id".to_owned(), Value::from(id.as_str()));
         json!({"filter": filter})
     };
     let asked = visit.ask(&app, Method::POST, "/v1/replays").names(NAMES).json(&body)?;
     let replay: ReplayRow = asked.run().await?;
-    Reply::of(StatusCode::ACCEPTED, &replay.task(Some(task)))
+    Reply::of(StatusCode::ACCEPTED, &replay.of_endpoint(id).task(Some(task)))
 }
 
 /// Sends messages again that failed.
