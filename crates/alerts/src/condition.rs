@@ -90,6 +90,9 @@ pub fn conditions(
         if let Some(error) = &node.ledger_error {
             check(Rule::LedgerCheckFailed, &node.name, 1.0, 0.0, error.clone());
         }
+        if let Some(error) = &node.archive_error {
+            check(Rule::ArchiveFailing, &node.name, 1.0, 0.0, error.clone());
+        }
     }
     let detail = format!("{refused} events, webhooks or e-mails were refused");
     check(Rule::WritesRefused, "", refused as f64, 0.0, detail);
@@ -115,7 +118,7 @@ mod tests {
     fn each_rule_has_a_condition_of_its_own() {
         let node = NodeReport { name: "n1".to_owned(), ..NodeReport::default() };
         let only = Facts::default;
-        let cases: [(Rule, Facts); 13] = [
+        let cases: [(Rule, Facts); 14] = [
             (Rule::DeadLettersHigh, Facts { dead_letters: 101, ..only() }),
             (Rule::DeadLetterRateHigh, Facts { ended: 100, died: 3, ..only() }),
             (
@@ -175,7 +178,14 @@ mod tests {
             (
                 Rule::LedgerCheckFailed,
                 Facts {
-                    nodes: vec![NodeReport { ledger_error: Some("no".to_owned()), ..node }],
+                    nodes: vec![NodeReport { ledger_error: Some("no".to_owned()), ..node.clone() }],
+                    ..only()
+                },
+            ),
+            (
+                Rule::ArchiveFailing,
+                Facts {
+                    nodes: vec![NodeReport { archive_error: Some("no".to_owned()), ..node }],
                     ..only()
                 },
             ),

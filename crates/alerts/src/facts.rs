@@ -53,6 +53,7 @@ pub struct ExpiringApiKey {
 
 /// What one node knows that the store does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NodeReport {
     pub name: String,
     /// Events, webhooks and e-mails that it could not accept in the last minutes.
@@ -63,6 +64,8 @@ pub struct NodeReport {
     pub is_clock_off: bool,
     /// Why the ledger is not signed any more.
     pub ledger_error: Option<String>,
+    /// Why dead letters stay in the store that are due to be archived.
+    pub archive_error: Option<String>,
 }
 
 #[async_trait]

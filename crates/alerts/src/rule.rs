@@ -21,6 +21,7 @@ pub enum Rule {
     QueueDelayed,
     SourceKeyExpiring,
     ApiKeyExpiring,
+    ArchiveFailing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Severity {
 
 impl Rule {
     /// The most urgent first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::StoreUnavailable,
         Self::WritesRefused,
         Self::StorageCritical,
@@ -55,6 +56,7 @@ impl Rule {
         Self::QueueDelayed,
         Self::SourceKeyExpiring,
         Self::ApiKeyExpiring,
+        Self::ArchiveFailing,
     ];
     pub const NAMES: &'static [&'static str] = &[
         "store_unavailable",
@@ -71,6 +73,7 @@ impl Rule {
         "queue_delayed",
         "source_key_expiring",
         "api_key_expiring",
+        "archive_failing",
     ];
 
     pub const fn name(self) -> &'static str {
@@ -92,7 +95,8 @@ impl Rule {
             | Self::EndpointFailing
             | Self::QueueDelayed
             | Self::SourceKeyExpiring
-            | Self::ApiKeyExpiring => Severity::Warning,
+            | Self::ApiKeyExpiring
+            | Self::ArchiveFailing => Severity::Warning,
         }
     }
 
@@ -113,6 +117,7 @@ impl Rule {
             Self::QueueDelayed => "Deliveries are late",
             Self::SourceKeyExpiring => "The last valid key of a source is about to expire",
             Self::ApiKeyExpiring => "An API key is about to expire",
+            Self::ArchiveFailing => "Dead letters cannot be archived",
         }
     }
 

@@ -134,6 +134,16 @@ impl Gateway {
         http::call(self.address, method, path, &headers, body)
     }
 
+    pub fn alerts(&self) -> Vec<Value> {
+        let listed = self.operator("GET", "/v1/alerts", "");
+        assert_eq!(listed.status, 200, "{}", listed.body);
+        listed.json()["data"].as_array().unwrap().clone()
+    }
+
+    pub fn is_firing(&self, rule: &str) -> bool {
+        self.alerts().iter().any(|alert| alert["rule"] == rule && alert["state"] == "firing")
+    }
+
     /// A new tenant with a key of all scopes.
     pub fn tenant(&self, slug: &str) -> String {
         let made = self.operator("POST", "/v1/tenants", &format!(r#"{{"slug":"{slug}"}}"#));

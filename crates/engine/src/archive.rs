@@ -59,7 +59,13 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     let mut warned_at: Option<Instant> = None;
     loop {
         if engine.trusts_clock(engine.clock.now()) {
-            match engine.archive_once().await {
+            let round = engine.archive_once().await;
+            let error = match &round {
+                Err(ArchiveRunError::Archive(error)) => Some(error.clone()),
+                _ => None,
+            };
+            *engine.archive_error.lock() = error;
+            match round {
                 Ok(_) => {
                     if warned_at.take().is_some() {
                         tracing::info!("archiving dead letters again");
@@ -96,6 +102,11 @@ impl Engine {
     /// How many dead letters of a lane this engine has archived.
     pub fn archived(&self, lane: Lane) -> u64 {
         self.archived[lane.index()].get()
+    }
+
+    /// Why the archive did not accept dead letters when it was last asked to.
+    pub fn archive_error(&self) -> Option<ArchiveError> {
+        self.archive_error.lock().clone()
     }
 
     async fn archive_all(

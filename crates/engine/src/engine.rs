@@ -5,11 +5,12 @@ use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use gancho_domain::{Clock, Lane, Random, TenantId, TenantScope};
 use gancho_store::{NodeFacts, NodeId, Result, Store, StoreError};
+use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Archive, Limits, archive, bell, claim,
+    Archive, ArchiveError, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
     delivery_log, dispatch, erase, expire, heartbeat,
     lane::{LaneSetup, LaneState},
@@ -69,6 +70,8 @@ pub struct Engine {
     pub(crate) archive: Option<Arc<dyn Archive>>,
     /// One for each lane.
     pub(crate) archived: [Counter; Lane::ALL.len()],
+    /// Why the last round of archiving failed.
+    pub(crate) archive_error: Mutex<Option<ArchiveError>>,
     pub(crate) name: String,
     pub(crate) facts: NodeFacts,
     pub(crate) spans: Option<Arc<dyn SpanSink>>,
@@ -131,6 +134,7 @@ impl Engine {
             limits,
             archive,
             archived: Default::default(),
+            archive_error: Mutex::default(),
             name,
             facts,
             spans,

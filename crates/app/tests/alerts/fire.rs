@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use gancho_testkit::until;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::recorder::Recorder;
 use crate::{
@@ -14,16 +14,6 @@ use crate::{
 };
 
 const QUICK: [(&str, &str); 2] = [("GANCHO_ALERT_INTERVAL", "200ms"), ("GANCHO_ALERT_AFTER", "0s")];
-
-fn alerts(served: &Gateway) -> Vec<Value> {
-    let listed = served.operator("GET", "/v1/alerts", "");
-    assert_eq!(listed.status, 200, "{}", listed.body);
-    listed.json()["data"].as_array().unwrap().clone()
-}
-
-fn is_firing(served: &Gateway, rule: &str) -> bool {
-    alerts(served).iter().any(|alert| alert["rule"] == rule && alert["state"] == "firing")
-}
 
 fn failing_endpoint(served: &Gateway, key: &str, url: &str) -> String {
     let body = json!({"url": url, "events": ["*"], "retry": {"schedule": []}}).to_string();
@@ -56,7 +46,7 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
     until("they fire", || {
         ["dead_letters_high", "tenant_dead_letters_high", "endpoint_failing"]
             .iter()
-            .all(|rule| is_firing(&served, rule))
+            .all(|rule| served.is_firing(rule))
     });
     until("the URL is told", || hook.has("dead_letters_high", "", "fired"));
     until("the URL is told of the tenant", || {
@@ -181,10 +171,10 @@ fn a_changed_ledger_and_an_expiring_key_are_reported() {
     let ends = json!({"scheme": "hmac", "secret": partner::SECRET, "not_after": tomorrow});
     let put = served.operator("PUT", "/v1/sources/acme/keys/k1", &ends.to_string());
     assert!(put.status < 300, "{}", put.body);
-    until("the key is reported", || is_firing(&served, "source_key_expiring"));
+    until("the key is reported", || served.is_firing("source_key_expiring"));
     let again = json!({"scheme": "hmac", "secret": partner::SECRET});
     served.operator("PUT", "/v1/sources/acme/keys/k2", &again.to_string());
-    until("a second key resolves it", || !is_firing(&served, "source_key_expiring"));
+    until("a second key resolves it", || !served.is_firing("source_key_expiring"));
     served.stop();
 
     // A checkpoint that this gateway did not sign.
@@ -193,7 +183,7 @@ fn a_changed_ledger_and_an_expiring_key_are_reported() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replacen('\n', "x\n", 1)).unwrap();
     let served = Gateway::start(folder.path(), &variables);
-    until("the ledger is reported", || is_firing(&served, "ledger_check_failed"));
+    until("the ledger is reported", || served.is_firing("ledger_check_failed"));
     until("it is sent", || slack.texts().contains("The ledger is no longer signed"));
     served.stop();
 }
@@ -236,7 +226,7 @@ fn a_fleet_reports_once_and_a_lost_node_is_reported() {
     first.publish(&key, "a.b", "{}");
     until("it is sent", || slack.texts().contains("Many dead letters"));
     until("both show it", || {
-        is_firing(&first, "dead_letters_high") && is_firing(&second, "dead_letters_high")
+        first.is_firing("dead_letters_high") && second.is_firing("dead_letters_high")
     });
     let count = slack.texts().matches("Many dead letters: ").count();
     assert_eq!(count, 2, "title and line of one message: {}", slack.texts());
@@ -264,14 +254,14 @@ fn late_deliveries_fire_until_the_queue_goes_on() {
     served.endpoint(&key, &format!("http://{target}/hook"));
     assert_eq!(served.operator("POST", "/v1/queues/webhook/pause", "").status, 204);
     let event = served.publish(&key, "a.b", "{}");
-    until("it is late", || is_firing(&served, "queue_delayed"));
+    until("it is late", || served.is_firing("queue_delayed"));
     until("it is sent", || slack.texts().contains("Deliveries are late"));
-    let alert = alerts(&served).into_iter().find(|alert| alert["rule"] == "queue_delayed").unwrap();
+    let alert = served.alerts().into_iter().find(|alert| alert["rule"] == "queue_delayed").unwrap();
     assert_eq!(alert["subject"], "webhook", "{alert}");
     assert!(seen.body(&event).is_none());
     assert_eq!(served.operator("POST", "/v1/queues/webhook/resume", "").status, 204);
     until("it is delivered", || seen.body(&event).is_some());
-    until("it is resolved", || !is_firing(&served, "queue_delayed"));
+    until("it is resolved", || !served.is_firing("queue_delayed"));
     until("it is said", || slack.texts().contains("[resolved] Deliveries are late"));
     served.stop();
 }
@@ -288,14 +278,14 @@ fn a_high_rate_of_dead_letters_fires_until_enough_is_delivered() {
         failing_endpoint(&served, &key, &format!("{}/{number}", target.url()));
     }
     served.publish(&key, "a.b", "{}");
-    until("it fires", || is_firing(&served, "dead_letter_rate_high"));
+    until("it fires", || served.is_firing("dead_letter_rate_high"));
     until("it is sent", || slack.texts().contains("60 of 60 deliveries became dead letters"));
     // Below 40 %, which is clearly below the threshold.
     target.answer(200);
     for _ in 0..2 {
         served.publish(&key, "a.b", "{}");
     }
-    until("it is resolved", || !is_firing(&served, "dead_letter_rate_high"));
+    until("it is resolved", || !served.is_firing("dead_letter_rate_high"));
     until("it is said", || {
         slack.texts().contains("[resolved] Many deliveries become dead letters")
     });
@@ -309,7 +299,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     let url = server.url("postgres");
     let (served, slack, _folder) = alone_with(&[("GANCHO_DATABASE_URL", url.as_str())]);
     let key = served.tenant("acme");
-    until("it evaluates", || alerts(&served).is_empty());
+    until("it evaluates", || served.alerts().is_empty());
     server.stop_at_once().unwrap();
     until("it is sent without the database", || {
         slack.texts().contains("The database does not respond")
@@ -321,7 +311,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
         let event = r#"{"type":"a.b","data":{}}"#;
         http::call(served.address, "POST", "/v1/events", &headers, event).status == 202
     });
-    assert!(!is_firing(&served, "store_unavailable"));
+    assert!(!served.is_firing("store_unavailable"));
     served.stop();
 }
 
@@ -337,12 +327,12 @@ fn an_api_key_that_is_used_and_about_to_expire_fires_until_it_is_replaced() {
     let (id, key) = (made.json()["id"].clone(), made.json()["key"].as_str().unwrap().to_owned());
     served.publish(&lasting, "a.b", "{}");
     served.publish(&key, "a.b", "{}");
-    until("it fires", || is_firing(&served, "api_key_expiring"));
+    until("it fires", || served.is_firing("api_key_expiring"));
     until("it is sent", || slack.texts().contains("An API key is about to expire"));
-    let alert = alerts(&served).into_iter().find(|one| one["rule"] == "api_key_expiring").unwrap();
+    let alert = served.alerts().into_iter().find(|one| one["rule"] == "api_key_expiring").unwrap();
     assert_eq!(alert["subject"], format!("acme/{}", id.as_str().unwrap()), "{first}");
     assert_eq!(served.operator("POST", path, "{}").status, 201);
-    until("a new key resolves it", || !is_firing(&served, "api_key_expiring"));
+    until("a new key resolves it", || !served.is_firing("api_key_expiring"));
     Browser::logged_in(&served).open("/ui/alerts").has("An API key is about to expire");
     served.stop();
 }

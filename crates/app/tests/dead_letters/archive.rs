@@ -61,6 +61,8 @@ fn goes_to_a_bucket(database: Option<&str>) {
         ("GANCHO_ARCHIVE_ACCESS_KEY_ID", key_id.as_str()),
         ("GANCHO_ARCHIVE_SECRET_ACCESS_KEY", secret.as_str()),
         ("GANCHO_DEAD_LETTERS_PER_TENANT", "1"),
+        ("GANCHO_ALERT_INTERVAL", "200ms"),
+        ("GANCHO_ALERT_AFTER", "0s"),
     ];
     let variables = [&stored[..], &more].concat();
 
@@ -69,6 +71,7 @@ fn goes_to_a_bucket(database: Option<&str>) {
     let why = served.logged(NAMED).remove(0).to_string();
     assert!(why.contains("NoSuchBucket"), "{why}");
     assert_eq!(total(&served), 5, "nothing leaves the store");
+    until("an alert says so", || served.is_firing("archive_failing"));
     let (state, said) = doctor(folder.path(), &variables);
     assert!(state == "fail" && said.contains("create the bucket"), "{said}");
     let log = served.stop();
@@ -88,6 +91,7 @@ fn goes_to_a_bucket(database: Option<&str>) {
 
     let served = Gateway::start(folder.path(), &variables);
     until("they leave the store", || total(&served) == 1);
+    until("the alert is resolved", || !served.is_firing("archive_failing"));
     let objects: BTreeMap<String, String> =
         serde_json::from_value(test("objects?bucket=dead-letters")).unwrap();
     assert_eq!(objects.len(), 4);

@@ -78,7 +78,13 @@ fn dashboards_and_rules_use_metrics_that_exist() {
 #[test]
 fn the_rules_are_those_of_the_gateway() {
     let rules = read("ops/prometheus/rules.yml");
-    let internal = ["ledger_check_failed", "clock_off", "source_key_expiring", "api_key_expiring"];
+    let internal = [
+        "ledger_check_failed",
+        "clock_off",
+        "source_key_expiring",
+        "api_key_expiring",
+        "archive_failing",
+    ];
     for name in gancho_alerts_rules() {
         let is_there = rules.contains(&format!("rule: {name} "));
         assert_eq!(is_there, !internal.contains(&name.as_str()), "{name}");

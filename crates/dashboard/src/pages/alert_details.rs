@@ -92,7 +92,9 @@ async fn link(visit: &Visit, rule: &str, subject: &str) -> Html {
             let tenant = subject.split('/').next().unwrap_or_default();
             Html::link(visit.page(format!("/tenants/{}", segment(tenant))), subject)
         }
-        "clock_off" | "ledger_check_failed" => Html::link(visit.page("/nodes"), subject),
+        "archive_failing" | "clock_off" | "ledger_check_failed" => {
+            Html::link(visit.page("/nodes"), subject)
+        }
         _ => Html::code(subject),
     }
 }

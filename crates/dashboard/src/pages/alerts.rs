@@ -174,6 +174,7 @@ fn rule(name: &str, t: &Texts) -> Sentence {
         "endpoint_failing" => "alerts.endpoint_failing",
         "queue_delayed" => "alerts.queue_delayed",
         "api_key_expiring" => "alerts.api_key_expiring",
+        "archive_failing" => "alerts.archive_failing",
         _ => "alerts.source_key_expiring",
     })
 }

@@ -194,6 +194,7 @@ impl FactSource for GatewayFacts {
             refused_writes: self.refused.lock().of(refused.full + refused.unavailable),
             lost_nodes: self.lost.lock().of(self.engine.lost_nodes()),
             is_clock_off: !self.engine.trusts_clock(self.clock.now()),
+            archive_error: self.engine.archive_error().map(|error| error.to_string()),
             ledger_error: self.inbound.as_ref().and_then(|parts| parts.checkpointer.suspension()),
         }
     }
