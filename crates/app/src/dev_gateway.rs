@@ -15,6 +15,12 @@ pub fn announce(data_dir: &Path, address: SocketAddr) -> anyhow::Result<()> {
     private_file::replace(&data_dir.join(ADDRESS), &format!("{address}\n"))
 }
 
+/// What to do where a command that reads the data directory was probably meant for that of `gancho dev`.
+pub fn hint() -> Option<&'static str> {
+    let is_there = Path::new(DATA_DIR).join(TOKEN).exists();
+    is_there.then_some("for the data of `gancho dev`, add --data-dir .gancho-dev")
+}
+
 /// The gateway of `gancho dev` in this directory, if it runs.
 pub async fn find() -> Option<Remote> {
     let folder = Path::new(DATA_DIR);

@@ -79,9 +79,8 @@ impl std::error::Error for Failure {}
 pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
     let remote = error.chain().find_map(|cause| cause.downcast_ref::<RemoteError>());
     let failure = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
-    let text = format!("{error:#}");
-    let (what, hint) = split(&text);
-    let hint = hint.map(ToOwned::to_owned).or_else(|| remote.and_then(RemoteError::hint));
+    let (what, hint) = message_of(error);
+    let hint = hint.or_else(|| remote.and_then(RemoteError::hint));
     let exit = match (failure, remote) {
         (Some(failure), _) => failure.exit,
         (None, Some(remote)) => exit_of(remote),
@@ -141,6 +140,14 @@ fn exit_of(error: &RemoteError) -> u8 {
     }
 }
 
+/// The error and its causes, and the first hint of one of them.
+fn message_of(error: &anyhow::Error) -> (String, Option<String>) {
+    let texts: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let parts = || texts.iter().map(|text| split(text));
+    let whats: Vec<&str> = parts().map(|(what, _)| what).collect();
+    (whats.join(": "), parts().find_map(|(_, hint)| hint).map(ToOwned::to_owned))
+}
+
 /// Messages end with what to do: `… . hint: …`.
 fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once("hint: ") {
@@ -162,6 +169,16 @@ mod tests {
         assert_eq!(split("no file"), ("no file", None));
         let several = "2 problems\n  a\n    hint: b";
         assert_eq!(split(several), (several, None));
+    }
+
+    #[test]
+    fn the_hint_comes_after_all_causes() {
+        let error = anyhow::anyhow!("there is none").context("cannot read it. hint: choose one");
+        let (what, hint) = message_of(&error);
+        assert_eq!(
+            (what.as_str(), hint.as_deref()),
+            ("cannot read it: there is none", Some("choose one"))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::report::Report;
 use crate::{
     admin_token,
     commands::table::size,
-    database,
+    database, dev_gateway,
     gateway::database_url,
     key_ring::{self, RingSource},
     sealed_records::keys_in_use,
@@ -30,7 +30,8 @@ pub fn directory(report: &mut Report, settings: &Settings) {
             return report.warn(
                 CHECK,
                 format!("{shown} does not exist yet"),
-                "`gancho serve` creates it; or select another one with --data-dir",
+                dev_gateway::hint()
+                    .unwrap_or("`gancho serve` creates it; or select another one with --data-dir"),
             );
         }
         Err(error) => {

@@ -15,7 +15,7 @@ use gancho_store::{Collection, Store};
 use super::LedgerArgs;
 use crate::{
     commands::input,
-    database,
+    database, dev_gateway,
     gateway::database_url,
     logs,
     settings::{self, Settings},
@@ -56,9 +56,11 @@ impl Book {
     pub async fn open(which: &LedgerArgs) -> anyhow::Result<Self> {
         let settings = settings::load(&which.flags)?.settings;
         logs::start(settings.log_format, logs::QUIET);
-        let store = database::open_to_read(&database_url(&settings)).await.context(
-            "cannot read the ledger. hint: select the data directory with --data-dir, or a database or copy with --database-url sqlite:PATH",
-        )?;
+        let store = database::open_to_read(&database_url(&settings)).await.with_context(|| {
+            let hint = "select the data directory with --data-dir, or a database or copy with --database-url sqlite:PATH";
+            let hint = dev_gateway::hint().unwrap_or(hint);
+            format!("cannot read the ledger. hint: {hint}")
+        })?;
         let keys = match &which.keys {
             Some(path) => keys_of(path)?,
             None => public_keys::of_store(&*store).await?,
