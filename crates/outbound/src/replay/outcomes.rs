@@ -1,4 +1,4 @@
-//! What became of what a replay has sent.
+//! The outcomes of the deliveries that a replay has sent.
 //!
 //! Each delivery has its state where it always is. A replay remembers which ones it has sent, the first
 //! [`MAX_REMEMBERED`] of them, so that counting them takes a bounded time; documents that expire hold their ids.
