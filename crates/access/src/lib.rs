@@ -1,10 +1,12 @@
 //! Authentication and authorization, for the API and for pages rendered on the server.
 //!
-//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token
-//! ([`admin_token`]), an API key ([`api_key`], with its format in [`key_text`]; [`expiring_keys`] finds those that are about to end) or a [`portal`] token, which a
-//! browser exchanges for a [`portal_session`], unless [`portal_revocations`] has it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
+//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token ([`admin_token`]),
+//! an API key ([`api_key`], with its format in [`key_text`]; [`expiring_keys`] finds those that are about to end)
+//! or a [`portal`] token, which a browser exchanges for a [`portal_session`], unless [`portal_revocations`] has
+//! it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
 //! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
-//! except for credentials in its [`seen_set`]. [`users`] have a name, a [`password`] that is not among the [`common_passwords`], and a [`role`]. [`tenant_cache`] caches tenants.
+//! except for credentials in its [`seen_set`]. [`users`] have a name, a [`password`] that is not among the
+//! [`common_passwords`], and a [`role`]. [`tenant_cache`] caches tenants.
 //!
 //! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 

@@ -26,7 +26,7 @@ impl Role {
         !matches!(self, Self::ReadOnly)
     }
 
-    /// Whether it may set things up, and see secrets.
+    /// Whether it may change the configuration and see secrets.
     pub const fn may_operate(self) -> bool {
         matches!(self, Self::Operator)
     }

@@ -173,7 +173,7 @@ impl TailRelay {
             (watch.version, watch.changed_at) = (document.version, Instant::now());
             watch.want(&self.engine, wanted);
         }
-        // Of one that is over, the version is remembered, so that its document does not begin it again.
+        // An expired watch keeps its version, so that its old document does not start it again.
         for watch in self.others.values_mut().filter(|watch| watch.is_over()) {
             watch.interests.clear();
             watch.batches.clear();

@@ -56,7 +56,7 @@ use crate::{
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
 
-/// What every part is made of.
+/// The shared parts that every other part is built from.
 #[derive(Clone)]
 pub struct Base {
     store: Arc<dyn Store>,
@@ -309,7 +309,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// What the listener for partners is made of.
+    /// The service of the ingest listener.
     pub fn ingest(&self, simulator: Simulator) -> Option<Ingest> {
         self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base, simulator))
     }

@@ -1,4 +1,4 @@
-//! Colours for people; pipes and NO_COLOR get none.
+//! Colors on a terminal; none in pipes or with `NO_COLOR`.
 
 use anstyle::{AnsiColor, Style};
 

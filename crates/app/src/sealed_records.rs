@@ -1,4 +1,4 @@
-//! What of the database is sealed, and with which keys of the ring.
+//! Which stored secrets are encrypted with which keys of the ring.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use gancho_vault::KeyRing;
 /// Tenants looked through at a time.
 const BATCH: usize = 200;
 
-/// How many records of the database have something sealed with each key.
+/// The number of stored secrets that are encrypted with each key.
 pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
     let mut counts = reseal::in_use(store).await?;
     let mut after = None;

@@ -1,4 +1,5 @@
-//! Retry plans: the delay after each attempt, and the number of attempts.
+//! Retry plans: the delay after each attempt (a schedule, or exponential backoff, with jitter), and the number of
+//! attempts.
 
 use std::time::Duration;
 

@@ -1,15 +1,15 @@
-//! The HTTP client for untrusted addresses: a request, with a response of which little is read, that can harm neither
-//! the gateway nor others.
+//! The HTTP client for untrusted URLs. It prevents SSRF (server-side request forgery) by checking every address, and
+//! bounds the time that a request takes and the bytes of a response that are read.
 //!
 //! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
-//! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
-//! judges what it answered and is the only maker of a [`address::AllowedAddress`] address; [`connect`],
-//! [`tls`] and [`proxy`] open a connection to such an address and to no other, and [`shortage`] tells
-//! what this node lacked for it from what a target did; [`handshake`] speaks
-//! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it on a [`connections`] for the next one; [`request`] and [`answer`] shape
-//! what is sent and bound what is read; [`client`] puts these together under one deadline;
-//! [`retry_after`] and [`verdict`] say what an outcome means. [`hops`] marks what the gateway sends, so that it
-//! knows its own requests when they come back. [`aws`] signs requests to Amazon's services and to those that are compatible.
+//! saved and again before each attempt; [`resolve`] queries the DNS once per attempt; [`address`]
+//! checks the resolved addresses and is the only one to construct an [`address::AllowedAddress`]; [`connect`],
+//! [`tls`] and [`proxy`] open a connection to such an address and to no other, and [`shortage`] distinguishes
+//! a shortage of this node, such as of file handles, from a failure of the target; [`handshake`] speaks
+//! HTTP/1.1 or HTTP/2; [`pool`] keeps idle [`connections`] for the next request; [`request`] and [`answer`] build
+//! the request and bound the response; [`client`] puts these together under one deadline;
+//! [`retry_after`] and [`verdict`] say what an outcome means. [`hops`] marks what the gateway sends, to detect loops.
+//! [`aws`] signs requests to Amazon's services and compatible ones.
 //!
 //! This crate never follows a redirect, decompresses a body, reads a proxy from the environment, or repeats
 //! a request once a byte of it may have been read.

@@ -1,5 +1,4 @@
-//! Passes the store's bell on to the lanes. It may be missed: the claim loops also
-//! poll.
+//! Passes the wake-ups of the store (its bell) on to the lanes. A wake-up may be missed: the claim loops also poll.
 
 use std::sync::Arc;
 

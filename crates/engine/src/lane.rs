@@ -132,7 +132,7 @@ impl LaneState {
         }
     }
 
-    /// After this time a delivery is not retried. One that was rearmed by hand has the full time of its
+    /// After this time a delivery is not retried. One that was retried by hand has the full time of its
     /// plan.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_anew = job.is_replay || job.attempts_before > 0;

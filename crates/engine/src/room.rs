@@ -1,5 +1,5 @@
-//! Limits what an engine holds in memory. Each delivery needs a seat, which is returned when it is
-//! dropped, so none can leak.
+//! Limits what an engine holds in memory (back-pressure). Each delivery needs a seat, which is returned when it
+//! is dropped, so none can leak. Without a seat a delivery stays in the store.
 //!
 //! The lanes share the room, but each has a part that the others cannot take: a lane whose targets
 //! are all slow does not stop the other lanes.

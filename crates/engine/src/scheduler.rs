@@ -206,7 +206,7 @@ impl<T> Scheduler<T> {
     /// When to call [`Scheduler::next`] again although nothing happened.
     pub fn wake_at(&self, now: Time) -> Option<Time> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        // While nothing waits, nobody needs a slot that an attempt has kept for too long.
+        // While nothing is queued, no delivery needs the slot of an overdue attempt.
         let overdue = self.flights.next_at().filter(|_| self.queued > 0 && !self.limits.is_hard);
         let waits_for_rate = self.servable().is_some() && !self.pauses.lane;
         let rate = self.limits.rate.filter(|_| waits_for_rate);

@@ -29,7 +29,7 @@ pub struct SpanCounts {
 }
 
 impl Engine {
-    /// What became of spans; `None` without a sink.
+    /// Counts of exported and dropped spans; `None` without a sink.
     pub fn span_counts(&self) -> Option<SpanCounts> {
         self.spans.as_ref().map(|spans| spans.counts())
     }

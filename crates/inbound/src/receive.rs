@@ -1,10 +1,11 @@
-//! The flow: find the source → greet → verify the signature → pass (rate and policy) → greet who is proved →
-//! identify (strict JSON, which message is it) → check the schema → accept, in one transaction → answer, signed.
+//! The flow: find the source → answer an unsigned handshake → verify the signature → pass (rate limit and policy) →
+//! answer a signed handshake → identify (strict JSON, event id for deduplication) → check the schema → accept, in one
+//! transaction → respond, signed.
 //!
-//! Each step has a file: [`preconditions`] (size and type), [`handshake`] (greetings), [`verify`] (signatures), [`policy`],
-//! [`identity`] (which message is it), [`accept`] (one transaction), [`policy_sign`] (the signature of the
-//! answer). Nothing that is not proved costs a look into the store. How each sender signs and greets is in `verify`
-//! and `handshake`.
+//! Each step has a file: [`preconditions`] (size and media type), [`handshake`], [`verify`] (signatures), [`policy`],
+//! [`identity`] (deduplication), [`accept`] (one transaction), [`policy_sign`] (the signature of the response).
+//! An unverified request causes no read of the store. The signature schemes and handshakes of senders
+//! are in `verify` and `handshake`.
 
 pub mod accept;
 pub mod handshake;
@@ -248,8 +249,8 @@ impl Inbound {
 
     /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
     /// malformed header would reveal which partners exist, and which preset they use.
-    /// The reason stays what it was. That nobody could be asked is no verdict: it is told, so that it
-    /// is sent again.
+    /// The recorded reason stays the same. A 503 is passed on as it is, so that the sender retries: it says nothing
+    /// about the partner.
     fn as_unknown(
         &self,
         denied: ReceiveError,

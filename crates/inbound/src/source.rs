@@ -93,9 +93,8 @@ impl Source {
         TenantId::from_bits(self.id.bits())
     }
 
-    /// The place among the targets to which a delivery to this one goes now. One whose target was taken
-    /// away goes to where its URL stands again; one that is replayed and has no such place goes to the
-    /// first.
+    /// The index of the target that a delivery goes to now. If its target was removed, it goes to the target that
+    /// has the same URL now; a replay without such a target goes to the first.
     pub fn destination(&self, id: EndpointId, is_replay: bool) -> Option<usize> {
         let by_id = self.targets.iter().position(|target| target.id == id);
         let by_url = || {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
 
-/// How often the intake is looked at. Usually the store's bell is faster.
+/// How often the intake is polled. Usually a wake-up from the store comes first.
 const LOOK: Duration = Duration::from_secs(1);
 /// A store that failed is left alone for this long.
 const REST: Duration = Duration::from_secs(1);

@@ -1,15 +1,14 @@
-//! Sending webhooks: tenants' endpoints, the events that they receive, and the carrier that delivers
-//! them there.
+//! Sending webhooks: tenants' endpoints, the events that they receive, and the carrier that delivers them there.
 //!
-//! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and with the
-//! [`event_types`]; [`intake`] accepts what `gancho.publish` has stored; [`fan_out`] selects the endpoints; [`endpoints`] creates and changes them; [`registry`]
-//! caches them, prepared for delivery; [`carrier`] makes one attempt, with the headers of `request`.
-//! [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends deliveries to
-//! deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
+//! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and with the [`event_types`];
+//! [`intake`] accepts what `gancho.publish` has stored; [`fan_out`] selects the endpoints; [`endpoints`] creates
+//! and changes them; [`registry`] caches them, prepared for delivery; [`carrier`] makes one attempt, with the
+//! headers of `request`. [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends
+//! deliveries to deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
 //! distinguishes tenants and the operator. [`setup`] puts all of it together.
 //!
-//! This crate never decides about retries (the engine does), never opens a connection itself (egress does),
-//! never shows or stores a secret in the clear, and does not know the API.
+//! This crate never decides about retries (the engine does), never opens a connection itself (egress does), never
+//! shows or stores a secret in the clear, and does not know the API.
 
 pub mod carrier;
 pub mod endpoints;

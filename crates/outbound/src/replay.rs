@@ -4,7 +4,7 @@
 //!
 //! In reading order: [`job`] is the request and its progress; `judge` validates it; [`jobs`] creates, lists
 //! and cancels; `codec` is the stored form; `count` counts; `run` runs open jobs in turn, a page at a time;
-//! `page` sends one page, `redirect` one of dead letters to another endpoint; `outcomes` says what became of them.
+//! `page` sends one page, `redirect` one of dead letters to another endpoint; `outcomes` counts their results.
 //!
 //! **Invariant.** One node at a time works on a job: it holds the job's lease, which the store renews with
 //! every page. A node that has lost the lease stops. If a page was sent but not recorded, because a node

@@ -98,7 +98,7 @@ where
         async move { Ok((places, answers.await?)) }
     });
     let mut all = Vec::new();
-    // All of them come to an end, whatever becomes of one.
+    // Waits for all of them, even if one fails.
     for answered in join_all(calls).await {
         let (places, answers): (Vec<usize>, Vec<A>) = answered?;
         if places.len() != answers.len() {

@@ -53,7 +53,7 @@ struct Connection {
 #[derive(Default)]
 struct Health {
     failures: u32,
-    /// Set with the first rest, until it answers.
+    /// Set when calls are first suspended, and cleared when the cell responds.
     rests_until: Option<Instant>,
 }
 

@@ -294,7 +294,7 @@ impl Round {
         } else {
             self.result.next_due = None;
         }
-        // That it is there says that the round goes on.
+        // `Some` means that the round is not complete.
         let round = (!caught_up).then(|| ClaimRound::after(None));
         self.result.cursor = ClaimCursor { round, parts, ..ClaimCursor::default() };
         Ok(ClaimResult { more: !caught_up, caught_up, ..self.result })

@@ -1,14 +1,14 @@
 //! A store made of stores: several PostgreSQL databases, the *cells*, each with the tables and the SQL of
-//! `store-postgres`. Every tenant lives in one of them, and one, the *home cell*, has the directory and all that belongs
-//! to no tenant.
+//! `store-postgres`. Every tenant lives in one of them, and one, the *home cell*, has the directory and all that
+//! belongs to no tenant.
 //!
-//! In reading order: [`cell`] is one database, and whether it answers; [`directory`] says which tenant lives where;
-//! [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their [`identity`]; [`members`] is a node's
-//! membership in each cell. [`spread`] asks several cells at once, and [`merge`] makes one page of theirs. Then the
-//! contract, in the files of its names: what is a tenant's goes to its cell ([`scoped`]), what is the gateway's to the home cell
-//! ([`fleet`]); [`accept`], [`claim`], [`settle`], [`nodes`], [`tenants`], [`documents`], [`dead_letters`],
-//! [`archiving`], [`all_tenants`], [`intake`], [`pauses`], [`replays`], [`statistics`], [`orphans`] and [`upkeep`] have
-//! to do with several.
+//! In reading order: [`cell`] is one database, and whether it answers; [`directory`] says which tenant lives
+//! where; [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their
+//! [`identity`]; [`members`] is a node's membership in each cell. [`spread`] asks several cells at once, and
+//! [`merge`] makes one page of theirs. Then the contract, in the files of its names: what is a tenant's goes to
+//! its cell ([`scoped`]), what is the gateway's to the home cell ([`fleet`]); [`accept`], [`claim`], [`settle`],
+//! [`nodes`], [`tenants`], [`documents`], [`dead_letters`], [`archiving`], [`all_tenants`], [`intake`],
+//! [`pauses`], [`replays`], [`statistics`], [`orphans`] and [`upkeep`] have to do with several.
 //!
 //! This crate holds no SQL. It writes nothing in two cells that would have to be in one transaction.
 

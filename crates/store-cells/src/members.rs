@@ -153,7 +153,7 @@ impl CellStore {
         }
     }
 
-    /// The node was declared dead in this cell and goes on in the others: it begins again here.
+    /// Joins a cell again that has declared the node dead. Its membership in the other cells is not affected.
     pub(crate) async fn rejoin(&self, cell: &Cell, node: NodeId) {
         let fenced = self.number_in(cell, node);
         match self.join_cell(cell, node, Some(fenced)).await {

@@ -1,4 +1,4 @@
-//! Rearms deliveries; ordered ones become due in their turn.
+//! Makes deliveries due again, for retries and replays; ordered ones become due in their turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 

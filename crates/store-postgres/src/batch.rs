@@ -169,7 +169,7 @@ fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'
     ending.settlement.follow.iter().map(move |new| Incoming { new, holder, is_intake: false })
 }
 
-/// The reports among the calls, each with what became of its notice.
+/// The reports among the calls, each with the outcome of its notice.
 fn reports<'a>(
     calls: &[&'a Work],
     mut accepted: &'a [AcceptOutcome],

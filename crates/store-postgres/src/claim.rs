@@ -62,7 +62,7 @@ order by d.turn"
     )
 });
 
-/// What cannot be read delays nobody else.
+/// Postpones a delivery that cannot be read, so that it does not delay others.
 static PUT_OFF: Sql = Sql::new(|| {
     format!(
         "

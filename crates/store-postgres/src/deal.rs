@@ -70,7 +70,7 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
             plan.left.insert(tenant);
         }
         if room == 0 {
-            // The rest has its turn when the round comes by again.
+            // The rest of the tenant's targets is served in the next round.
             plan.cursor.targets.extend(last.map(|last| (tenant, last)));
             return;
         }

@@ -79,7 +79,7 @@ impl EmailReports for PostgresStore {
     }
 }
 
-/// Of each e-mail one report and what became of its notice.
+/// One report for each e-mail, and the outcome of its notice.
 type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
 /// In one transaction with the notices, whose outcomes are in `new`.

@@ -1,24 +1,25 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
-//! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and runs
-//! [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between, from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`],
-//! from which a [`committer`] gathers what many of them want to write into one transaction;
-//! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
-//! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
-//! accepted and not to be sent, [`intake`] for what `gancho.publish` has stored (installed by [`publish_function`]), and [`give_up`] for dead letters made outside of settling.
-//! [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps
-//! what was leased without its node learning of it. Lists are found by a bounded [`look`] back.
-//! [`dead_letters`] and [`archiving`], [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and
-//! [`redeliver`], [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`],
-//! [`email_reports`], [`statistics`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its
-//! [`pass`]es, and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
-//! and [`where_clause`] turn rows into the words of the domain and back; [`tx_error`] says what an
-//! error of the database means to a caller. [`directory`] says which tenant lives in which cell, for a store made of
-//! several of these. [`scratch`] creates and removes a database for one run.
+//! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and
+//! runs [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between,
+//! from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`], from which a
+//! [`committer`] gathers what many of them want to write into one transaction; [`batch`] carries it out in the
+//! steps of [`accept`] and [`settle`], with [`idempotency`] for keys and [`expiry_time`] for their end, [`order`]
+//! for strict order per subject, [`withhold`] for what is accepted and not to be sent, [`intake`] for what
+//! `gancho.publish` has stored (installed by [`publish_function`]), and [`give_up`] for dead letters made outside
+//! of settling. [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps what
+//! was leased without its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and
+//! [`archiving`], [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`], [`endpoints`],
+//! [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`statistics`],
+//! [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es, and [`usage`] are the rest of the
+//! contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows into the words of
+//! the domain and back; [`tx_error`] says what an error of the database means to a caller. [`directory`] says
+//! which tenant lives in which cell, for a store made of several of these. [`scratch`] creates and removes a
+//! database for one run.
 //!
-//! This crate never answers `Ok` for something that is not committed, and never answers an error
-//! for something that is: where the answer to a commit is lost, it finds out. It holds no lock and
-//! no transaction between two calls. No other crate holds SQL for PostgreSQL.
+//! This crate never answers `Ok` for something that is not committed, and never answers an error for something
+//! that is: where the answer to a commit is lost, it finds out. It holds no lock and no transaction between two
+//! calls. No other crate holds SQL for PostgreSQL.
 
 mod accept;
 mod all_tenants;

@@ -77,7 +77,7 @@ struct Line {
 }
 
 impl Line {
-    /// Listens for ever, and connects again when the line breaks.
+    /// Listens until the store is closed, and reconnects when the connection is lost.
     async fn run(self) {
         let mut rest = FIRST_REST;
         loop {

@@ -45,7 +45,7 @@ impl Ids {
         }
     }
 
-    /// That a column lies behind a place and before the edge.
+    /// The condition that a column is after a position and before the edge.
     pub fn within(self, column: &str, place: &str, edge: &str) -> String {
         match self.order {
             ListOrder::NewestFirst => format!("{column} < {place} and {column} >= {edge}"),

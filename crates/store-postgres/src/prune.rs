@@ -279,7 +279,7 @@ impl PostgresStore {
 }
 
 /// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
-/// rearmed since they were read.
+/// retried or replayed since they were read.
 async fn armed_meanwhile(
     session: &Session,
     ended: &[Row],

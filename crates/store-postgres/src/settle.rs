@@ -1,4 +1,4 @@
-//! Writing what became of attempts.
+//! Writes the results of attempts.
 
 use std::collections::{BTreeSet, HashSet};
 

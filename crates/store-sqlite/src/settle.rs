@@ -1,4 +1,4 @@
-//! Writing what became of an attempt.
+//! Writes the results of attempts.
 
 use async_trait::async_trait;
 use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};

@@ -124,7 +124,7 @@ fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<
 fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, TxError> {
     let mut count = 0;
     for seq in overdue {
-        // It may have been claimed since it was read, and a rearmed delivery has the full time of its
+        // It may have been claimed since it was read, and one that was retried has the full time of its
         // plan.
         let expired = tx
             .db

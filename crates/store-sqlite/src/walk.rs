@@ -135,7 +135,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut share = claim.per_tenant.max(1);
         while !claim.skip.tenants.contains(&tenant) {
             if share == 0 || self.basket.is_full() {
-                // The rest has its turn when the round comes by again.
+                // The rest of the tenant's targets is served in the next round.
                 self.progress.leave(tenant);
                 self.cursor.targets.extend(turn.at.map(|at| (tenant, at)));
                 break;

@@ -45,7 +45,7 @@ impl From<&DeadLetter> for ArchivedLetter {
     }
 }
 
-/// What became of a dead letter that was to be brought back.
+/// The outcome of importing a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// It is a dead letter again.

@@ -100,7 +100,7 @@ pub struct Job {
     pub number: Option<u64>,
     /// Attempts made in its whole life.
     pub attempts: u32,
-    /// Attempts made before it was last rearmed: the plan counts from there.
+    /// Attempts made before it was last retried by hand or replayed: the plan counts from there.
     pub attempts_before: u32,
     /// How many nodes in a row died while they held it. From
     /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) on: while they tried it.

@@ -225,7 +225,6 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<Vec<RetryOutcome>>;
 
-    /// Counts how deliveries stand now, of any tenants, by looking up each of them. Those that are gone are not
-    /// counted.
+    /// Counts deliveries, of any tenants, by their current state. Those that were pruned are not counted.
     async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally>;
 }

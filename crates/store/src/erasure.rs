@@ -32,7 +32,7 @@ pub struct EraseStep {
     pub is_clean: bool,
 }
 
-/// What became of erasing the content of a parcel.
+/// The outcome of erasing the content of a parcel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentErasure {
     Erased,

@@ -78,7 +78,7 @@ pub struct ReplayTotal {
     pub is_exact: bool,
 }
 
-/// What became of those that a replay has come to.
+/// The outcomes of the deliveries that a replay has processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayCounts {
     pub done: u64,

@@ -1,4 +1,4 @@
-//! Writing what became of an attempt: the attempt, the next state and what follows, in one
+//! Writes the result of an attempt: the attempt, the next state and what follows, in one
 //! transaction, refused where the lease was lost.
 
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! What is written of a parcel that was accepted, and of an attempt.
+//! Builds the spans of accepted parcels and of attempts.
 
 use gancho_domain::{
     Attempt, Kind, Lane, Next, Parcel, Time, TraceContext,

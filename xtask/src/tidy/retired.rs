@@ -1,6 +1,6 @@
 //! Words that were retired, so that they do not come back: identifiers in the code of crates, and phrases
-//! in texts. `docs/naming.md` has the words to use instead; a word that is listed there and not here is
-//! reported too.
+//! in texts. `docs/naming.md` has the words to use instead, and more words that are right in another sense and
+//! are left to reviewers.
 
 use super::{
     finding::{Finding, error},

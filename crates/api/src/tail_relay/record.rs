@@ -8,7 +8,7 @@ use gancho_engine::{DeliveryChange, TailInterest};
 use gancho_store::DeliveryRow;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Whose deliveries a node wants to be told of. Empty stands for all.
+/// The deliveries that a node wants to receive changes of. Empty: all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Interest {
     tenant: Option<String>,

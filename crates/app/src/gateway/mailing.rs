@@ -1,4 +1,4 @@
-//! Sending e-mail: the outbox, and the post that brings letters on their way.
+//! Wires up e-mail: the outbox and its transport.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ pub struct MailSetup {
 }
 
 pub struct Limits {
-    /// At once, in all.
+    /// Maximum concurrent e-mails of this node.
     pub concurrency: u32,
     pub rate: Option<Rate>,
-    /// At once, of each tenant.
+    /// Maximum concurrent e-mails of each tenant.
     pub tenant_concurrency: Option<u32>,
     pub tenant_rate: Option<Rate>,
     pub message_id_domain: Option<String>,
@@ -36,11 +36,11 @@ pub struct Limits {
 pub enum TransportSettings {
     Smtp(Box<SmtpSettings>),
     Ses(Box<SesSettings>),
-    /// Nothing is sent: the last letters are kept in memory.
+    /// Sends nothing, and captures the most recent e-mails in memory.
     Sink,
 }
 
-/// Letters that a developer can look at.
+/// Captured e-mails that are kept.
 const CAUGHT: usize = 200;
 
 pub struct Mailing {

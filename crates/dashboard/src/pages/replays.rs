@@ -42,7 +42,7 @@ pub struct Replay {
     pub finished_at: Option<Moment>,
 }
 
-/// What became of the deliveries that were sent.
+/// The outcomes of the deliveries that were sent.
 #[derive(Deserialize)]
 pub struct Outcomes {
     pub delivered: u64,

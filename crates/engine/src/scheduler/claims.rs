@@ -225,7 +225,7 @@ impl<T> Scheduler<T> {
         let behind = &mut self.claims.behind;
         behind.leave(left);
         if behind.is_everyone() {
-            // Nobody has noted what the targets have that this claim skipped.
+            // The backlog of targets that this claim skipped is not known.
             let is_skipped = |key: &&Key| skip.targets.contains(&key.1);
             behind.leave(self.targets.keys().filter(is_skipped).map(|key| key.0));
         }

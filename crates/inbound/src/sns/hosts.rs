@@ -1,5 +1,5 @@
-//! Which URLs in a message are Amazon's. They come from a stranger until the signature is checked, and
-//! one of them is where the key for that is: so this rule is what the whole proof stands on.
+//! Which URLs in a message are Amazon's. The message is untrusted until its signature is verified, and one of the
+//! URLs is that of the certificate for it: the verification depends on this rule.
 
 use url::{Host, Position, Url};
 

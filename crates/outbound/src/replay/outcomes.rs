@@ -1,4 +1,4 @@
-//! What became of what a replay has sent.
+//! The outcomes of the deliveries that a replay has sent.
 //!
 //! Each delivery has its state where it always is. A replay remembers which ones it has sent, the first
 //! [`MAX_REMEMBERED`] of them, so that counting them takes a bounded time; documents that expire hold their ids.
@@ -21,11 +21,11 @@ const PER_DOCUMENT: u64 = 100;
 const KEPT_FOR: Duration = Duration::from_hours(24 * 30);
 const ID_LENGTH: usize = 16;
 
-/// How the deliveries of a replay stand.
+/// The current states of the deliveries of a replay, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayOutcomes {
     pub tally: DeliveryTally,
-    /// How many were looked at: the first ones that were sent.
+    /// The number of deliveries that were counted: the first ones that were sent.
     pub of: u64,
 }
 
@@ -61,7 +61,7 @@ impl Replays {
         Ok(())
     }
 
-    /// Counts how the deliveries stand that a replay has sent.
+    /// Counts the deliveries that a replay has sent, by their current state.
     pub async fn outcomes(&self, replay: &Replay) -> Result<ReplayOutcomes> {
         let place = Owner::of(replay.tenant).collection(KIND);
         let prefix = format!("{}/", replay.id);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Owner, registry::Targets};
 
-/// What became of a dead letter that was to go to another endpoint.
+/// The outcome of redirecting a dead letter to another endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectOutcome {
     Sent,

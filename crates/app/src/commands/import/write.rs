@@ -16,7 +16,7 @@ pub struct Writer<'a> {
     is_dry_run: bool,
 }
 
-/// What became of a record.
+/// The outcome of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Created,

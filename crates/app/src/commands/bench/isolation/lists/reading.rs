@@ -65,7 +65,7 @@ impl Readers {
                     };
                     match answer.await {
                         Ok((200, _)) => drop(pages.fetch_add(1, Relaxed)),
-                        // Turned away: this tenant asks for more than its share.
+                        // Refused: this tenant uses more than its share.
                         Ok(_) => sleep(READY_EVERY).await,
                         Err(_) => {
                             line = None;
