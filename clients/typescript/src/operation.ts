@@ -12,7 +12,7 @@ export interface Operation {
   /** Fields of the answer. One that has none of them is not a gateway's. */
   required?: string[];
   /** Where the idempotency key goes: `header`, or a field of the body. */
-  idempotency?: { field: string; key: string | undefined };
+  idempotency?: { field: string; key: string | null | undefined };
 }
 
 /** What is sent. All attempts send the same, and so the same idempotency key. */
@@ -27,7 +27,9 @@ export function requestOf(operation: Operation, settings: Settings): Request {
   if (settings.tenant !== undefined && operation.takesTenant) headers["X-Tenant"] = settings.tenant;
   let body = operation.body as Record<string, unknown> | undefined;
   if (operation.idempotency) {
-    const { field, key = crypto.randomUUID() } = operation.idempotency;
+    const { field } = operation.idempotency;
+    // Without types, a key may be null; a repetition without one would be a second event.
+    const key = operation.idempotency.key ?? crypto.randomUUID();
     const { idempotency_key: _, ...rest } = body ?? {};
     body = rest;
     if (field === "header") headers["Idempotency-Key"] = header(key);
