@@ -156,6 +156,13 @@ test("when to go on", async (t) => {
   }
 });
 
+test("a timeout without end", async () => {
+  const { gancho } = await makeTenant();
+  for (const limit of [Infinity, 3e9]) {
+    assert.ok((await gancho.with({ timeout: limit, deadline: limit, maxRetries: 0 }).events.publish("a.b", 1)).id);
+  }
+});
+
 test("retries end", async (t) => {
   const { key } = await makeTenant();
   const between = await proxy(t, Array(9).fill("cut"));
