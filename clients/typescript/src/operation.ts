@@ -71,9 +71,14 @@ function encode(body: unknown): string {
   }
 }
 
+function timestamp(name: string, value: Date): string {
+  if (Number.isNaN(value.getTime())) throw new InvalidRequestError(`${name} is an invalid Date`);
+  return value.toISOString();
+}
+
 function search(query: object | undefined): string {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
-  const plain = given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]);
+  const plain = given.map(([name, value]) => [name, value instanceof Date ? timestamp(name, value) : String(value)]);
   return `?${new URLSearchParams(plain as [string, string][])}`;
 }

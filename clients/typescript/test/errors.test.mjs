@@ -257,6 +257,13 @@ test("what cannot be sent", async () => {
   }
 });
 
+test("a date that is none, and a tenant that is null", async () => {
+  await caught(g.InvalidRequestError, () => operator.events.list({ since: new Date("never") }).page());
+  const { slug } = await makeTenant();
+  const error = await caught(g.BadRequestError, () => operator.with({ tenant: slug }).with({ tenant: null }).events.list().page());
+  assert.equal(error.code, "tenant_required");
+});
+
 test("a rate limit is waited for", async () => {
   const { gancho, key, slug } = await makeTenant();
   await operator.tenants.update(slug, { publish_rate: { count: 1, per: "2s" } });
