@@ -24,6 +24,21 @@ def test_no_url_and_no_key_are_named(make):
         make(api_key="a", token="b", url="http://127.0.0.1:1")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"tenant": "a b"}, {"tenant": "ü"}, {"tenant": ""}, {"timeout": 0}, {"timeout": None}, {"deadline": -1}, {"max_retries": -1}],
+)
+def test_options_that_cannot_be_right(make, options):
+    client = make(api_key="gk_hidden", url="http://127.0.0.1:1")
+    with pytest.raises(g.ConfigurationError):
+        client.with_options(**options)
+
+
+def test_a_key_is_not_shown():
+    client = g.Gancho(api_key="gk_hidden", url="http://127.0.0.1:1")
+    assert "gk_hidden" not in repr(client) + repr(client._transport.settings)
+
+
 def test_variables_are_defaults(make, server, tenant, monkeypatch):
     monkeypatch.setenv("GANCHO_URL", server.url + "/v1/")
     monkeypatch.setenv("GANCHO_API_KEY", tenant.key + "\n")
