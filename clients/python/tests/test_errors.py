@@ -55,6 +55,18 @@ def test_the_environments_proxy_is_used(make, proxy, monkeypatch):
         list(make(api_key="k", url="http://other.invalid", max_retries=0).webhooks.list())
 
 
+def test_a_proxy_without_a_scheme_is_one_of_http(make, proxy, monkeypatch):
+    monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
+    proxy.script = [(200, "application/json", '{"data": [], "next_cursor": null}')]
+    assert list(make(api_key="k", url="http://gateway.invalid").webhooks.list()) == []
+
+
+def test_a_proxy_that_is_not_supported(make, monkeypatch):
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
+    with pytest.raises(g.ConfigurationError, match="NO_PROXY=gateway.invalid"):
+        list(make(api_key="k", url="http://gateway.invalid").webhooks.list())
+
+
 def test_a_refused_connection(make):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

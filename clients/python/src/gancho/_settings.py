@@ -88,7 +88,17 @@ class Settings:
         if urllib.request.proxy_bypass(parts.hostname or ""):
             return None
         proxies = urllib.request.getproxies()
-        return proxies.get(parts.scheme) or proxies.get("all")
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if not proxy:
+            return None
+        # As for curl, a proxy without a scheme is one of HTTP.
+        proxy = proxy if "://" in proxy else "http://" + proxy
+        if urlsplit(proxy).scheme not in ("http", "https"):
+            raise ConfigurationError(
+                f"the environment names the proxy {proxy!r}, and only proxies of HTTP are supported: "
+                f"set NO_PROXY={parts.hostname} to connect without one"
+            )
+        return proxy
 
     def tls(self) -> ssl.SSLContext:
         if self.ssl_context is None:
