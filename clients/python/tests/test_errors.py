@@ -24,6 +24,21 @@ def test_no_url_and_no_key_are_named(make):
         make(api_key="a", token="b", url="http://127.0.0.1:1")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"tenant": "a b"}, {"tenant": "ü"}, {"tenant": ""}, {"timeout": 0}, {"timeout": None}, {"deadline": -1}, {"max_retries": -1}],
+)
+def test_options_that_cannot_be_right(make, options):
+    client = make(api_key="gk_hidden", url="http://127.0.0.1:1")
+    with pytest.raises(g.ConfigurationError):
+        client.with_options(**options)
+
+
+def test_a_key_is_not_shown():
+    client = g.Gancho(api_key="gk_hidden", url="http://127.0.0.1:1")
+    assert "gk_hidden" not in repr(client) + repr(client._transport.settings)
+
+
 def test_variables_are_defaults(make, server, tenant, monkeypatch):
     monkeypatch.setenv("GANCHO_URL", server.url + "/v1/")
     monkeypatch.setenv("GANCHO_API_KEY", tenant.key + "\n")
@@ -38,6 +53,18 @@ def test_the_environments_proxy_is_used(make, proxy, monkeypatch):
     assert proxy.requests[0][1].startswith("http://gateway.invalid/v1/webhooks")
     with pytest.raises(g.APIConnectionError):
         list(make(api_key="k", url="http://other.invalid", max_retries=0).webhooks.list())
+
+
+def test_a_proxy_without_a_scheme_is_one_of_http(make, proxy, monkeypatch):
+    monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
+    proxy.script = [(200, "application/json", '{"data": [], "next_cursor": null}')]
+    assert list(make(api_key="k", url="http://gateway.invalid").webhooks.list()) == []
+
+
+def test_a_proxy_that_is_not_supported(make, monkeypatch):
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
+    with pytest.raises(g.ConfigurationError, match="NO_PROXY=gateway.invalid"):
+        list(make(api_key="k", url="http://gateway.invalid").webhooks.list())
 
 
 def test_a_refused_connection(make):

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-from gancho import models
+from gancho import Gancho, models
 from gancho.generated import async_resources, resources
 
 root = pathlib.Path(__file__).parents[3]
@@ -38,6 +38,16 @@ def test_every_operation_has_a_method_in_both_clients():
     for name, method in blocking.items():
         assert inspect.signature(method).parameters == inspect.signature(waiting[name]).parameters
         assert method.__doc__ == waiting[name].__doc__
+
+
+def test_the_documents_name_every_group():
+    # Fields of the client, and the same in camel case.
+    client = Gancho(api_key="k", url="http://127.0.0.1:1")
+    groups = [name for name in vars(client) if not name.startswith("_")]
+    camel = [head + "".join(part.title() for part in rest) for head, *rest in (name.split("_") for name in groups)]
+    for page, names in (("python", groups), ("typescript", camel)):
+        section = (root / f"docs/clients/{page}.md").read_text().split("## Names")[1]
+        assert [name for name in names if f"`{name}`" not in section] == [], page
 
 
 def test_a_newer_gateways_fields_are_kept():

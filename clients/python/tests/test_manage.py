@@ -38,6 +38,12 @@ def test_a_delivery_verifies_and_another_does_not(gancho, receiver):
         g.verify(body, headers, "")
 
 
+@pytest.mark.parametrize("secret", [None, "", [], [None]])
+def test_a_secret_that_is_missing(secret):
+    with pytest.raises(g.ConfigurationError, match="no secret"):
+        g.verify(b"{}", {}, secret)
+
+
 def test_both_secrets_verify_while_one_is_replaced(gancho, receiver):
     webhook = gancho.webhooks.create(receiver.url, ["*"])
     rotated = gancho.webhooks.rotate_secret(webhook.id)

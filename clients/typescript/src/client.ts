@@ -6,8 +6,8 @@ import { Transport } from "./transport.js";
 
 /** What can differ from call to call. */
 export interface CallOptions {
-  /** Slug or id of the tenant that the operator acts for. */
-  tenant?: string;
+  /** Slug or id of the tenant that the operator acts for; null for none. */
+  tenant?: string | null;
   /** Milliseconds that one attempt may take. */
   timeout?: number;
   /** Milliseconds that a call may take, retries and the waits between them included. */
@@ -33,6 +33,8 @@ export class Gancho extends Resources {
   /** A client with other settings that uses the same connections. */
   with(options: CallOptions): Gancho {
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-    return new Gancho({ [made]: checked({ ...this.#settings, ...given }) });
+    const settings: Settings = { ...this.#settings, ...given };
+    settings.tenant ??= undefined;
+    return new Gancho({ [made]: checked(settings) });
   }
 }

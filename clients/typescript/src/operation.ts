@@ -12,7 +12,7 @@ export interface Operation {
   /** Fields of the answer. One that has none of them is not a gateway's. */
   required?: string[];
   /** Where the idempotency key goes: `header`, or a field of the body. */
-  idempotency?: { field: string; key: string | undefined };
+  idempotency?: { field: string; key: string | null | undefined };
 }
 
 /** What is sent. All attempts send the same, and so the same idempotency key. */
@@ -27,7 +27,9 @@ export function requestOf(operation: Operation, settings: Settings): Request {
   if (settings.tenant !== undefined && operation.takesTenant) headers["X-Tenant"] = settings.tenant;
   let body = operation.body as Record<string, unknown> | undefined;
   if (operation.idempotency) {
-    const { field, key = crypto.randomUUID() } = operation.idempotency;
+    const { field } = operation.idempotency;
+    // Without types, a key may be null; a repetition without one would be a second event.
+    const key = operation.idempotency.key ?? crypto.randomUUID();
     const { idempotency_key: _, ...rest } = body ?? {};
     body = rest;
     if (field === "header") headers["Idempotency-Key"] = header(key);
@@ -69,9 +71,14 @@ function encode(body: unknown): string {
   }
 }
 
+function timestamp(name: string, value: Date): string {
+  if (Number.isNaN(value.getTime())) throw new InvalidRequestError(`${name} is an invalid Date`);
+  return value.toISOString();
+}
+
 function search(query: object | undefined): string {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
-  const plain = given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]);
+  const plain = given.map(([name, value]) => [name, value instanceof Date ? timestamp(name, value) : String(value)]);
   return `?${new URLSearchParams(plain as [string, string][])}`;
 }

@@ -13,15 +13,18 @@ export interface Page<T> {
 
 /** A list of any length: `for await` over it fetches page after page. */
 export class Pages<T> implements AsyncIterable<T> {
-  constructor(
-    private readonly transport: Transport,
-    private readonly operation: Operation,
-  ) {}
+  readonly #transport: Transport;
+  readonly #operation: Operation;
+
+  constructor(transport: Transport, operation: Operation) {
+    this.#transport = transport;
+    this.#operation = operation;
+  }
 
   /** One page: the first one, or the one at a cursor. */
   async page(cursor?: string | null): Promise<Page<T>> {
-    const query = cursor ? { ...this.operation.query, cursor } : { ...this.operation.query };
-    const page = await this.transport.send({ ...this.operation, query });
+    const query = cursor ? { ...this.#operation.query, cursor } : { ...this.#operation.query };
+    const page = await this.#transport.send({ ...this.#operation, query });
     if (!isObject(page) || !Array.isArray(page.data)) throw unexpectedAnswer("it is not a page of a list");
     const next = page.next_cursor ?? null;
     if (next !== null && typeof next !== "string") throw unexpectedAnswer("it is not a page of a list");

@@ -8,10 +8,15 @@ import type { Transport } from "./transport.js";
 export { path } from "./operation.js";
 
 export abstract class Resource {
-  constructor(private readonly transport: Transport) {}
+  // Not a property, so that whoever logs a client does not log its key.
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
 
   protected async _call<T>(operation: Operation): Promise<T> {
-    const value = await this.transport.send(operation);
+    const value = await this.#transport.send(operation);
     const { required } = operation;
     // Something else that answers JSON must not pass for an event that was published. An older gateway may lack a field.
     if (required && !(isObject(value) && required.some((name) => name in value))) {
@@ -21,12 +26,12 @@ export abstract class Resource {
   }
 
   protected _list<T>(operation: Operation): Pages<T> {
-    return new Pages<T>(this.transport, operation);
+    return new Pages<T>(this.#transport, operation);
   }
 
   /** JSON values, one a line. */
   protected async *_lines<T>(operation: Operation): AsyncGenerator<T> {
-    for await (const line of this.transport.lines(operation)) {
+    for await (const line of this.#transport.lines(operation)) {
       if (line.trim()) yield parsed(line) as T;
     }
   }
@@ -34,7 +39,7 @@ export abstract class Resource {
   /** Server-sent events whose data is JSON. */
   protected async *_events<T>(operation: Operation): AsyncGenerator<T> {
     let data: string[] = [];
-    for await (const raw of this.transport.lines(operation)) {
+    for await (const raw of this.#transport.lines(operation)) {
       const line = raw.replace(/\r$/, "");
       if (line.startsWith("data:")) {
         data.push(line.slice(5));

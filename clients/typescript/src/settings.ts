@@ -38,6 +38,9 @@ export const version = "0.1.0";
 
 const printable = /^[!-~]+$/;
 
+/** Milliseconds: a longer timer, also one without end, fires at once. */
+const maxTimer = 2 ** 31 - 1;
+
 export function settingsOf(options: Options): Settings {
   const environment = globalThis.process?.env ?? {};
   if (options.apiKey && options.token) {
@@ -84,5 +87,5 @@ export function checked(settings: Settings): Settings {
   if (!(settings.timeout > 0) || !(settings.deadline > 0) || !(settings.maxRetries >= 0)) {
     throw new ConfigurationError("timeout and deadline must be above 0, and maxRetries must not be negative");
   }
-  return settings;
+  return { ...settings, timeout: Math.min(settings.timeout, maxTimer), deadline: Math.min(settings.deadline, maxTimer) };
 }

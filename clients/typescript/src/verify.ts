@@ -11,6 +11,8 @@ export interface ReceivedEvent<T = unknown> {
   /** When the event was published. */
   timestamp: string;
   data: T;
+  /** The whole body, for a webhook whose profile has no envelope. */
+  payload: unknown;
 }
 
 type HeaderSource = Headers | Record<string, string | string[] | undefined>;
@@ -33,7 +35,8 @@ export function verify<T = unknown>(
   for (const [name, value] of given) {
     if (value !== undefined) lower[name.toLowerCase()] = Array.isArray(value) ? value.join(" ") : value;
   }
-  const secrets = typeof secret === "string" ? [secret] : secret;
+  // A variable of the environment that is not set is undefined.
+  const secrets = typeof secret === "string" ? [secret] : (secret ?? []);
   if (secrets.length === 0 || secrets.some((one) => !one)) {
     throw new ConfigurationError("no secret: pass the one that creating the webhook returned");
   }
@@ -46,8 +49,9 @@ export function verify<T = unknown>(
       throw new ConfigurationError("the secret is not one of Standard Webhooks (whsec_…)", { cause: error });
     }
     try {
-      const payload = webhook.verify(text, lower) as Omit<ReceivedEvent<T>, "id">;
-      return { id: lower["webhook-id"] ?? "", ...payload };
+      const payload = webhook.verify(text, lower);
+      const { type, timestamp, data } = Object(payload) as ReceivedEvent<T>;
+      return { id: lower["webhook-id"] ?? "", type, timestamp, data, payload };
     } catch (error) {
       failure = error;
     }

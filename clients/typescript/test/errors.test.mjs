@@ -9,6 +9,7 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { inspect } from "node:util";
 import * as g from "@gancho/client";
 import { collect, makeTenant, operator, proxy, token, url, waitFor } from "./servers.mjs";
 
@@ -35,6 +36,13 @@ test("no URL and no key are named", async () => {
   }
   await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "a b", url: "http://127.0.0.1:1" }));
   await caught(g.ConfigurationError, () => new g.Gancho({ apiKey: "a", token: "b", url: "http://127.0.0.1:1" }));
+});
+
+test("a client that is logged does not show its key", () => {
+  const client = new g.Gancho({ apiKey: "gk_hidden", url: "http://127.0.0.1:1" });
+  for (const shown of [client, client.events, client.events.list(), client.with({ timeout: 1 })]) {
+    assert.doesNotMatch(JSON.stringify(shown) + inspect(shown, { depth: 9, showHidden: true }), /gk_hidden/);
+  }
 });
 
 test("variables are defaults", async (t) => {
@@ -247,6 +255,13 @@ test("what cannot be sent", async () => {
   for (const empty of ["", ".", "..", undefined]) {
     await caught(g.InvalidRequestError, () => gancho.deadLetters.delete(empty));
   }
+});
+
+test("a date that is none, and a tenant that is null", async () => {
+  await caught(g.InvalidRequestError, () => operator.events.list({ since: new Date("never") }).page());
+  const { slug } = await makeTenant();
+  const error = await caught(g.BadRequestError, () => operator.with({ tenant: slug }).with({ tenant: null }).events.publish("a.b", 1));
+  assert.equal(error.code, "tenant_required");
 });
 
 test("a rate limit is waited for", async () => {

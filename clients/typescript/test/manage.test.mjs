@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ConfigurationError, SignatureError, verify } from "@gancho/client";
+import { Webhook } from "standardwebhooks";
 import { collect, makeTenant, operator, receiver, waitFor } from "./servers.mjs";
 
 test("a delivery verifies and another does not", async (t) => {
@@ -23,6 +24,21 @@ test("a delivery verifies and another does not", async (t) => {
   }
   assert.throws(() => verify(body, headers, other), SignatureError);
   assert.throws(() => verify(body, headers, ""), ConfigurationError);
+});
+
+test("a body without an envelope keeps the id of the header", async (t) => {
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  for (const body of ['{"id":"inv_1"}', "[1]", '"x"', "null"]) {
+    const now = new Date();
+    const headers = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": new Webhook(secret).sign("msg_1", now, body),
+    };
+    const event = verify(body, headers, secret);
+    assert.deepEqual([event.id, event.payload], ["msg_1", JSON.parse(body)]);
+    assert.throws(() => verify(body, headers, undefined), ConfigurationError);
+  }
 });
 
 test("both secrets verify while one is replaced", async (t) => {

@@ -86,6 +86,13 @@ for (const [way, options] of Object.entries(ways)) {
   });
 }
 
+test("a key that is null is made by the client", async (t) => {
+  const { gancho, key } = await makeTenant();
+  const between = await proxy(t, ["cut"]);
+  await new Gancho({ apiKey: key, url: between.url }).events.publish("a.b", 1, { idempotency_key: null });
+  assert.equal((await collect(gancho.events.list())).length, 1);
+});
+
 test("a lost answer makes no second batch", async (t) => {
   const { gancho, key } = await makeTenant();
   const between = await proxy(t, ["cut", "hold"]);
@@ -146,6 +153,13 @@ test("when to go on", async (t) => {
       assert.deepEqual([error.constructor, error.status, error.retryAfter], [RateLimitError, 429, seconds], given);
       return true;
     });
+  }
+});
+
+test("a timeout without end", async () => {
+  const { gancho } = await makeTenant();
+  for (const limit of [Infinity, 3e9]) {
+    assert.ok((await gancho.with({ timeout: limit, deadline: limit, maxRetries: 0 }).events.publish("a.b", 1)).id);
   }
 });
 

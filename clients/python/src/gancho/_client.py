@@ -136,4 +136,4 @@ class AsyncGancho(AsyncResources):
 
 def _changed(settings: Settings, tenant: Any, timeout: Any, deadline: Any, max_retries: Any) -> Settings:
     changes = {"tenant": tenant, "timeout": timeout, "deadline": deadline, "max_retries": max_retries}
-    return replace(settings, **{name: value for name, value in changes.items() if value is not UNSET})
+    return replace(settings, **{name: value for name, value in changes.items() if value is not UNSET}).checked()

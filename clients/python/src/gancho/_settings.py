@@ -7,7 +7,7 @@ import random
 import ssl
 import time
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -29,7 +29,7 @@ _UNCERTAIN = {408, 502, 503, 504}
 @dataclass
 class Settings:
     url: str
-    key: str
+    key: str = field(repr=False)
     tenant: str | None
     timeout: float
     deadline: float
@@ -60,13 +60,19 @@ class Settings:
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigurationError("the API key has characters that no key has: check that it was copied alone")
         tenant = tenant or os.environ.get("GANCHO_TENANT") or None
-        if tenant is not None and not (tenant.isascii() and tenant.isprintable() and " " not in tenant):
-            raise ConfigurationError(f"{tenant!r} is not the slug or id of a tenant")
         url = url.rstrip("/").removesuffix("/v1")
-        settings = Settings(url, key, tenant, **others)
-        if settings.timeout <= 0 or settings.deadline <= 0 or settings.max_retries < 0:
+        return Settings(url, key, tenant, **others).checked()
+
+    def checked(self) -> Settings:
+        tenant = self.tenant
+        if tenant is not None and not (tenant.isascii() and tenant.isprintable() and tenant and " " not in tenant):
+            raise ConfigurationError(f"{tenant!r} is not the slug or id of a tenant")
+        limits = (self.timeout, self.deadline, self.max_retries)
+        if not all(isinstance(limit, (int, float)) for limit in limits):
+            raise ConfigurationError("timeout, deadline and max_retries must be numbers")
+        if not (self.timeout > 0 and self.deadline > 0 and self.max_retries >= 0):
             raise ConfigurationError("timeout and deadline must be above 0, and max_retries must not be negative")
-        return settings
+        return self
 
     @cached_property
     def headers(self) -> dict[str, str]:
@@ -82,7 +88,17 @@ class Settings:
         if urllib.request.proxy_bypass(parts.hostname or ""):
             return None
         proxies = urllib.request.getproxies()
-        return proxies.get(parts.scheme) or proxies.get("all")
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if not proxy:
+            return None
+        # As for curl, a proxy without a scheme is one of HTTP.
+        proxy = proxy if "://" in proxy else "http://" + proxy
+        if urlsplit(proxy).scheme not in ("http", "https"):
+            raise ConfigurationError(
+                f"the environment names the proxy {proxy!r}, and only proxies of HTTP are supported: "
+                f"set NO_PROXY={parts.hostname} to connect without one"
+            )
+        return proxy
 
     def tls(self) -> ssl.SSLContext:
         if self.ssl_context is None:

@@ -51,7 +51,8 @@ def verify(body: bytes | str, headers: Headers, secret: str | Sequence[str]) -> 
     :param secret: The webhook's secret (`whsec_…`), or several of which one must match.
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    secrets = [secret] if isinstance(secret, str) else list(secret)
+    # A variable of the environment that is not set is None.
+    secrets = [secret] if isinstance(secret, str) else list(secret or ())
     if not secrets or not all(secrets):
         raise ConfigurationError("no secret: pass the one that creating the webhook returned")
     failure: Exception | None = None
