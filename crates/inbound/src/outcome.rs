@@ -75,7 +75,7 @@ macro_rules! reasons {
 
 reasons! {
     UnknownPartner "unknown_partner";
-    SwitchedOff "switched_off";
+    Paused "source_paused";
     UnknownKey "unknown_key";
     KeyExpired "key_expired";
     KeyNotYetValid "key_not_yet_valid";
@@ -114,6 +114,7 @@ impl Reason {
             Self::Schema => "schema",
             Self::TooLarge | Self::MediaType => "form",
             Self::Store => "store",
+            Self::Paused => "paused",
             Self::CertificateAway | Self::Confirmation => "sns",
             _ => "policy_fail",
         }
@@ -184,6 +185,13 @@ impl ReceiveError {
         let detail = "the body does not match the schema";
         let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
         Self { faults: faults.into(), receipt: Some(Box::new(receipt)), ..denied }
+    }
+
+    /// For the partner alone, who sends it again and so loses nothing.
+    pub(crate) fn paused() -> Self {
+        let detail = "the source is paused: send the webhook again later";
+        let denied = Self::new(503, "source_paused", Reason::Paused, detail);
+        Self { retry_after: Some(Duration::from_mins(1)), ..denied }
     }
 
     /// It could not be verified, for an internal reason.

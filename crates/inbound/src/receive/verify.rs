@@ -117,9 +117,9 @@ impl RequestVerifier {
             proved.ok_or_else(|| ReceiveError::unproven(Reason::SignatureMismatch))?;
         let key =
             source.keys.get(index).ok_or_else(|| ReceiveError::unproven(Reason::UnknownKey))?;
-        // Checked last, so that a paused source cannot be distinguished from an unknown one.
+        // Checked last, so that others cannot tell a paused source from an unknown one.
         if !source.source.is_active {
-            return Err(ReceiveError::unproven(Reason::SwitchedOff));
+            return Err(ReceiveError::paused());
         }
         Ok(VerifiedMessage { source, key, signed })
     }

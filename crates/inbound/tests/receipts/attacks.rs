@@ -352,10 +352,16 @@ async fn names(stage: &Stage) {
     {
         refused(stage, &stage.signed(BODY).to(invalid), 403, invalid).await;
     }
-    // Switched off looks the same.
+    // A source that is paused looks the same to others. Its partner loses nothing, and sends again.
     let off = SourceDraft { is_active: Some(false), ..SourceDraft::default() };
     stage.node.desk.change(&"acme".parse().unwrap(), off).await.unwrap();
-    assert_eq!(shown(&stage.denied(&stage.signed(BODY)).await), shown(&unknown));
+    assert_eq!(
+        shown(&stage.denied(&stage.signed(BODY).with("x-key-id", "nothing")).await),
+        shown(&unknown)
+    );
+    let paused = stage.denied(&stage.signed(BODY)).await;
+    assert_eq!((paused.status, paused.code), (503, "source_paused"));
+    assert!(paused.retry_after.is_some());
     nothing_was_kept(stage, &core).await;
 }
 

@@ -172,12 +172,12 @@ async fn the_source_of_a_topic(stage: &Stage) {
     let sns = format!(r#"{{"sns":{{"topics":["{TOPIC}"]}}}}"#);
     let changed = desk.change(&name("acme"), draft(&sns)).await;
     assert_eq!(faults(changed.map(|_| ())), "preset_unfit", "it has a key");
-    // Switched off, it looks as if it were not there.
+    // What comes while it is paused is sent again later.
     let message = amazon.sign(amazon.notification(stage, ID, "text"));
     let off = SourceDraft { is_active: Some(false), ..SourceDraft::default() };
     desk.change(&name("ses"), off).await.unwrap();
     let denied = amazon.denied(&message).await;
-    assert_eq!((denied.status, denied.reason), (403, Reason::SwitchedOff));
+    assert_eq!((denied.status, denied.reason), (503, Reason::Paused));
     let on = SourceDraft { is_active: Some(true), ..SourceDraft::default() };
     desk.change(&name("ses"), on).await.unwrap();
     kept(amazon.send(&message).await);

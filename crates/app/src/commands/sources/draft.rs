@@ -23,7 +23,7 @@ pub struct Create {
     partner: String,
     #[command(flatten)]
     about: SourceProperties,
-    /// Create the source paused: it accepts no requests until it is activated.
+    /// Create the source paused: until it is activated, the partner gets 503 and has to send again.
     #[arg(long)]
     paused: bool,
     #[command(flatten)]
