@@ -6,7 +6,7 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::{Collection, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::{SqliteStore, rows, tx_error::TxError};
+use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError, writer::Step};
 
 const COLUMNS: &str = "tenant_id, key, body, version, until";
 
@@ -153,7 +153,10 @@ impl SqliteStore {
         let key = key.to_owned();
         let until = until.map(Time::micros);
         let (sql, version) = statement(expect);
-        self.write_more(move |tx| {
+        // While the disk is nearly full, what is there can be changed, and the operator has room for more.
+        let is_growth = on.tenant().is_some() && !matches!(expect, Expect::Version(_));
+        let step = if is_growth { Step::Growth } else { Step::Upkeep };
+        let put = move |tx: &Tx<'_>| {
             let version: Option<i64> = tx
                 .db
                 .prepare_cached(sql)?
@@ -163,8 +166,8 @@ impl SqliteStore {
                 )
                 .optional()?;
             Ok(version.map(|version| version as u64))
-        })
-        .await
+        };
+        self.writer.run(step, put).await
     }
 }
 

@@ -52,7 +52,7 @@ impl Endpoints for SqliteStore {
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
-        self.write_more(move |tx| {
+        self.write(move |tx| {
             check_external_id(tx, scope, &endpoint)?;
             let sql = format!(
                 "UPDATE endpoints {REPLACE} WHERE id = ?1 AND tenant_id = ?2 AND version = ?23"

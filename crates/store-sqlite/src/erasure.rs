@@ -14,6 +14,7 @@ use gancho_store::{
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use self::content::unreadably;
 use crate::{
     SqliteStore, order,
     prune::{self, HAS_ENDED},
@@ -42,7 +43,7 @@ struct PassState {
 #[async_trait]
 impl Erasure for SqliteStore {
     async fn delete_tenant(&self, id: TenantId, now: Time) -> Result<bool> {
-        self.write(move |tx| delete(tx, id, now)).await
+        self.write(move |tx| unreadably(tx, || delete(tx, id, now))).await
     }
 
     async fn deleted_tenants(&self, max: usize) -> Result<Vec<DeletedTenant>> {
@@ -71,7 +72,7 @@ impl Erasure for SqliteStore {
         if !is_deleted {
             return Ok(EraseStep::default());
         }
-        if self.write(move |tx| remove_small(tx, id, max)).await? {
+        if self.write(move |tx| unreadably(tx, || remove_small(tx, id, max))).await? {
             return Ok(EraseStep { more: true, ..EraseStep::default() });
         }
         self.erase_parcels(id, max).await
@@ -116,8 +117,8 @@ impl SqliteStore {
         let read = self.read_aside(move |db| read_parcels(db, tenant, at, max)).await?;
         let mut step = EraseStep::default();
         if !read.ended.is_empty() {
-            step.parcels =
-                self.write(move |tx| prune::remove(tx, &read.ended, Cutoff::ALL)).await?;
+            let remove = move |tx: &Tx<'_>| prune::remove(tx, &read.ended, Cutoff::ALL);
+            step.parcels = self.write(move |tx| unreadably(tx, || remove(tx))).await?;
         }
         pass.has_kept |= read.has_kept;
         if let Some(at) = read.last {

@@ -27,7 +27,7 @@ impl Tenants for SqliteStore {
     }
 
     async fn change_tenant(&self, tenant: Tenant) -> Result<bool> {
-        self.write_more(move |tx| {
+        self.write(move |tx| {
             // The slug is bound and not used.
             let sql = "UPDATE tenants SET (name, plan, default_profile, strict_event_types,
                    publish_rate_count, publish_rate_per_us, created_at, keep_events_us,

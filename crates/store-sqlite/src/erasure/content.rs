@@ -47,18 +47,27 @@ pub(super) fn erase(
     if unended.exists([row])? {
         return Ok(ContentErasure::InFlight);
     }
-    // What is overwritten and deleted must not stay readable in the file.
+    unreadably(tx, || {
+        overwrite(tx, row, replacement, now)?;
+        tx.db
+            .prepare_cached("DELETE FROM email_reports WHERE tenant_id = ?1 AND email_id = ?2")?
+            .execute(params![tenant.bytes(), id.bytes()])?;
+        if let Some(subject) = subject {
+            prune::forget_subjects(tx, &BTreeMap::from([((tenant, subject), 1)]))?;
+        }
+        Ok(ContentErasure::Erased)
+    })
+}
+
+/// What `erase` overwrites and deletes does not stay readable in the file.
+pub(super) fn unreadably<T>(
+    tx: &Tx<'_>,
+    erase: impl FnOnce() -> Result<T, TxError>,
+) -> Result<T, TxError> {
     tx.db.pragma_update(None, "secure_delete", true)?;
-    let erased = overwrite(tx, row, replacement, now);
+    let erased = erase();
     tx.db.pragma_update(None, "secure_delete", false)?;
-    erased?;
-    tx.db
-        .prepare_cached("DELETE FROM email_reports WHERE tenant_id = ?1 AND email_id = ?2")?
-        .execute(params![tenant.bytes(), id.bytes()])?;
-    if let Some(subject) = subject {
-        prune::forget_subjects(tx, &BTreeMap::from([((tenant, subject), 1)]))?;
-    }
-    Ok(ContentErasure::Erased)
+    erased
 }
 
 fn overwrite(tx: &Tx<'_>, row: i64, replacement: &[u8], now: Time) -> Result<(), TxError> {

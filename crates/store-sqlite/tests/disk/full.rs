@@ -3,8 +3,10 @@
 
 use std::{path::PathBuf, process::Command, sync::Arc};
 
+use bytes::Bytes;
+use gancho_domain::Tenant;
 use gancho_store::{
-    Store, StoreError,
+    Collection, Expect, Store, StoreError,
     conformance::{
         Fixture,
         build::{World, delivered},
@@ -114,11 +116,25 @@ async fn settle_all<F: Fixture>(world: &World<F>, accepted: u64) {
     world.nothing_is_due().await;
 }
 
+/// An operator can throttle tenants, shorten their retention and delete them.
+async fn room_is_made<F: Fixture>(world: &World<F>) {
+    let tenants = world.store.tenants(None, 10).await.unwrap();
+    for tenant in tenants {
+        assert!(world.store.change_tenant(tenant).await.unwrap());
+    }
+    let silences = Collection::operators("silences");
+    let put = world.store.put_document(silences, "all", Bytes::new(), Expect::Anything).await;
+    assert!(put.unwrap().is_some());
+    let another = world.store.create_tenant(Tenant::new(world.id(), "another", world.now())).await;
+    assert!(matches!(another, Err(StoreError::Full(_))), "{another:?}");
+}
+
 #[tokio::test]
 async fn at_its_limit_the_store_accepts_no_more_but_settles() {
     let world = World::<Limited>::new().await;
     let accepted = fill(&world).await;
     assert!((20..200).contains(&accepted), "{accepted}");
+    room_is_made(&world).await;
     settle_all(&world, accepted).await;
 }
 
@@ -131,6 +147,7 @@ async fn on_a_full_disk_the_store_accepts_no_more_but_settles_and_loses_nothing(
     let world = World::<SmallDisk>::new().await;
     let accepted = fill(&world).await;
     assert!(accepted > 50, "{accepted}");
+    room_is_made(&world).await;
     settle_all(&world, accepted).await;
     let world = world.reopen().await;
     world.nothing_is_due().await;
