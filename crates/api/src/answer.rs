@@ -13,9 +13,12 @@ use crate::problem::Problem;
 /// A body in one piece needs no box; a stream has one.
 pub type AnswerBody = Either<Full<Bytes>, Body>;
 
-/// What an operation says about its act, where the request does not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ActedOn(pub TenantId);
+/// What an operation says about its act, where the path of the request does not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ActedOn {
+    pub tenant: Option<TenantId>,
+    pub resource: Option<String>,
+}
 
 #[derive(Debug)]
 pub struct Answer(Response<AnswerBody>);
@@ -73,12 +76,19 @@ impl Answer {
     /// Names the tenant that was acted on, for the audit log, where the request does not.
     #[must_use]
     pub fn about(mut self, tenant: TenantId) -> Self {
-        self.0.extensions_mut().insert(ActedOn(tenant));
+        self.0.extensions_mut().get_or_insert_default::<ActedOn>().tenant = Some(tenant);
         self
     }
 
-    pub(crate) fn acted_on(&self) -> Option<ActedOn> {
-        self.0.extensions().get().copied()
+    /// Says what was acted on, likewise. Never a name or an address of a person, which the audit log would keep.
+    #[must_use]
+    pub fn naming(mut self, resource: String) -> Self {
+        self.0.extensions_mut().get_or_insert_default::<ActedOn>().resource = Some(resource);
+        self
+    }
+
+    pub(crate) fn acted_on(&self) -> Option<&ActedOn> {
+        self.0.extensions().get()
     }
 
     pub fn body(&self) -> &AnswerBody {

@@ -98,11 +98,12 @@ impl Act {
             }
         };
         let answer = outcome.as_ref().ok();
-        let acted_on = answer.and_then(Answer::acted_on).map(|ActedOn(tenant)| tenant);
-        let new = answer.and_then(created);
+        let ActedOn { tenant, resource } =
+            answer.and_then(Answer::acted_on).cloned().unwrap_or_default();
+        let new = resource.or_else(|| answer.and_then(created));
         let resource =
             self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();
-        let tenant = acted_on.or(self.tenant);
+        let tenant = tenant.or(self.tenant);
         self.store(&actor, tenant, resource, status, code)
     }
 

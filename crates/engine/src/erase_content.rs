@@ -46,7 +46,8 @@ impl Engine {
         let is_done =
             matches!(erased.outcome, ContentErasure::Erased | ContentErasure::AlreadyErased);
         if let (Some(archive), true) = (&self.archive, is_done) {
-            let may_be_archived = |row: &&DeliveryRow| row.state == State::Dead;
+            // One that was imported and replayed since then has been tried again.
+            let may_be_archived = |row: &&DeliveryRow| row.state == State::Dead || row.attempts > 1;
             let name = |row: &DeliveryRow| LetterName {
                 tenant: parcel.tenant,
                 lane: row.lane,

@@ -47,6 +47,9 @@ async fn event(stage: &Stage) {
     let acts = stage.operator().get("/v1/audit?operation=eraseContent").await.is(200).json();
     assert!(acts["data"].as_array().unwrap().len() >= 2, "{acts}");
     assert!(!acts.to_string().contains(CANARY), "{acts}");
+    let act = &acts["data"][0];
+    assert!(path.ends_with(act["resource"].as_str().unwrap()), "{act}");
+    assert!(act["tenant_id"].is_string(), "{act}");
 }
 
 fn in_a_day(stage: &Stage) -> String {
@@ -93,7 +96,7 @@ async fn subject_and_address(stage: &Stage) {
         })
         .await;
     }
-    let body = json!({"email_address": "ana@example.com"});
+    let body = json!({"email_address": "ANA@Example.com"});
     let report = acme.client.post("/v1/erasures", &body).await.is(200).json();
     assert_eq!(report["erased"], 1, "{report}");
     let shown = acme.client.get(&format!("/v1/emails/{}", emails[0])).await.is(200).json();

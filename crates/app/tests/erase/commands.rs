@@ -4,7 +4,7 @@ use std::fs;
 
 use gancho_testkit::until;
 
-use crate::{operator::Operator, scripted_receiver::Receiver};
+use crate::{http, operator::Operator, scripted_receiver::Receiver};
 
 #[test]
 fn the_ledger_verifies_after_receipts_were_erased() {
@@ -32,12 +32,20 @@ fn the_bytes_are_gone_from_the_file() {
     receiver.answer_with(410, "response-canary");
     let key = at.served.tenant("acme");
     at.served.endpoint(&key, &receiver.url());
-    let event = at.served.publish(&key, "a.b", r#"{"name":"payload-canary"}"#);
+    let body = r#"{"type":"a.b","subject":"subject-canary","data":{"name":"payload-canary"}}"#;
+    let headers = [("x-api-key", key.as_str())];
+    let sent = http::call(at.served.address, "POST", "/v1/events", &headers, body);
+    let event = sent.json()["id"].as_str().unwrap().to_owned();
     let dead = || at.json(&["dlq", "list"])["data"].as_array().unwrap().len();
     until("it is a dead letter", || dead() == 1);
     let erased = at.json(&["erase", "event", &event, "--tenant", "acme", "--yes"]);
     assert_eq!(erased["erased"], 1, "{erased}");
     assert_eq!(dead(), 0);
+    // So is what a tenant had that was deleted.
+    let gone = at.served.tenant("gone");
+    at.served.publish(&gone, "a.b", r#"{"name":"tenant-canary"}"#);
+    at.run(&["tenants", "delete", "gone", "--yes"]).ok();
+    until("it is erased", || !at.served.logged("tenant erased").is_empty());
     let folder = at.stop();
     let data = folder.path().join("data");
     let mut files = Vec::new();
@@ -45,7 +53,7 @@ fn the_bytes_are_gone_from_the_file() {
         files.extend(fs::read(data.join(name)).unwrap_or_default());
     }
     assert!(!files.is_empty());
-    for canary in ["payload-canary", "response-canary"] {
+    for canary in ["payload-canary", "subject-canary", "response-canary", "tenant-canary"] {
         let found = files.windows(canary.len()).any(|part| part == canary.as_bytes());
         assert!(!found, "{canary} is in the database file");
     }

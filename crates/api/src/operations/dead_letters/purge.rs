@@ -96,7 +96,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         purged += step;
         let has_more = step == MAX_PER_STEP as u64;
         if !has_more || purged >= MAX_PER_CALL {
-            return Answer::ok(&Purged { purged, has_more });
+            let answer = Answer::ok(&Purged { purged, has_more })?;
+            let answer = answer.naming(format!("{purged} dead letters"));
+            return Ok(match filter.tenant {
+                Some(tenant) => answer.about(tenant),
+                None => answer,
+            });
         }
     }
 }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use gancho_access::{Principal, Right};
-use gancho_domain::{EmailId, EventId, Id, Kind, Lane, Parcel, ParcelId, ReceiptId, TenantScope};
+use gancho_domain::{
+    EmailId, EventId, Id, Kind, Lane, Parcel, ParcelId, ReceiptId, TenantId, TenantScope,
+};
 use gancho_engine::{ArchiveRunError, ErasedContent};
 use gancho_mail::{Mailbox, email};
 use gancho_store::{ContentErasure, DeliveryFilter, PageRequest};
@@ -88,12 +90,16 @@ enum Wish {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let body: ErasureBody = call.parse_body()?;
     let cursor = body.cursor.clone();
-    let report = match wish(body)? {
-        Wish::One(kind, id) => one(&call, kind, id).await?,
-        Wish::Subject(subject) => of_subject(&call, subject, cursor).await?,
-        Wish::Address(mailbox) => of_address(&call, &mailbox, cursor).await?,
+    let wish = wish(body)?;
+    let (what, report) = match wish {
+        Wish::One(kind, id) => {
+            let (tenant, report) = one(&call, kind, id).await?;
+            return Ok(Answer::ok(&report)?.about(tenant).naming(shown(kind, id)));
+        }
+        Wish::Subject(subject) => ("of a subject", of_subject(&call, subject, cursor).await?),
+        Wish::Address(mailbox) => ("of an address", of_address(&call, &mailbox, cursor).await?),
     };
-    Answer::ok(&report)
+    Ok(Answer::ok(&report)?.naming(format!("{} {what}", report.erased)))
 }
 
 fn wish(body: ErasureBody) -> Result<Wish, Problem> {
@@ -127,7 +133,15 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(at: &str, id: &str) -> R
     id.parse().map_err(|error: T::Err| Problem::field(at, error.to_string()))
 }
 
-async fn one(call: &Call, kind: Kind, id: ParcelId) -> Result<Erasure, Problem> {
+fn shown(kind: Kind, id: ParcelId) -> String {
+    match kind {
+        Kind::Event => id.to_string(),
+        Kind::Email => EmailId::from_bits(id.bits()).to_string(),
+        Kind::Receipt => ReceiptId::from_bits(id.bits()).to_string(),
+    }
+}
+
+async fn one(call: &Call, kind: Kind, id: ParcelId) -> Result<(TenantId, Erasure), Problem> {
     let not_found = || {
         Problem::not_found(match kind {
             Kind::Event => Noun::Event,
@@ -151,7 +165,7 @@ async fn one(call: &Call, kind: Kind, id: ParcelId) -> Result<Erasure, Problem> 
             "a delivery is in flight, so nothing was erased; repeat the request in a few seconds",
         )),
         ContentErasure::Unknown => Err(not_found()),
-        ContentErasure::Erased | ContentErasure::AlreadyErased => Ok(report),
+        ContentErasure::Erased | ContentErasure::AlreadyErased => Ok((scope.tenant(), report)),
     }
 }
 
@@ -218,9 +232,10 @@ async fn of_address(
     let address = mailbox.address();
     let place = CursorScope::named(ROUTE.path, scope.tenant(), format!("address={address}"));
     let mut after = position::<32>(call, &place, cursor)?;
+    // Of one mailbox there are several spellings; domains are stored in lower case.
     let filter = DeliveryFilter {
         lane: Some(Lane::Email),
-        text: Some(address),
+        text: Some(format!("@{}", mailbox.domain())),
         ..DeliveryFilter::default()
     };
     let mut report = Erasure::default();
