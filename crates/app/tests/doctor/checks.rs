@@ -46,6 +46,25 @@ fn each_check_has_a_line_and_a_remedy() {
 }
 
 #[test]
+fn servers_that_the_settings_name_are_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let open = open.local_addr().unwrap();
+    let core = format!("dispatch_url=http://{open}/hooks");
+    let mail = format!("smtp_url=smtp://user:canary@{closed}");
+    let ran = alone(folder.path(), &["doctor", "--json", "--set", &core, "--set", &mail]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert_eq!(state(&ran, "core"), "ok", "{}", ran.out);
+    assert_eq!(state(&ran, "mail server"), "fail", "{}", ran.out);
+    assert!(
+        ran.out.contains("e-mails wait meanwhile") && !ran.out.contains("canary"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
 fn migrations_are_checked_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let pending = alone(folder.path(), &["migrate", "--check"]);
