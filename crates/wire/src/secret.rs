@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 const MIN_LENGTH: usize = 16;
 /// HMAC-SHA256 hashes a longer key down, so more bytes of key add nothing.
-const MAX_DECODED_LENGTH: usize = 75;
+const MAX_DECODED_LENGTH: usize = 64;
 const MAX_TEXT_LENGTH: usize = 256;
 
 pub(crate) const HMAC_PREFIX: &str = "whsec_";
@@ -269,8 +269,8 @@ mod tests {
         let secret = |n: usize| format!("whsec_{}", BASE64.encode(&vec![7; n]));
         assert_eq!(format(&secret(15)), Err(KeyError::TooShort(15)));
         assert_eq!(format(&secret(16)), Ok((16, SecretFormat::Base64)));
-        assert_eq!(format(&secret(75)), Ok((75, SecretFormat::Base64)));
-        assert_eq!(format(&secret(76)), Err(KeyError::TooLong(76, 75)));
+        assert_eq!(format(&secret(64)), Ok((64, SecretFormat::Base64)));
+        assert_eq!(format(&secret(65)), Err(KeyError::TooLong(65, 64)));
     }
 
     #[test]

@@ -51,7 +51,7 @@ export interface AlertChannelTest {
   is_sent: boolean;
 }
 
-export type AlertRule = "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring" | "api_key_expiring";
+export type AlertRule = "store_unavailable" | "writes_refused" | "storage_critical" | "storage_high" | "ledger_check_failed" | "node_lost" | "clock_off" | "dead_letters_high" | "dead_letter_rate_high" | "tenant_dead_letters_high" | "endpoint_failing" | "queue_delayed" | "source_key_expiring" | "api_key_expiring" | "archive_failing";
 
 export type AlertSeverity = "critical" | "warning";
 

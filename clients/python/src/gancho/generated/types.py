@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 ActorKind = Literal["operator", "user", "api_key", "portal", "anonymous"]
 AlertChangeKind = Literal["fired", "reminder", "resolved"]
-AlertRule = Literal["store_unavailable", "writes_refused", "storage_critical", "storage_high", "ledger_check_failed", "node_lost", "clock_off", "dead_letters_high", "dead_letter_rate_high", "tenant_dead_letters_high", "endpoint_failing", "queue_delayed", "source_key_expiring", "api_key_expiring"]
+AlertRule = Literal["store_unavailable", "writes_refused", "storage_critical", "storage_high", "ledger_check_failed", "node_lost", "clock_off", "dead_letters_high", "dead_letter_rate_high", "tenant_dead_letters_high", "endpoint_failing", "queue_delayed", "source_key_expiring", "api_key_expiring", "archive_failing"]
 AlertSeverity = Literal["critical", "warning"]
 AlertState = Literal["pending", "firing"]
 ApiKeyScope = Literal["publish", "read", "manage"]
