@@ -2,7 +2,7 @@
 //!
 //! Reading is apart from judging: [`tree`] and [`cargo`] read the files and what cargo knows of the
 //! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
-//! checks are functions of what was read: [`arrows`] between crates, [`libraries`] and who may use
+//! checks are functions of what was read: [`arrows`] between crates, [`circles`] of files, [`libraries`] and who may use
 //! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
 //! occur, [`retired`] names and phrases, log events and metrics in [`observability`], [tests](test_files) that are
 //! compiled and do not sleep, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between
@@ -11,6 +11,7 @@
 mod arrows;
 mod block;
 mod cargo;
+mod circles;
 mod deny;
 mod finding;
 mod lengths;
@@ -47,6 +48,7 @@ pub fn run() -> Result<bool> {
     findings.extend(libraries::check(document, &cargo.members, &tree.sources));
     findings.extend(deny::check(&rules, document));
     findings.extend(names::check(&tree.paths));
+    findings.extend(circles::check(&tree.sources));
     findings.extend(lengths::check(&tree.sources));
     findings.extend(opening::check(&cargo.members, &tree.sources));
     findings.extend(words::check(&tree.sources));
