@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    committer::Rules,
+    commit_rules::CommitRules,
     idempotency, intake,
     order::{self, Line},
     rows::{self, text, uuid},
@@ -42,7 +42,7 @@ pub(crate) struct Incoming<'a> {
 pub(crate) async fn write(
     session: &Session,
     incoming: &[Incoming<'_>],
-    rules: &Rules,
+    rules: &CommitRules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
     if !incoming.iter().any(|one| one.is_intake) {
         return write_new(session, incoming, rules).await;
@@ -63,7 +63,7 @@ pub(crate) async fn write(
 async fn write_new(
     session: &Session,
     incoming: &[Incoming<'_>],
-    rules: &Rules,
+    rules: &CommitRules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
     let seen = idempotency::seen(session, incoming, rules.over.get()).await?;
     let fresh: Vec<Incoming<'_>> = incoming

@@ -10,8 +10,10 @@ use gancho_store::{
 
 use crate::{
     accept::{self, Incoming},
-    committer::Rules,
-    email_reports, ledger, order,
+    commit_rules::CommitRules,
+    email_reports, ledger,
+    listen::Ring,
+    order,
     orphaned_leases::{self, Leases},
     session::Session,
     settle::{self, Ending},
@@ -38,19 +40,12 @@ pub(crate) enum Answer {
     Released,
 }
 
-/// The bells to ring after the commit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ring {
-    pub here: bool,
-    pub others: bool,
-}
-
 /// Returns one answer for each call, in order. Settlements are written first.
 pub(crate) async fn run(
     session: &Session,
     calls: &[&Work],
     buckets: &BTreeSet<Bucket>,
-    rules: &Rules,
+    rules: &CommitRules,
 ) -> Result<(Vec<Answer>, Ring), TxError> {
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
     let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();

@@ -8,7 +8,7 @@
 //! lost before that means nothing was written, and one lost at the commit is looked into: the row is
 //! read, after the old transaction, if it still runs, has ended.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use gancho_store::{Result, StoreError};
 use tokio::time::{Instant, sleep};
@@ -16,10 +16,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    batch::{self, Answer, Ring, Work},
-    expiry_time::ExpiryTime,
-    listen::Bells,
-    orphaned_leases::OrphanedLeases,
+    batch::{self, Answer, Work},
+    commit_rules::CommitRules,
+    listen::Ring,
     queue::{Call, Queue, mixed_up},
     rows,
     session::{Session, SessionPool, query, query_one},
@@ -32,18 +31,10 @@ const MAX_TRIES: u32 = 5;
 /// How long calls are refused after the server could not be reached, before the next try.
 const REST: Duration = Duration::from_millis(200);
 
-#[derive(Clone)]
-pub(crate) struct Rules {
-    pub bells: Arc<Bells>,
-    pub orphaned_leases: Arc<OrphanedLeases>,
-    pub dead_letter_ttl: Duration,
-    pub over: ExpiryTime,
-}
-
 pub(crate) fn start(
     pool: &SessionPool,
     count: usize,
-    rules: &Rules,
+    rules: &CommitRules,
     stop: &CancellationToken,
 ) -> Queue {
     let queue = Queue::default();
@@ -64,7 +55,7 @@ pub(crate) fn start(
 struct Committer {
     queue: Queue,
     pool: SessionPool,
-    rules: Rules,
+    rules: CommitRules,
     /// Its row in `writers`, and the number of its last transaction.
     writer: Option<(Uuid, i64)>,
     buckets: time_buckets::RecentBuckets,

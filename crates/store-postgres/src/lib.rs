@@ -3,7 +3,7 @@
 //! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and
 //! runs [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between,
 //! from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`], from which a
-//! [`committer`] gathers what many of them want to write into one transaction; [`batch`] carries it out in the
+//! [`committer`] gathers what many of them want to write into one transaction; [`batch`] carries it out, by the [`commit_rules`], in the
 //! steps of [`accept`] and [`settle`], with [`idempotency`] for keys and [`expiry_time`] for their end, [`order`]
 //! for strict order per subject, [`withhold`] for what is accepted and not to be sent, [`intake`] for what
 //! `gancho.publish` has stored (installed by [`publish_function`]), and [`give_up`] for dead letters made outside
@@ -28,6 +28,7 @@ mod arm;
 mod audit;
 mod batch;
 mod claim;
+mod commit_rules;
 mod committer;
 mod database_url;
 mod dead_letters;

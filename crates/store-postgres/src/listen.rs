@@ -14,7 +14,7 @@ use tokio::{sync::Notify, time::sleep};
 use tokio_postgres::{AsyncMessage, Client, Error, Socket, tls::TlsStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{batch::Ring, database_url::Server};
+use crate::database_url::Server;
 
 const CHANNEL: &str = "gancho_due";
 /// Rung by `gancho.publish` when its transaction commits.
@@ -23,6 +23,13 @@ pub(crate) const INTAKE_CHANNEL: &str = "gancho_intake";
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
 const MAX_REST: Duration = Duration::from_secs(2);
+
+/// The bells to ring after the commit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ring {
+    pub here: bool,
+    pub others: bool,
+}
 
 #[derive(Default)]
 pub(crate) struct Bells {

@@ -1,11 +1,10 @@
 //! The steps by which the tables came to be: numbered files, run forward on start, never changed.
 
+use deadpool_postgres::Object;
 use gancho_store::{Result, SchemaVersion, StoreError};
-use tokio_postgres::Transaction;
+use tokio_postgres::{Client, Transaction};
 
-use crate::{
-    database_url::DatabaseUrl, open, publish_function, schema, session, tx_error::store_error,
-};
+use crate::{database_url::DatabaseUrl, publish_function, schema, session, tx_error::store_error};
 
 pub(crate) struct Migration {
     pub number: i32,
@@ -143,7 +142,7 @@ pub async fn schema_version(url: &str) -> Result<SchemaVersion> {
     let url = DatabaseUrl::parse(url)?;
     let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
     // One transaction: a pooler may be in between.
-    let step = open::transaction(&mut client).await?;
+    let step = transaction(&mut client).await?;
     let tables = schema::find(&step, url.schema.as_deref()).await?;
     step.batch_execute(&schema::local_search_path(&tables)).await.map_err(store_error)?;
     let exists = step.query_one("select to_regclass('schema_migrations') is not null", &[]).await;
@@ -184,6 +183,11 @@ fn checksum(text: &str) -> i64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     hash as i64
+}
+
+/// Of the driver's own kind, which prepares statements: inside a transaction that works through a pooler too.
+pub(crate) async fn transaction(client: &mut Object) -> Result<Transaction<'_>> {
+    Client::transaction(client).await.map_err(store_error)
 }
 
 #[cfg(test)]

@@ -4,18 +4,21 @@ use std::{sync::Arc, time::Duration};
 
 use deadpool_postgres::Object;
 use gancho_store::{Result, StoreError};
-use tokio_postgres::{Client, Transaction};
+use tokio_postgres::Transaction;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    PostgresStore, committer,
+    PostgresStore,
+    commit_rules::CommitRules,
+    committer,
     database_url::{DatabaseUrl, Server},
     expiry_time::ExpiryTime,
-    listen, migrations,
+    listen,
+    migrations::{self, transaction},
     pooler::{self, ParameterTypes},
     prune::Passes,
     publish_function::quoted,
-    replica::{self, Replica},
+    replica::{self, IDENTITY, Replica},
     session::{self, SessionPool, Turns},
     tx_error::store_error,
 };
@@ -68,7 +71,7 @@ impl PostgresStore {
         let bells = listen::start(sessions.listener(direct), stop.clone());
         let writers = sessions.pool(options.committers.max(1) + 1)?;
         let readers = options.lists.max(2);
-        let rules = committer::Rules {
+        let rules = CommitRules {
             bells: bells.clone(),
             orphaned_leases: Arc::default(),
             dead_letter_ttl: options.dead_letter_ttl,
@@ -212,15 +215,6 @@ async fn migrate(server: &Server, direct: Option<&Server>, schema: Option<&str>)
 async fn first_connection(server: &Server) -> Result<Object> {
     session::of(&session::connections(server, 1, String::new())?).await
 }
-
-/// Of the driver's own kind, which prepares statements: inside a transaction that works through a pooler too.
-pub(crate) async fn transaction(client: &mut Object) -> Result<Transaction<'_>> {
-    Client::transaction(client).await.map_err(store_error)
-}
-
-/// Of a database in all the world. A standby has that of its primary.
-pub(crate) const IDENTITY: &str =
-    "select system_identifier::text || ' ' || current_database() from pg_control_system()";
 
 async fn identity(step: &Transaction<'_>) -> Result<String> {
     Ok(step.query_one(IDENTITY, &[]).await.map_err(store_error)?.get(0))

@@ -14,12 +14,20 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    open::IDENTITY,
     rows,
     session::{Session, SessionPool, query_one},
     tx_error::store_error,
-    upkeep::LAST_WRITTEN,
 };
+
+/// Of a database in all the world. A standby has that of its primary.
+pub(crate) const IDENTITY: &str =
+    "select system_identifier::text || ' ' || current_database() from pg_control_system()";
+
+/// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
+/// database's clock.
+pub(crate) const LAST_WRITTEN: &str = "
+select (extract(epoch from greatest(
+    (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
 
 /// What is read from it is at most about this old. Nodes write every few seconds, so it shows.
 const MAX_LAG: Duration = Duration::from_secs(10);

@@ -7,6 +7,7 @@ use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
 use crate::{
     PostgresStore,
     give_up::{self, GiveUp},
+    replica::LAST_WRITTEN,
     rows,
     session::{query, query_one},
     states::{LEASED, PENDING, Sql, WAITING},
@@ -38,12 +39,6 @@ left join (
     on h.lane = l.lane
 order by l.place")
 });
-
-/// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
-/// database's clock.
-pub(crate) const LAST_WRITTEN: &str = "
-select (extract(epoch from greatest(
-    (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
 
 #[async_trait]
 impl Upkeep for PostgresStore {

@@ -1,0 +1,13 @@
+//! What transactions that accept and settle have to know besides their calls.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{expiry_time::ExpiryTime, listen::Bells, orphaned_leases::OrphanedLeases};
+
+#[derive(Clone)]
+pub(crate) struct CommitRules {
+    pub bells: Arc<Bells>,
+    pub orphaned_leases: Arc<OrphanedLeases>,
+    pub dead_letter_ttl: Duration,
+    pub over: ExpiryTime,
+}
