@@ -7,8 +7,11 @@ use crate::{
     gateway::Gateway,
     lifecycle::ReloadSignal,
     logs,
-    settings::{self, Flags, LoadedSettings},
+    settings::{self, Flags},
 };
+
+/// As they are written: what the gateway made of them for this machine is no change.
+type ShownSettings = Vec<(&'static str, String)>;
 
 /// Settings that are applied without a restart, besides the policy pack.
 pub const LIVE: [&str; 10] = [
@@ -28,9 +31,8 @@ pub async fn run(
     mut signal: ReloadSignal,
     gateway: &Gateway,
     flags: &Flags,
-    loaded: &LoadedSettings,
+    mut current: ShownSettings,
 ) -> Infallible {
-    let mut current = loaded.settings.shown();
     loop {
         signal.came().await;
         if let Some(receiving) = &gateway.receiving {

@@ -49,6 +49,7 @@ impl Serve {
         }
         private_file::folder(&settings.data_dir)?;
         let mut setup = Setup::of(&loaded)?;
+        let written = loaded.settings.shown();
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
         let settings = &loaded.settings;
         let listener = bind(settings.api_listen, "api_listen").await?;
@@ -96,7 +97,7 @@ impl Serve {
             biased;
             () = stop.asked() => None,
             fatal = gateway.engine.failed() => Some(fatal),
-            never = reload::run(hang_up, &gateway, flags, &loaded) => match never {},
+            never = reload::run(hang_up, &gateway, flags, written) => match never {},
             never = service_manager.keep_alive() => match never {},
         };
         if let Some(fatal) = failed {
