@@ -37,7 +37,7 @@ pub struct Listen {
     /// Sign as deliveries to this endpoint are signed: wh_… Default: with a secret that is printed.
     #[arg(long, value_name = "ID", conflicts_with_all = ["wire_profile", "secret_file", "secret_env"])]
     endpoint: Option<String>,
-    /// Wire format: standard, email-gateway, auracore or saas.
+    /// Wire format: standard, email-gateway, auracore, saas, svix, convoy or outpost.
     #[arg(long, value_name = "NAME")]
     wire_profile: Option<String>,
     #[command(flatten)]

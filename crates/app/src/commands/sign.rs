@@ -50,7 +50,7 @@ pub struct Sign {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub struct SchemeArgs {
-    /// Wire format of Gancho's deliveries: standard, email-gateway, auracore or saas.
+    /// Wire format of Gancho's deliveries: standard, email-gateway, auracore, saas, svix, convoy or outpost.
     #[arg(long, value_name = "NAME", default_value = "standard")]
     profile: String,
     /// Another sender's way of signing: partner, standard, stripe, github, slack or shopify.
@@ -78,7 +78,7 @@ impl SchemeArgs {
         let found = all.find(|profile| profile.name == self.profile);
         found.map(|profile| SigningScheme::Profile(Box::new(profile))).ok_or_else(|| {
             Failure::usage(format!(
-                "there is no profile `{}`. hint: standard, email-gateway, auracore or saas",
+                "there is no profile `{}`. hint: standard, email-gateway, auracore, saas, svix, convoy or outpost",
                 self.profile
             ))
         })

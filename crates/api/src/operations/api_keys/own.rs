@@ -46,7 +46,7 @@ pub const CREATE: Route = Route {
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
     refuses: &[&codes::OPERATOR_ONLY, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Create an API key for the own tenant",
+    summary: "Create an API key for your own tenant",
     about: "The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot \
             publish. Default: all scopes of the caller.",
     run: |call| Box::pin(create_own(call)),

@@ -33,11 +33,11 @@ request! {
 
 #[derive(Debug, Default, Serialize, ToSchema)]
 struct ImportedDeadLetters {
-    /// Number of dead letters that were brought back.
+    /// Number of dead letters that were imported.
     imported: usize,
     /// Number of those that were in the store already.
     present: usize,
-    /// Those that were not brought back.
+    /// Those that were not imported.
     skipped: Vec<SkippedDeadLetter>,
 }
 
@@ -47,7 +47,7 @@ struct SkippedDeadLetter {
     index: usize,
     /// Id of the delivery.
     id: String,
-    /// Why it was not brought back.
+    /// Why it was not imported.
     reason: &'static str,
 }
 
@@ -57,7 +57,7 @@ pub const ROUTE: Route = Route {
     operation_id: "importDeadLetters",
     needs: Needs::Operator,
     takes: Takes::Large(ImportDeadLettersBody::FIELDS),
-    gives: Gives::ok::<ImportedDeadLetters>("What was brought back."),
+    gives: Gives::ok::<ImportedDeadLetters>("What was imported."),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import dead letters",

@@ -13,7 +13,7 @@ pub struct LedgerView {
     pub checkpoint: Option<CheckpointView>,
 }
 
-/// A signed checkpoint. The signed note itself is in the checkpoint folder.
+/// A signed checkpoint. The signed note itself is in the checkpoint directory.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Checkpoint)]
 pub struct CheckpointView {

@@ -32,7 +32,7 @@ pub struct ReplayJob {
     pub skipped: u64,
     /// Number of deliveries that could not be sent again.
     pub failed: u64,
-    /// What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+    /// Outcomes of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
     /// that create or cancel a replay.
     pub outcomes: Option<ReplayOutcomeCounts>,
     /// Why the replay as a whole failed.
@@ -42,7 +42,7 @@ pub struct ReplayJob {
     pub finished_at: Option<Timestamp>,
 }
 
-/// How the deliveries of a replay stand now.
+/// Current states of the deliveries of a replay.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayOutcomeCounts {
     /// Number of deliveries that succeeded.

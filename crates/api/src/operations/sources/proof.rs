@@ -15,7 +15,7 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
-/// Described here, made by the ledger.
+/// Proof that a receipt is in the ledger.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct ReceiptProof {

@@ -157,7 +157,7 @@ pub fn first(took: Duration) {
 /// Commands that can be copied and run as they are.
 pub fn next_steps(stage: &Stage) {
     let program = program();
-    anstream::println!("  {BOLD}In another terminal, in the same folder:{BOLD:#}\n");
+    anstream::println!("  {BOLD}In another terminal, in the same directory:{BOLD:#}\n");
     anstream::println!("    export GANCHO_URL=http://{}", stage.servers.address);
     anstream::println!("    export GANCHO_API_KEY=$(cat {}/{KEY_FILE})", stage.data_dir);
     anstream::println!("    {program} publish invoice.paid '{{\"id\":\"inv_1\",\"amount\":4200}}'");

@@ -64,7 +64,7 @@ impl Forwarder {
         let mut profiles = Profile::built_in().into_iter();
         let Some(profile) = profiles.find(|profile| profile.name == name) else {
             return Err(Failure::usage(format!(
-                "the wire format `{name}` is not built in. hint: choose one with --wire-profile: standard, email-gateway, auracore or saas"
+                "the wire format `{name}` is not built in. hint: choose one with --wire-profile: standard, email-gateway, auracore, saas, svix, convoy or outpost"
             )));
         };
         let key = SigningKey::for_profile(&profile, &secret)
