@@ -1,7 +1,10 @@
 //! Which alerts there are: conditions over time. A condition fires once it has held for a while, and is resolved
 //! once it has been over for as long.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use gancho_domain::Time;
 use serde::{Deserialize, Serialize};
@@ -74,6 +77,12 @@ impl AlertBook {
         self.0.values().cloned().collect()
     }
 
+    /// What the alerts of a rule are about, pending or firing.
+    pub fn subjects(&self, rule: Rule) -> HashSet<String> {
+        let alerts = self.0.values().filter(|alert| alert.rule == rule);
+        alerts.map(|alert| alert.subject.clone()).collect()
+    }
+
     pub fn is_firing(&self, rule: Rule, subject: &str) -> bool {
         let key = (rule, subject.to_owned());
         self.0.get(&key).is_some_and(|alert| alert.state == AlertState::Firing)
@@ -85,8 +94,12 @@ impl AlertBook {
         for alert in self.0.values_mut() {
             alert.over_us.get_or_insert(now.micros());
         }
+        // Those that are known come first: none is resolved because there are too many others.
+        let (known, new): (Vec<_>, Vec<_>) = holding
+            .into_iter()
+            .partition(|one| self.0.contains_key(&(one.rule, one.subject.clone())));
         let mut counts: BTreeMap<Rule, usize> = BTreeMap::new();
-        for condition in holding {
+        for condition in known.into_iter().chain(new) {
             let count = counts.entry(condition.rule).or_default();
             *count += 1;
             if *count > MAX_PER_RULE {
@@ -112,9 +125,11 @@ impl AlertBook {
         let over: Vec<_> = self.0.iter().filter(|(_, alert)| alert.is_over(after, now)).collect();
         let over: Vec<_> = over.into_iter().map(|(key, _)| key.clone()).collect();
         for key in over {
-            if let Some(alert) = self.0.remove(&key)
+            if let Some(mut alert) = self.0.remove(&key)
                 && alert.state == AlertState::Firing
             {
+                // The figures are those of when it held: they are no longer true.
+                alert.detail = format!("it began at {}", alert.since());
                 changes.push(Change::Resolved(alert));
             }
         }
@@ -202,8 +217,12 @@ mod tests {
         let mut book = AlertBook::default();
         let all = (0..500).map(|number| Condition {
             subject: format!("wh_{number}"),
-            ..holds(Rule::SourceKeyExpiring).remove(0)
+            ..holds(Rule::ApiKeyExpiring).remove(0)
         });
-        assert_eq!(book.step(all.collect(), AFTER, at(0)).len(), 50);
+        let mut all: Vec<Condition> = all.collect();
+        assert_eq!(book.step(all.clone(), AFTER, at(0)).len(), 50);
+        all.reverse();
+        assert_eq!(book.step(all.clone(), AFTER, at(1)), [], "those that fire stay");
+        assert_eq!(book.step(all, AFTER, at(100)), []);
     }
 }

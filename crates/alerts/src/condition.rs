@@ -1,7 +1,7 @@
 //! Which conditions hold: a pure function of the facts. An alert that fires is resolved only when its figure is
 //! clearly below the threshold, so that one that hovers around it does not flap.
 
-use crate::{Facts, Rule, Thresholds};
+use crate::{Facts, FailingEndpoint, Rule, Thresholds};
 
 /// A rule that holds now.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,23 +66,34 @@ pub fn conditions(
     }
     for failing in &facts.failing_endpoints {
         let count = failing.failed_attempts;
-        let detail = format!("all {count} attempts of {} failed", failing.tenant);
-        check(Rule::EndpointFailing, &failing.endpoint, count as f64, 0.0, detail);
+        let FailingEndpoint { tenant, endpoint, host, .. } = failing;
+        let detail = format!("all {count} attempts to {endpoint} ({host}) of {tenant} failed");
+        check(Rule::EndpointFailing, endpoint, count as f64, 0.0, detail);
     }
-    for key in &facts.expiring_keys {
-        let subject = format!("{}/{}", key.partner, key.key);
-        let detail = format!("key {} of {} ends at {}", key.key, key.partner, key.ends_at);
-        check(Rule::SourceKeyExpiring, &subject, 1.0, 0.0, detail);
+    let more = facts.more_failing_endpoints;
+    let detail = format!("{more} more endpoints fail every attempt");
+    check(Rule::EndpointFailing, "", more as f64, 0.0, detail);
+    for source in &facts.keyless_sources {
+        let partner = &source.partner;
+        let detail = match &source.last_key {
+            Some((key, at)) if source.is_refusing => {
+                format!("{partner} has had no valid key since {key} ended at {at}")
+            }
+            Some((key, at)) => format!("key {key} of {partner} ends at {at}"),
+            None => format!("{partner} has no valid key"),
+        };
+        check(Rule::SourceKeyExpiring, partner, 1.0, 0.0, detail);
     }
     for key in &facts.expiring_api_keys {
         let subject = format!("{}/{}", key.tenant, key.id);
         let detail = format!("API key {} of {} expires at {}", key.id, key.tenant, key.ends_at);
         check(Rule::ApiKeyExpiring, &subject, 1.0, 0.0, detail);
     }
-    let (mut refused, mut lost) = (0, 0);
+    let (mut refused, mut lost, mut lost_names) = (0, 0, Vec::new());
     for node in &facts.nodes {
         refused += node.refused_writes;
         lost += node.lost_nodes;
+        lost_names.extend(node.lost_names.iter().map(String::as_str));
         if node.is_clock_off {
             let detail = format!("the clock of {} is not trusted", node.name);
             check(Rule::ClockOff, &node.name, 1.0, 0.0, detail);
@@ -96,7 +107,12 @@ pub fn conditions(
     }
     let detail = format!("{refused} events, webhooks or e-mails were refused");
     check(Rule::WritesRefused, "", refused as f64, 0.0, detail);
-    check(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
+    let detail = if lost_names.is_empty() {
+        format!("{lost} nodes were lost")
+    } else {
+        format!("declared dead: {}", lost_names.join(", "))
+    };
+    check(Rule::NodeLost, "", lost as f64, 0.0, detail);
     holding
 }
 
@@ -107,7 +123,7 @@ mod tests {
     use gancho_domain::{Lane, Time};
 
     use super::*;
-    use crate::{ExpiringApiKey, ExpiringKey, FailingEndpoint, NodeReport};
+    use crate::{ExpiringApiKey, KeylessSource, NodeReport};
 
     fn rules(facts: &Facts, is_firing: bool) -> Vec<Rule> {
         let found = conditions(facts, &Thresholds::default(), |_, _| is_firing);
@@ -136,6 +152,7 @@ mod tests {
                     failing_endpoints: vec![FailingEndpoint {
                         tenant: "acme".to_owned(),
                         endpoint: "wh_1".to_owned(),
+                        host: "example.com".to_owned(),
                         failed_attempts: 5,
                     }],
                     ..only()
@@ -144,10 +161,10 @@ mod tests {
             (
                 Rule::SourceKeyExpiring,
                 Facts {
-                    expiring_keys: vec![ExpiringKey {
+                    keyless_sources: vec![KeylessSource {
                         partner: "acme".to_owned(),
-                        key: "k1".to_owned(),
-                        ends_at: Time::from_secs(1),
+                        last_key: Some(("k1".to_owned(), Time::from_secs(1))),
+                        is_refusing: false,
                     }],
                     ..only()
                 },

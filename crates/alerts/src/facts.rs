@@ -1,6 +1,6 @@
 //! What the rules look at, for all nodes together.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
@@ -23,8 +23,10 @@ pub struct Facts {
     pub queue_ages: Vec<(Lane, Duration)>,
     /// Endpoints of which every attempt of the last minutes failed.
     pub failing_endpoints: Vec<FailingEndpoint>,
-    /// Keys of sources that no other key replaces when they end.
-    pub expiring_keys: Vec<ExpiringKey>,
+    /// Those beyond the ones that are listed.
+    pub more_failing_endpoints: u64,
+    /// Active sources that have no valid key, or soon will have none.
+    pub keyless_sources: Vec<KeylessSource>,
     /// API keys that no other key replaces when they end.
     pub expiring_api_keys: Vec<ExpiringApiKey>,
     pub nodes: Vec<NodeReport>,
@@ -32,16 +34,22 @@ pub struct Facts {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingEndpoint {
+    /// The tenant or partner.
     pub tenant: String,
+    /// Its id; of a partner's target, the partner and the id: `acme/wh_...`.
     pub endpoint: String,
+    /// The host of its URL.
+    pub host: String,
     pub failed_attempts: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExpiringKey {
+pub struct KeylessSource {
     pub partner: String,
-    pub key: String,
-    pub ends_at: Time,
+    /// The last key before it has none, and when that key ends or ended; nothing if there was none.
+    pub last_key: Option<(String, Time)>,
+    /// Whether it has none already.
+    pub is_refusing: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +68,8 @@ pub struct NodeReport {
     pub refused_writes: u64,
     /// Other nodes that it declared dead in the last minutes.
     pub lost_nodes: u64,
+    /// Their names, as far as they are known.
+    pub lost_names: Vec<String>,
     /// Its clock jumped, or disagrees with the store.
     pub is_clock_off: bool,
     /// Why the ledger is not signed any more.
@@ -70,8 +80,9 @@ pub struct NodeReport {
 
 #[async_trait]
 pub trait FactSource: Send + Sync + 'static {
-    /// Everything but the reports of nodes.
-    async fn read(&self) -> Result<Facts>;
+    /// Everything but the reports of nodes. Endpoints that are reported as failing are listed before others, so
+    /// that none of them is resolved because too many fail.
+    async fn read(&self, reported_endpoints: HashSet<String>) -> Result<Facts>;
 
     /// The report of this node, from memory.
     fn report(&self) -> NodeReport;

@@ -2,8 +2,8 @@
 //!
 //! In reading order: [`facts`] is what is looked at, [`rule`] the rules and their thresholds, [`condition`] what
 //! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] what is not sent,
-//! [`message`] what is sent, [`records`] how all of it is stored, [`lease`] which node evaluates, and [`service`]
-//! the loop that does it.
+//! [`message`] what is sent, [`outbox`] what a channel has not taken yet, [`records`] how all of it is stored, [`lease`]
+//! which node evaluates, and [`service`] the loop that does it.
 //!
 //! This crate knows no HTTP, no SMTP and no API: facts come from a [`FactSource`], messages go to [`Channel`]s.
 //! It must never depend on a write to the store to send a message, because a full store is what it reports.
@@ -13,6 +13,7 @@ pub mod condition;
 pub mod facts;
 pub mod lease;
 pub mod message;
+pub mod outbox;
 pub mod records;
 pub mod rule;
 pub mod service;
@@ -20,8 +21,9 @@ pub mod silence;
 
 pub use book::{Alert, AlertBook, AlertState, Change};
 pub use condition::Condition;
-pub use facts::{ExpiringApiKey, ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+pub use facts::{ExpiringApiKey, FactSource, Facts, FailingEndpoint, KeylessSource, NodeReport};
 pub use message::{Channel, EVENT_TYPE, Message, MessageId};
+pub use outbox::retry_delay;
 pub use records::{ChangeKind, HistoryEntry};
 pub use rule::{Rule, Severity, Thresholds};
 pub use service::{AlertService, AlertSetup, ListedAlert};

@@ -35,6 +35,9 @@ pub trait Channel: Send + Sync + 'static {
     /// For the log: `url`, `slack` or `email`.
     fn name(&self) -> &'static str;
 
+    /// Reads what it needs from the store and keeps it, so that sending needs no store.
+    async fn refresh(&self) {}
+
     /// Sends it once. The error is for the log and contains no secret.
     async fn send(&self, message: &Message) -> Result<(), String>;
 }
@@ -115,7 +118,12 @@ fn line(change: &Change) -> String {
         Change::Reminder(_) => "still firing",
         Change::Resolved(_) => "resolved",
     };
-    format!("[{word}] {}: {}", alert.rule.summary(), alert.detail)
+    // Sentences that hold name what they are about.
+    let subject = match change {
+        Change::Resolved(_) if !alert.subject.is_empty() => format!("{}, ", alert.subject),
+        _ => String::new(),
+    };
+    format!("[{word}] {}: {subject}{}", alert.rule.summary(), alert.detail)
 }
 
 /// Slack's three special characters.
@@ -155,7 +163,7 @@ mod tests {
     #[test]
     fn one_is_its_own_title_and_slack_is_escaped() {
         let one = message(1);
-        let expected = "Gancho: [warning] The last valid key of a source is about to expire: key 0 of <acme> ends";
+        let expected = "Gancho: [warning] A source has no valid key, or soon will have none: key 0 of <acme> ends";
         assert_eq!(one.title(), expected);
         let slack = one.slack()["text"].as_str().unwrap().to_owned();
         assert!(slack.contains("&lt;acme&gt;") && !slack.contains('<'), "{slack}");

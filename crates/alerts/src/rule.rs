@@ -115,7 +115,7 @@ impl Rule {
             Self::TenantDeadLettersHigh => "Many dead letters of one tenant",
             Self::EndpointFailing => "An endpoint fails every attempt",
             Self::QueueDelayed => "Deliveries are late",
-            Self::SourceKeyExpiring => "The last valid key of a source is about to expire",
+            Self::SourceKeyExpiring => "A source has no valid key, or soon will have none",
             Self::ApiKeyExpiring => "An API key is about to expire",
             Self::ArchiveFailing => "Dead letters cannot be archived",
         }
@@ -129,7 +129,6 @@ impl Rule {
                 | Self::StorageCritical
                 | Self::NodeLost
                 | Self::LedgerCheckFailed
-                | Self::SourceKeyExpiring
                 | Self::ApiKeyExpiring
         )
     }

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
-    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, records,
+    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, outbox::Outbox,
+    records,
 };
 
 pub struct AlertSetup {
@@ -32,7 +33,7 @@ pub struct AlertService {
     setup: AlertSetup,
     lease: tokio::sync::Mutex<Lease>,
     memory: Mutex<EvaluationState>,
-    outbox: Mutex<VecDeque<Unsent>>,
+    outbox: Mutex<Outbox>,
 }
 
 #[derive(Default)]
@@ -45,14 +46,8 @@ struct EvaluationState {
     is_holder: bool,
     /// Since when the store has not responded.
     unavailable_since: Option<Time>,
-}
-
-/// A message that a channel has not taken yet.
-struct Unsent {
-    channel: Arc<dyn Channel>,
-    message: Arc<Message>,
-    attempts: u32,
-    due: Instant,
+    /// Changes that are not in the history yet, and whether they were silenced: those of each evaluation.
+    unwritten: VecDeque<(Time, Vec<(Change, bool)>)>,
 }
 
 /// An alert and whether it is sent.
@@ -62,10 +57,8 @@ pub struct ListedAlert {
     pub silence: Option<SilenceId>,
 }
 
-/// Attempts to send a message; with the doubling delay between them about an hour.
-const MAX_ATTEMPTS: u32 = 10;
-const FIRST_DELAY: Duration = Duration::from_secs(5);
-const MAX_UNSENT: usize = 100;
+/// Evaluations whose changes wait to be written to the history.
+const MAX_UNWRITTEN: usize = 100;
 /// How often unsent messages are looked for.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -81,6 +74,7 @@ impl AlertService {
 
     /// Evaluates until stopped.
     pub async fn run(&self, stop: CancellationToken) {
+        self.refresh_channels().await;
         let mut next = Instant::now();
         let tick = TICK.min(self.setup.interval);
         while tokio::time::timeout(tick, stop.cancelled()).await.is_err() {
@@ -99,6 +93,7 @@ impl AlertService {
         let report = self.setup.facts.report();
         let changes = match self.holding(report, now).await {
             Ok(holding) => {
+                self.refresh_channels().await;
                 let mut memory = self.memory.lock();
                 memory.unavailable_since = None;
                 memory.is_holder = holding.is_some();
@@ -137,7 +132,8 @@ impl AlertService {
             let stored = records::read_alerts(&**store).await?;
             self.memory.lock().book = AlertBook::of(stored);
         }
-        let mut facts = facts.read().await?;
+        let reported = self.memory.lock().book.subjects(Rule::EndpointFailing);
+        let mut facts = facts.read(reported).await?;
         facts.nodes = records::read_reports(&**store, node, now).await?;
         facts.nodes.push(report);
         let memory = self.memory.lock();
@@ -171,14 +167,15 @@ impl AlertService {
         let loud: Vec<Change> =
             judged.iter().filter(|(_, silent)| !silent).map(|(change, _)| change.clone()).collect();
         if !loud.is_empty() {
-            self.enqueue(Message { id: self.setup.ids.make(), at: now, changes: loud });
+            let message = Message { id: self.setup.ids.make(), at: now, changes: loud };
+            self.outbox.lock().push(&self.setup.channels, message);
         }
         let alerts = {
             let memory = self.memory.lock();
             memory.is_holder.then(|| memory.book.alerts())
         };
         let stored = async {
-            records::append_history(store, &judged, now).await?;
+            self.write_history(judged, now).await?;
             match alerts {
                 Some(alerts) => records::write_alerts(store, &alerts).await,
                 None => Ok(()),
@@ -190,49 +187,56 @@ impl AlertService {
         }
     }
 
-    fn enqueue(&self, message: Message) {
-        let (message, due) = (Arc::new(message), Instant::now());
-        let mut outbox = self.outbox.lock();
-        for channel in &self.setup.channels {
-            if outbox.len() >= MAX_UNSENT {
-                outbox.pop_front();
-            }
-            let (channel, message) = (channel.clone(), message.clone());
-            outbox.push_back(Unsent { channel, message, attempts: 0, due });
+    /// What could not be written before comes first: that the store did not respond is only written when it does.
+    async fn write_history(&self, judged: Vec<(Change, bool)>, now: Time) -> Result<()> {
+        let mut unwritten = std::mem::take(&mut self.memory.lock().unwritten);
+        if !judged.is_empty() {
+            unwritten.push_back((now, judged));
         }
+        while unwritten.len() > MAX_UNWRITTEN {
+            unwritten.pop_front();
+        }
+        while let Some((at, judged)) = unwritten.front() {
+            match records::append_history(&*self.setup.store, judged, *at).await {
+                Err(error @ (StoreError::Full(_) | StoreError::Unavailable(_))) => {
+                    self.memory.lock().unwritten = unwritten;
+                    return Err(error);
+                }
+                Err(error) => tracing::warn!(%error, "could not write the history of alerts"),
+                Ok(()) => {}
+            }
+            unwritten.pop_front();
+        }
+        Ok(())
     }
 
     /// Sends what is due. One that fails is retried later and delays no other.
     pub async fn send_due(&self) {
         let now = Instant::now();
-        let due: VecDeque<Unsent> = {
-            let mut outbox = self.outbox.lock();
-            let (due, later) = outbox.drain(..).partition(|unsent| unsent.due <= now);
-            *outbox = later;
-            due
-        };
+        let due = self.outbox.lock().take_due(now);
         for mut unsent in due {
-            let channel = unsent.channel.name();
-            match unsent.channel.send(&unsent.message).await {
+            let channel = unsent.channel.clone();
+            let Some(message) = self.outbox.lock().current(&unsent) else { continue };
+            match channel.send(&message).await {
                 Ok(()) => {
-                    tracing::info!(channel, count = unsent.message.changes.len(), "alert sent");
+                    let count = message.changes.len();
+                    tracing::info!(channel = channel.name(), count, "alert sent");
                 }
                 Err(error) => {
                     unsent.attempts += 1;
-                    let is_last = unsent.attempts >= MAX_ATTEMPTS;
-                    tracing::warn!(
-                        channel,
-                        error,
-                        attempt = unsent.attempts,
-                        is_last,
-                        "could not send an alert"
-                    );
-                    if !is_last {
-                        unsent.due = now + FIRST_DELAY * 2_u32.pow(unsent.attempts - 1);
-                        self.outbox.lock().push_back(unsent);
-                    }
+                    let attempt = unsent.attempts;
+                    let is_last = !self.outbox.lock().put_back(unsent, now);
+                    let channel = channel.name();
+                    tracing::warn!(channel, error, attempt, is_last, "could not send an alert");
                 }
             }
+        }
+    }
+
+    /// Lets the channels read what they need to send, while the store responds.
+    async fn refresh_channels(&self) {
+        for channel in &self.setup.channels {
+            channel.refresh().await;
         }
     }
 
@@ -283,6 +287,7 @@ impl AlertService {
     pub async fn test(&self) -> Vec<(&'static str, Result<(), String>)> {
         let message =
             Message { id: self.setup.ids.make(), at: self.setup.clock.now(), changes: Vec::new() };
+        self.refresh_channels().await;
         let mut outcomes = Vec::new();
         for channel in &self.setup.channels {
             outcomes.push((channel.name(), channel.send(&message).await));

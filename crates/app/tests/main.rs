@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod alerts {
+    mod failing;
     mod fire;
+    mod outage;
     mod recorder;
 }
 mod apply {

@@ -19,7 +19,7 @@ use crate::{
     outcome_counters::OutcomeCounts,
     pauses, prune,
     refused_writes::RefusedWrites,
-    rescue,
+    rescue::{self, LostNames},
     room::{Room, Size},
     run_to_completion::RunToCompletion,
     scheduler::Share,
@@ -88,6 +88,8 @@ pub struct Engine {
     pub(crate) refused_writes: RefusedWrites,
     /// Other nodes that this one declared dead.
     pub(crate) lost_nodes: Counter,
+    /// The last of them, by name.
+    pub(crate) lost_names: LostNames,
     /// Canceled when the engine takes no more work.
     pub(crate) stopping: CancellationToken,
     /// Canceled when every task is to end at its next step.
@@ -126,6 +128,7 @@ impl Engine {
             log_sampler: LogSampler::default(),
             refused_writes: RefusedWrites::default(),
             lost_nodes: Counter::default(),
+            lost_names: LostNames::default(),
             room,
             write_shares: WriteShares::default(),
             store,
@@ -204,6 +207,11 @@ impl Engine {
     /// Other nodes that this one declared dead since it started.
     pub fn lost_nodes(&self) -> u64 {
         self.lost_nodes.get()
+    }
+
+    /// The names of those that were declared dead within this time, as far as they are known.
+    pub fn lost_names(&self, within: Duration) -> Vec<String> {
+        self.lost_names.within(within)
     }
 
     /// Results of a lane by failure code and tenant; `None` if this engine does not serve it.

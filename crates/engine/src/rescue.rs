@@ -1,10 +1,37 @@
 //! Takes over the deliveries of dead nodes, and finishes fan-outs that were interrupted.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use gancho_store::RescueCounts;
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::Engine;
+
+/// Nodes that are looked at to name those that died.
+const MAX_LISTED: usize = 1_000;
+/// Names that are kept.
+const MAX_NAMES: usize = 20;
+
+/// Names of nodes that were declared dead, the newest last.
+#[derive(Default)]
+pub(crate) struct LostNames(Mutex<VecDeque<(Instant, String)>>);
+
+impl LostNames {
+    fn add(&self, names: &[String]) {
+        let mut kept = self.0.lock();
+        kept.extend(names.iter().map(|name| (Instant::now(), name.clone())));
+        while kept.len() > MAX_NAMES {
+            kept.pop_front();
+        }
+    }
+
+    pub fn within(&self, time: Duration) -> Vec<String> {
+        let kept = self.0.lock();
+        let recent = kept.iter().filter(|(at, _)| at.elapsed() < time);
+        recent.map(|(_, name)| name.clone()).collect()
+    }
+}
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
@@ -25,7 +52,14 @@ impl Engine {
                 if rescued != RescueCounts::default() {
                     let RescueCounts { nodes, deliveries, given_up } = rescued;
                     self.lost_nodes.add(nodes as usize);
-                    tracing::warn!(nodes, deliveries, given_up, "rescued deliveries of dead nodes");
+                    let names = self.name_the_dead(nodes as usize).await.join(", ");
+                    tracing::warn!(
+                        nodes,
+                        names,
+                        deliveries,
+                        given_up,
+                        "rescued deliveries of dead nodes"
+                    );
                     self.ring();
                 }
                 rescued
@@ -35,6 +69,19 @@ impl Engine {
                 RescueCounts::default()
             }
         }
+    }
+
+    /// Looks up the nodes that were declared dead last, and keeps their names.
+    async fn name_the_dead(&self, count: usize) -> Vec<String> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let mut dead = self.store.nodes(MAX_LISTED).await.unwrap_or_default();
+        dead.retain(|node| node.is_dead);
+        dead.sort_by_key(|node| std::cmp::Reverse(node.seen_at));
+        let names: Vec<String> = dead.into_iter().take(count).map(|node| node.name).collect();
+        self.lost_names.add(&names);
+        names
     }
 
     /// Places the deliveries of parcels whose fan-out was interrupted. One that still goes on does no harm: a

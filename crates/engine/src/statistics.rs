@@ -14,7 +14,7 @@ pub(crate) mod roll_up;
 
 use std::collections::{BTreeMap, HashMap};
 
-use gancho_domain::{AttemptFigures, DeliveryEnd, Figures, Next, Time};
+use gancho_domain::{AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, Next, Time};
 use gancho_store::{
     AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
 };
@@ -40,6 +40,12 @@ pub(crate) struct StatisticsRecorder {
 struct Minutes {
     part: u32,
     counts: BTreeMap<MinuteKey, Counts>,
+}
+
+/// Whether a delivery ended because its endpoint, or its tenant with all endpoints, was deleted.
+fn is_deletion(failure: &Failure) -> bool {
+    let deleted = EndReason::ENDPOINT_DELETED;
+    *failure.code() == deleted.code && failure.reason() == deleted.untried
 }
 
 #[derive(Default)]
@@ -82,6 +88,8 @@ impl StatisticsRecorder {
             Next::Delivered => Some(DeliveryEnd::Delivered {
                 after: is_first_run.then(|| settlement.ended_at().since(job.created_at)),
             }),
+            // A delivery that ends because its endpoint or tenant was deleted is no failure.
+            Next::Dead(failure) if is_deletion(failure) => None,
             Next::Dead(_) => Some(DeliveryEnd::Dead),
             Next::Retry { .. } => None,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{
-    Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved,
+    Clock, Code, EndReason, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved,
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
@@ -67,7 +67,7 @@ impl Carrier for WebhookCarrier {
                 Some(why) => {
                     internal_failure(format!("the endpoint is unusable on this node: {why}"))
                 }
-                None => target_gone("the endpoint was deleted"),
+                None => target_gone(EndReason::ENDPOINT_DELETED.untried),
             },
         }
     }

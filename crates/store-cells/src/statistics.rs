@@ -7,7 +7,11 @@ use futures_util::future::join_all;
 use gancho_domain::{Lane, TenantScope, Time};
 use gancho_store::{
     FailingTarget, MinuteFigures, NodeId, Result, Series, Statistics, StatisticsBatch,
-    StatisticsPoint, StatisticsWindow, TargetId, statistics::MAX_BATCH,
+    StatisticsPoint, StatisticsWindow, TargetId,
+    statistics::{
+        MAX_BATCH,
+        without_success::{NoSuccess, fair_order},
+    },
 };
 use parking_lot::Mutex;
 
@@ -163,5 +167,11 @@ impl Statistics for CellStore {
         found.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
         found.truncate(max);
         Ok(found)
+    }
+
+    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+        let found =
+            self.each(|store, _| async move { store.targets_without_success(of).await }).await?;
+        Ok(fair_order(found.into_iter().flat_map(|(_, found)| found).collect()))
     }
 }

@@ -88,6 +88,7 @@ async fn statistics_are_found_by_their_keys() {
             format!("2::int2, '{{}}', 1, {nobody}"),
             "statistics_failing_of_tenant",
         ),
+        (statistics::ALL_FAILING, "2::int2, 0, 1, 5".to_owned(), "statistics_failing"),
         (statistics::NEXT, format!("2::int2, 0, {nobody}, {nobody}, 0::int2, 1"), key),
         (statistics::PRUNE, "2::int2, 0, 1".to_owned(), key),
     ] {
@@ -96,7 +97,8 @@ async fn statistics_are_found_by_their_keys() {
         for wrong in ["Seq Scan", "Hash Join", "Merge Join"] {
             assert!(!plan.contains(wrong), "{wrong}\n{plan}");
         }
-        assert!(!plan.contains("Sort"), "{plan}");
+        // Sums of targets may be sorted by target.
+        assert!(sql == statistics::ALL_FAILING || !plan.contains("Sort"), "{plan}");
         session.batch_execute("deallocate it").await.unwrap();
     }
 }

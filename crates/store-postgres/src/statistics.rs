@@ -14,6 +14,7 @@ use gancho_store::{
         MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, ReadRange, check_size},
+        without_success::{NoSuccess, fair_order},
     },
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -21,7 +22,7 @@ use uuid::Uuid;
 
 #[cfg(test)]
 pub(crate) use {
-    failing::{FAILING, FAILING_OF_TENANT},
+    failing::{ALL_FAILING, FAILING, FAILING_OF_TENANT},
     roll_up::NEXT,
 };
 
@@ -116,6 +117,15 @@ impl Statistics for PostgresStore {
         max: usize,
     ) -> Result<Vec<FailingTarget>> {
         self.failing(None, lane, until, max).await
+    }
+
+    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+        let mut found = Vec::new();
+        for part in of.parts(self.all_failing(&of).await?) {
+            let points = self.read_statistics(None, &of.series(&part), of.window()).await?;
+            found.extend(of.check(&part, &points));
+        }
+        Ok(fair_order(found))
     }
 }
 

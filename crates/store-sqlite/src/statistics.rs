@@ -14,11 +14,12 @@ use gancho_store::{
         MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, check_size},
+        without_success::{NoSuccess, fair_order},
     },
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use failing::failing;
+use failing::{all_failing, failing};
 
 use crate::{
     SqliteStore, rows,
@@ -74,6 +75,16 @@ impl Statistics for SqliteStore {
         max: usize,
     ) -> Result<Vec<FailingTarget>> {
         self.read_list(None, move |db| failing(db, None, lane, until, max)).await
+    }
+
+    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+        let failing = self.read_list(None, move |db| all_failing(db, &of)).await?;
+        let mut found = Vec::new();
+        for part in of.parts(failing) {
+            let points = self.read_statistics(None, of.series(&part), of.window()).await?;
+            found.extend(of.check(&part, &points));
+        }
+        Ok(fair_order(found))
     }
 }
 

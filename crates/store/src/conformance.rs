@@ -453,6 +453,7 @@ macro_rules! conformance_suite {
                 what_was_written_is_there_after_a_restart
                 the_worst_targets_come_first
                 a_tenants_worst_are_its_own
+                a_target_without_success_is_found_whatever_others_do
             }
             statistics_upkeep {
                 an_hour_that_is_over_is_rolled_up

@@ -12,12 +12,14 @@
 pub mod figures_codec;
 pub mod level;
 pub mod read_plan;
+pub mod without_success;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Figures, Lane, TenantId, TenantScope, Time};
 
+use self::without_success::NoSuccess;
 use crate::{NodeId, Result, TargetId};
 
 /// Whose figures: of the gateway, a tenant or a target, in one lane.
@@ -187,6 +189,11 @@ pub trait Statistics: Send + Sync + 'static {
         until: Time,
         max: usize,
     ) -> Result<Vec<FailingTarget>>;
+
+    /// The targets over all tenants of which every attempt failed: the worst of each tenant, then the second of
+    /// each, and so on. Reads the rows with failed attempts of these minutes, and the figures of at most
+    /// [`without_success::MAX_CHECKED`] targets.
+    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>>;
 }
 
 #[cfg(test)]

@@ -90,7 +90,9 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Alerting {
     let (clock, registry) = (base.clock.clone(), base.registry.clone());
     let mut channels: Vec<Arc<dyn Channel>> = Vec::new();
     if let Some(operator) = operator {
-        channels.push(Arc::new(UrlChannel { operator, registry, client: client.clone(), clock }));
+        let client = client.clone();
+        let targets = parking_lot::Mutex::default();
+        channels.push(Arc::new(UrlChannel { operator, registry, client, clock, targets }));
     }
     let slack = settings.slack.map(|url| SlackChannel { url, client: client.clone() });
     channels.extend(slack.clone().map(|slack| -> Arc<dyn Channel> { Arc::new(slack) }));
@@ -117,7 +119,7 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Alerting {
     if settings.interval.is_zero() {
         return Alerting { service: None, routes };
     }
-    let facts = GatewayFacts::new(base, engine, inbound, data_dir, node.clone());
+    let facts = GatewayFacts::new(base, engine, inbound, operator, data_dir, node.clone());
     let service = AlertService::new(AlertSetup {
         store: base.store.clone(),
         clock: base.clock.clone(),

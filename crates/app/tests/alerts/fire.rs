@@ -165,8 +165,10 @@ fn a_changed_ledger_and_an_expiring_key_are_reported() {
     let soon = "2026-01-01T00:00:00Z";
     let ends = json!({"scheme": "hmac", "secret": partner::SECRET, "not_after": soon});
     let refused = served.operator("PUT", "/v1/sources/acme/keys/k1", &ends.to_string());
-    // A key that has ended is no longer the last valid one; one that ends tomorrow is.
-    assert!(refused.status < 500, "{}", refused.body);
+    assert!(refused.status < 300, "{}", refused.body);
+    until("a key that has ended is reported", || {
+        slack.texts().contains("acme has had no valid key since k1 ended at 2026-01-01")
+    });
     let tomorrow = date("+1 day");
     let ends = json!({"scheme": "hmac", "secret": partner::SECRET, "not_after": tomorrow});
     let put = served.operator("PUT", "/v1/sources/acme/keys/k1", &ends.to_string());
@@ -233,7 +235,9 @@ fn a_fleet_reports_once_and_a_lost_node_is_reported() {
     let holder_log = first.logged("alert fired");
     let (dies, lives) = if holder_log.is_empty() { (second, first) } else { (first, second) };
     dies.signal("KILL");
-    until("the other reports it", || slack.texts().contains("A node stopped without leaving"));
+    until("the other reports it", || {
+        slack.texts().contains("A node stopped without leaving: declared dead: ")
+    });
     assert!(!lives.logged("alert fired").is_empty());
     lives.stop();
 }
@@ -289,29 +293,6 @@ fn a_high_rate_of_dead_letters_fires_until_enough_is_delivered() {
     until("it is said", || {
         slack.texts().contains("[resolved] Many deliveries become dead letters")
     });
-    served.stop();
-}
-
-/// A server of its own, which is killed and started again.
-#[test]
-fn a_database_that_is_gone_fires_until_it_is_back() {
-    let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
-    let url = server.url("postgres");
-    let (served, slack, _folder) = alone_with(&[("GANCHO_DATABASE_URL", url.as_str())]);
-    let key = served.tenant("acme");
-    until("it evaluates", || served.alerts().is_empty());
-    server.stop_at_once().unwrap();
-    until("it is sent without the database", || {
-        slack.texts().contains("The database does not respond")
-    });
-    server.start_again().unwrap();
-    until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
-    until("it goes on", || {
-        let headers = [("x-api-key", key.as_str())];
-        let event = r#"{"type":"a.b","data":{}}"#;
-        http::call(served.address, "POST", "/v1/events", &headers, event).status == 202
-    });
-    assert!(!served.is_firing("store_unavailable"));
     served.stop();
 }
 

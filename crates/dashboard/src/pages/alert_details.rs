@@ -5,22 +5,27 @@ use std::collections::{HashMap, hash_map::Entry};
 use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
 
 /// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
-const SENTENCES: [(&str, &str); 12] = [
+const SENTENCES: [(&str, &str); 17] = [
     ("{} dead letters in the store", "alerts.detail_dead"),
     ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
     ("{} dead letters of {}", "alerts.detail_tenant"),
     ("{} % of the storage is used", "alerts.detail_storage"),
     ("the oldest {} delivery has been due for {} s", "alerts.detail_queue"),
-    ("all {} attempts of {} failed", "alerts.detail_endpoint"),
+    ("all {} attempts to {} ({}) of {} failed", "alerts.detail_endpoint"),
+    ("{} more endpoints fail every attempt", "alerts.detail_more_endpoints"),
     ("key {} of {} ends at {}", "alerts.detail_key"),
+    ("{} has had no valid key since {} ended at {}", "alerts.detail_key_ended"),
+    ("{} has no valid key", "alerts.detail_no_key"),
     ("API key {} of {} expires at {}", "alerts.detail_api_key"),
     ("the clock of {} is not trusted", "alerts.detail_clock"),
     ("{} events, webhooks or e-mails were refused", "alerts.detail_refused"),
     ("{} nodes were lost", "alerts.detail_nodes"),
+    ("declared dead: {}", "alerts.detail_dead_nodes"),
+    ("it began at {}", "alerts.detail_began"),
     ("{} cannot reach the database: {}", "alerts.detail_store"),
 ];
 
-const NAMES: [&str; 3] = ["a", "b", "c"];
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// A sentence that is not known stays as it is, in English.
 pub fn text(t: &Texts, detail: &Text) -> Html {
@@ -69,6 +74,11 @@ pub async fn about<'a>(
 
 async fn link(visit: &Visit, rule: &str, subject: &str) -> Html {
     match rule {
+        // A target of a partner.
+        "endpoint_failing" if subject.contains('/') => {
+            let partner = subject.split('/').next().unwrap_or_default();
+            Html::link(visit.page(format!("/sources/{}", segment(partner))), subject)
+        }
         "endpoint_failing" => {
             let id = subject.to_owned();
             let names = visit.dashboard.endpoint_names.read(visit, std::iter::once(&id)).await;
@@ -122,6 +132,7 @@ mod tests {
         let sources = [
             include_str!("../../../alerts/src/condition.rs"),
             include_str!("../../../alerts/src/service.rs"),
+            include_str!("../../../alerts/src/book.rs"),
         ];
         for (sentence, key) in SENTENCES {
             let longest = sentence.split("{}").max_by_key(|part| part.len()).unwrap();

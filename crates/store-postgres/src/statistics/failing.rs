@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{FailingTarget, Result, StatisticsStep, TargetId, statistics::FAILING_WINDOW};
+use gancho_store::{
+    FailingTarget, Result, StatisticsStep, TargetId,
+    statistics::{FAILING_WINDOW, without_success::NoSuccess},
+};
 use tokio_postgres::types::ToSql;
 
 use crate::{
@@ -27,7 +30,28 @@ cross join lateral (
     where s.level = 2 and s.failed > 0 and s.tenant_id = $4 and s.lane = $1 and s.at = k.at
     order by s.failed desc limit $3) s";
 
+/// Every target with enough failed attempts, whether or not others succeeded.
+pub(crate) const ALL_FAILING: &str = "
+select tenant_id, target_id, sum(failed)::int8 from statistics
+where level = 2 and failed > 0 and lane = $1 and at >= $2 and at < $3
+group by tenant_id, target_id having sum(failed) >= $4::int8";
+
 impl PostgresStore {
+    pub(super) async fn all_failing(&self, of: &NoSuccess) -> Result<Vec<FailingTarget>> {
+        let session = self.lists.next(None).await?;
+        let (since, until) = (of.since.secs(), of.until.secs());
+        let (lane, min) = (of.lane.number(), of.min_attempts as i64);
+        let values: [&(dyn ToSql + Sync); 4] = [&lane, &since, &until, &min];
+        let found = query(&session, ALL_FAILING, &values).await.map_err(store_error)?;
+        let mut failing = Vec::new();
+        for row in found {
+            let (tenant, target) = (rows::id(&row, 0)?, rows::id(&row, 1)?);
+            let failed_attempts = rows::get::<i64>(&row, 2)? as u64;
+            failing.push(FailingTarget { tenant, target, failed_attempts });
+        }
+        Ok(failing)
+    }
+
     /// The worst rows of each minute, added up.
     pub(super) async fn failing(
         &self,

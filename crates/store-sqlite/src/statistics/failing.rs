@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{FailingTarget, StatisticsStep, TargetId, statistics::FAILING_WINDOW};
+use gancho_store::{
+    FailingTarget, StatisticsStep, TargetId,
+    statistics::{FAILING_WINDOW, without_success::NoSuccess},
+};
 use rusqlite::{Connection, params};
 
 use crate::{rows, tx_error::TxError};
@@ -48,5 +51,23 @@ pub(super) fn failing(
     let mut failing: Vec<_> = sums.into_iter().map(target).collect();
     failing.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
     failing.truncate(max);
+    Ok(failing)
+}
+
+/// Every target with enough failed attempts, whether or not others succeeded.
+pub(super) fn all_failing(db: &Connection, of: &NoSuccess) -> Result<Vec<FailingTarget>, TxError> {
+    let mut list = db.prepare_cached(
+        "SELECT tenant_id, target_id, sum(failed) FROM statistics INDEXED BY statistics_failing
+         WHERE level = 2 AND failed > 0 AND lane = ?1 AND at >= ?2 AND at < ?3
+         GROUP BY tenant_id, target_id HAVING sum(failed) >= ?4",
+    )?;
+    let (since, until) = (of.since.secs(), of.until.secs());
+    let mut found = list.query(params![of.lane.number(), since, until, of.min_attempts as i64])?;
+    let mut failing = Vec::new();
+    while let Some(row) = found.next()? {
+        let failed_attempts = row.get::<_, i64>(2)? as u64;
+        let (tenant, target) = (rows::id(row, 0)?, rows::id(row, 1)?);
+        failing.push(FailingTarget { tenant, target, failed_attempts });
+    }
     Ok(failing)
 }

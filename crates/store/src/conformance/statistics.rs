@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     MinuteFigures, NodeId, Series, StatisticsBatch, StatisticsPoint, StatisticsStep,
-    StatisticsWindow, StoreError, TargetId,
+    StatisticsWindow, StoreError, TargetId, statistics::without_success::NoSuccess,
 };
 
 /// That many were accepted and failed.
@@ -240,4 +240,40 @@ pub async fn a_tenants_worst_are_its_own<F: Fixture>() {
     let worst = world.store.failing_targets(scope(acme), Lane::Webhook, until, 10).await.unwrap();
     let ids: Vec<_> = worst.iter().map(|one| (one.tenant, one.target)).collect();
     assert_eq!(ids, [(acme, mine)]);
+}
+
+/// Those that mostly work fail more often than the ones that never do.
+pub async fn a_target_without_success_is_found_whatever_others_do<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [victim, busy] = [world.tenant().await, world.tenant().await];
+    let webhook = |tenant, target| Series::of_target(tenant, target, Lane::Webhook);
+    let attempts =
+        |attempts, failed_attempts| Figures { attempts, failed_attempts, ..Figures::default() };
+    let write = async |tenant, target, all, failed| {
+        let figures = attempts(all, failed);
+        world.write_figures(world.node, webhook(tenant, target), world.now(), figures).await;
+    };
+    let [old, worked, few, dead, dead_as_well, worst] = std::array::from_fn(|_| world.target());
+    write(victim, old, 9, 9).await;
+    world.pass(Duration::from_mins(16));
+    let since = StatisticsStep::Minute.floor(world.now());
+    // Its success is of another minute than its failures.
+    write(victim, worked, 1, 0).await;
+    write(victim, dead, 2, 2).await;
+    world.pass(Duration::from_mins(1));
+    write(victim, worked, 9, 9).await;
+    write(victim, dead, 4, 4).await;
+    write(victim, few, 4, 4).await;
+    for _ in 0..30 {
+        write(busy, world.target(), 70, 35).await;
+    }
+    write(busy, dead_as_well, 50, 50).await;
+    write(busy, worst, 60, 60).await;
+    let until = world.now() + Duration::from_mins(1);
+    let of = NoSuccess { lane: Lane::Webhook, since, until, min_attempts: 5 };
+    let found = world.store.targets_without_success(of).await.unwrap();
+    let found: Vec<_> = found.iter().map(|one| (one.target, one.failed_attempts)).collect();
+    assert_eq!(found, [(worst, 60), (dead, 6), (dead_as_well, 50)]);
+    let of = NoSuccess { lane: Lane::Email, ..of };
+    assert_eq!(world.store.targets_without_success(of).await, Ok(vec![]));
 }

@@ -1,4 +1,5 @@
-//! Where alerts go. None of them writes to the store, since a full store is one of the things they report.
+//! Where alerts go. None of them needs the store to send: that it is full or does not respond is one of the things they
+//! report.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,9 +12,10 @@ use gancho_mail::{
     Email, Mailbox, OutgoingMessage, Transport,
     message::{self, Stamp},
 };
-use gancho_outbound::Registry;
+use gancho_outbound::{Registry, registry::Targets};
 use gancho_wire::{Content, Sending};
 use http::{HeaderMap, HeaderValue, header};
+use parking_lot::Mutex;
 use serde_json::Value;
 use url::Url;
 
@@ -25,6 +27,8 @@ pub struct UrlChannel {
     pub registry: Arc<Registry>,
     pub client: Client,
     pub clock: Arc<dyn Clock>,
+    /// The operator's endpoints as they were last read.
+    pub targets: Mutex<Option<Arc<Targets>>>,
 }
 
 #[async_trait]
@@ -33,8 +37,19 @@ impl Channel for UrlChannel {
         "url"
     }
 
+    async fn refresh(&self) {
+        // If the store does not respond, those of before stay.
+        if let Ok(read) = self.registry.of(self.operator).await {
+            *self.targets.lock() = Some(read);
+        }
+    }
+
     async fn send(&self, message: &Message) -> Result<(), String> {
-        let targets = self.registry.of(self.operator).await.map_err(|error| error.to_string())?;
+        let last_read = self.targets.lock().clone();
+        let targets = match last_read {
+            Some(targets) => targets,
+            None => self.registry.of(self.operator).await.map_err(|error| error.to_string())?,
+        };
         let data = message.json().to_string();
         let id = message.id.to_string();
         for target in &targets.all {

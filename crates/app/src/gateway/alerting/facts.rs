@@ -1,19 +1,23 @@
 //! What the alert rules look at, read from the store and from this node. Nothing here takes a reader from
 //! publishing, but for the names of tenants.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
+mod failing_endpoints;
+mod source_keys;
+
+use std::{
+    collections::{HashSet, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use gancho_access::expiring_keys::expiring_keys;
-use gancho_alerts::{ExpiringApiKey, ExpiringKey, FactSource, Facts, FailingEndpoint, NodeReport};
+use gancho_alerts::{ExpiringApiKey, FactSource, Facts, NodeReport};
 use gancho_api::state::InboundParts;
 use gancho_domain::{Clock, Figures, Lane, TenantId, TenantScope, Time};
 use gancho_engine::Engine;
-use gancho_inbound::SourceError;
-use gancho_store::{
-    DeadFilter, FailingTarget, Result, StatisticsPoint, StatisticsStep, StatisticsWindow, Store,
-    StoreError,
-};
+use gancho_store::{DeadFilter, Result, StatisticsPoint, StatisticsStep, StatisticsWindow, Store};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -24,6 +28,8 @@ pub struct GatewayFacts {
     clock: Arc<dyn Clock>,
     engine: Arc<Engine>,
     inbound: Option<InboundParts>,
+    /// The tenant of the operator's own endpoints.
+    operator: Option<TenantId>,
     data_dir: Option<PathBuf>,
     node: String,
     refused: Mutex<Increase>,
@@ -32,16 +38,10 @@ pub struct GatewayFacts {
 
 /// Tenants that are named.
 const MAX_TENANTS: usize = 50;
-/// Endpoints that are looked at.
-const MAX_ENDPOINTS: usize = 20;
-/// An endpoint fails if all attempts of this time failed, and there were at least this many.
-const FAILING_WINDOW: Duration = Duration::from_mins(15);
-const MIN_FAILED: u64 = 5;
 /// How far back refused writes and lost nodes are reported.
 const RECENT: Duration = Duration::from_mins(5);
 /// A key that ends within this time needs a successor.
 const KEY_NOTICE: Duration = Duration::from_hours(7 * 24);
-const MAX_SOURCES: usize = 500;
 /// API keys that are looked at, and so the alerts about them.
 const MAX_API_KEYS: usize = 50;
 
@@ -50,6 +50,7 @@ impl GatewayFacts {
         base: &Base,
         engine: Arc<Engine>,
         inbound: Option<InboundParts>,
+        operator: Option<TenantId>,
         data_dir: Option<PathBuf>,
         node: String,
     ) -> Self {
@@ -58,6 +59,7 @@ impl GatewayFacts {
             clock: base.clock.clone(),
             engine,
             inbound,
+            operator,
             data_dir,
             node,
             refused: Mutex::default(),
@@ -91,9 +93,17 @@ impl GatewayFacts {
     async fn ended(&self, facts: &mut Facts, now: Time) -> Result<()> {
         let window = minutes(now, Duration::from_hours(1));
         let points = self.store.gateway_statistics(Lane::ALL.to_vec(), window).await?;
-        let sum = sum(&points);
-        facts.died = sum.dead_letters;
-        facts.ended = sum.delivered + sum.dead_letters;
+        let mut ended = sum(&points);
+        // The operator's own notices say nothing about the tenants' deliveries.
+        if let Some(operator) = self.operator {
+            let of = Lane::ALL.map(|lane| (None, lane)).to_vec();
+            let scope = TenantScope::internal(operator);
+            let own = sum(&self.store.tenant_statistics(scope, of, window).await?);
+            ended.dead_letters = ended.dead_letters.saturating_sub(own.dead_letters);
+            ended.delivered = ended.delivered.saturating_sub(own.delivered);
+        }
+        facts.died = ended.dead_letters;
+        facts.ended = ended.delivered + ended.dead_letters;
         Ok(())
     }
 
@@ -109,49 +119,6 @@ impl GatewayFacts {
             used as f64 / (used + disk.f_bavail).max(1) as f64
         });
         Ok(by_limit.into_iter().chain(by_disk).reduce(f64::max))
-    }
-
-    async fn failing_endpoints(&self, now: Time) -> Result<Vec<FailingEndpoint>> {
-        let lane = Lane::Webhook;
-        let worst = self.store.failing_targets_of_all(lane, now, MAX_ENDPOINTS).await?;
-        let mut failing = Vec::new();
-        for FailingTarget { tenant, target, .. } in worst {
-            let scope = TenantScope::internal(tenant);
-            let window = minutes(now, FAILING_WINDOW);
-            let of = vec![(Some(target), lane)];
-            let sum = sum(&self.store.tenant_statistics(scope, of, window).await?);
-            let has_failed = sum.attempts >= MIN_FAILED && sum.failed_attempts == sum.attempts;
-            // One that was disabled or deleted since then is no longer tried.
-            let endpoint =
-                if has_failed { self.store.endpoint(scope, target).await? } else { None };
-            if endpoint.is_some_and(|endpoint| endpoint.is_active) {
-                failing.push(FailingEndpoint {
-                    tenant: self.name(tenant).await?,
-                    endpoint: target.to_string(),
-                    failed_attempts: sum.failed_attempts,
-                });
-            }
-        }
-        Ok(failing)
-    }
-
-    /// Keys that end soon while no other key of the source goes on.
-    async fn expiring_keys(&self, now: Time) -> Result<Vec<ExpiringKey>> {
-        let Some(parts) = &self.inbound else { return Ok(Vec::new()) };
-        let sources = parts.sources.list(None, MAX_SOURCES).await.map_err(store_error)?;
-        let mut expiring = Vec::new();
-        for source in sources {
-            let keys = parts.sources.keys(&source.partner).await.map_err(store_error)?;
-            let end = now + KEY_NOTICE;
-            let goes_on = keys.iter().any(|key| key.not_after().is_none_or(|at| at >= end));
-            let last = keys.iter().filter(|key| key.is_valid_at(now));
-            let last = last.filter_map(|key| Some((key.not_after()?, &key.key_id))).max();
-            if let Some((ends_at, key)) = last.filter(|_| !goes_on) {
-                let (partner, key) = (source.partner.to_string(), key.clone());
-                expiring.push(ExpiringKey { partner, key, ends_at });
-            }
-        }
-        Ok(expiring)
     }
 }
 
@@ -169,18 +136,18 @@ impl GatewayFacts {
 
 #[async_trait]
 impl FactSource for GatewayFacts {
-    async fn read(&self) -> Result<Facts> {
+    async fn read(&self, reported_endpoints: HashSet<String>) -> Result<Facts> {
         let now = self.clock.now();
         let depths = self.store.depths().await?;
         let age = |oldest: Option<Time>| oldest.map_or(Duration::ZERO, |due| now.since(due));
         let mut facts = Facts {
             queue_ages: depths.iter().map(|depth| (depth.lane, age(depth.oldest_due))).collect(),
             storage_share: self.storage_share().await?,
-            failing_endpoints: self.failing_endpoints(now).await?,
-            expiring_keys: self.expiring_keys(now).await?,
+            keyless_sources: self.keyless_sources(now).await?,
             expiring_api_keys: self.expiring_api_keys(now).await?,
             ..Facts::default()
         };
+        self.failing_endpoints(&mut facts, &reported_endpoints, now).await?;
         self.dead_letters(&mut facts).await?;
         self.ended(&mut facts, now).await?;
         Ok(facts)
@@ -193,6 +160,7 @@ impl FactSource for GatewayFacts {
             // Too many calls of one tenant are that tenant's own limit.
             refused_writes: self.refused.lock().of(refused.full + refused.unavailable),
             lost_nodes: self.lost.lock().of(self.engine.lost_nodes()),
+            lost_names: self.engine.lost_names(RECENT),
             is_clock_off: !self.engine.trusts_clock(self.clock.now()),
             archive_error: self.engine.archive_error().map(|error| error.to_string()),
             ledger_error: self.inbound.as_ref().and_then(|parts| parts.checkpointer.suspension()),
@@ -232,40 +200,61 @@ fn sum(points: &[StatisticsPoint]) -> Figures {
     })
 }
 
-fn store_error(error: SourceError) -> StoreError {
-    match error {
-        SourceError::Store(error) => error,
-        other => StoreError::Corrupt(other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use gancho_alerts::{AlertService, AlertSetup, Change, Rule, Thresholds};
     use gancho_domain::{IdMaker, ManualClock, SeededRandom};
     use gancho_engine::EngineSetup;
+    use gancho_store::{MinuteFigures, NodeId, Series, StatisticsBatch};
     use gancho_store_sqlite::SqliteStore;
 
     use super::*;
+
+    async fn gateway_facts(clock: &Arc<ManualClock>, store: &Arc<dyn Store>) -> GatewayFacts {
+        let random = Arc::new(SeededRandom::new(1));
+        let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
+        GatewayFacts {
+            store: store.clone(),
+            clock: clock.clone(),
+            engine: Engine::start(setup).await.unwrap(),
+            inbound: None,
+            operator: None,
+            data_dir: None,
+            node: "n1".to_owned(),
+            refused: Mutex::default(),
+            lost: Mutex::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn notices_do_not_count_in_the_rate_of_dead_letters() {
+        let clock = Arc::new(ManualClock::at_secs(1_763_000_000));
+        let store: Arc<dyn Store> = SqliteStore::inline().unwrap();
+        let operator = TenantId::from_bits(7);
+        let facts =
+            GatewayFacts { operator: Some(operator), ..gateway_facts(&clock, &store).await };
+        let row = |series, delivered, dead_letters| MinuteFigures {
+            series,
+            minute: StatisticsStep::Minute.floor(clock.now()),
+            figures: Figures { delivered, dead_letters, ..Figures::default() },
+        };
+        let rows = vec![
+            row(Series::of_gateway(Lane::Webhook), 1_060, 43),
+            row(Series::of_tenant(operator, Lane::Webhook), 1_000, 3),
+        ];
+        let batch = StatisticsBatch { node: NodeId(1), part: 0, rows };
+        store.write_statistics(batch, clock.now()).await.unwrap();
+        let read = facts.read(HashSet::new()).await.unwrap();
+        assert_eq!((read.died, read.ended), (40, 100));
+    }
 
     /// The system's clock cannot be changed by a test, so this one runs inside of it.
     #[tokio::test]
     async fn a_clock_that_jumps_fires_until_it_is_trusted_again() {
         let clock = Arc::new(ManualClock::at_secs(1_763_000_000));
         let store: Arc<dyn Store> = SqliteStore::inline().unwrap();
-        let random = Arc::new(SeededRandom::new(1));
-        let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
-        let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
-        let facts = GatewayFacts {
-            store: store.clone(),
-            clock: clock.clone(),
-            engine: Engine::start(setup).await.unwrap(),
-            inbound: None,
-            data_dir: None,
-            node: "n1".to_owned(),
-            refused: Mutex::default(),
-            lost: Mutex::default(),
-        };
+        let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1))));
+        let facts = gateway_facts(&clock, &store).await;
         let service = AlertService::new(AlertSetup {
             store,
             clock: clock.clone(),

@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
+use gancho_alerts::retry_delay;
 use gancho_domain::{TenantId, TenantScope};
 use gancho_mail::Mailbox;
 use gancho_outbound::notify::{NOTICE_EMAILS, Notice, NoticeSink};
 use gancho_store::{Collection, Store};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::channels::{EmailChannel, SlackChannel};
@@ -27,8 +29,8 @@ const MAX_LINES: usize = 20;
 const MAX_GATHERED: usize = 1_000;
 /// Notices that are remembered, so that none is sent twice.
 const MAX_KNOWN: usize = 4_096;
-/// Attempts to send a message.
-const MAX_ATTEMPTS: u32 = 5;
+/// Messages that wait to be sent again. Beyond it the oldest are given up.
+const MAX_UNSENT: usize = 200;
 
 #[derive(Default)]
 pub struct NoticeMessenger(Mutex<Gathered>);
@@ -127,11 +129,39 @@ struct Outgoing {
     title: String,
     text: String,
     attempts: u32,
+    due: Instant,
+}
+
+/// Messages that were not sent yet.
+#[derive(Default)]
+struct Backlog(VecDeque<Outgoing>);
+
+impl Backlog {
+    /// Returns how many had to be given up to make room.
+    fn add(&mut self, messages: Vec<Outgoing>) -> usize {
+        self.0.extend(messages);
+        let too_many = self.0.len().saturating_sub(MAX_UNSENT);
+        self.0.drain(..too_many).count()
+    }
+
+    fn take_due(&mut self, now: Instant) -> VecDeque<Outgoing> {
+        let (due, later) = self.0.drain(..).partition(|message| message.due <= now);
+        self.0 = later;
+        due
+    }
+
+    /// After a failed attempt, with growing waits for about an hour, as with alerts. Returns whether it is tried again.
+    fn put_back(&mut self, mut message: Outgoing, now: Instant) -> bool {
+        let Some(delay) = retry_delay(message.attempts) else { return false };
+        message.due = now + delay;
+        self.0.push_back(message);
+        true
+    }
 }
 
 impl NoticeMessenger {
     pub async fn run(&self, routes: NoticeRoutes, stop: CancellationToken) {
-        let mut unsent: Vec<Outgoing> = Vec::new();
+        let mut backlog = Backlog::default();
         loop {
             let is_last = tokio::time::timeout(WINDOW, stop.cancelled()).await.is_ok();
             let (lines, dropped) = {
@@ -139,25 +169,19 @@ impl NoticeMessenger {
                 (std::mem::take(&mut gathered.lines), std::mem::take(&mut gathered.dropped))
             };
             if !lines.is_empty() {
-                unsent.extend(messages(&routes, &lines, dropped).await);
-            }
-            let mut later = Vec::new();
-            for mut message in unsent.drain(..) {
-                if let Err(error) = send(&routes, &message).await {
-                    message.attempts += 1;
-                    let is_given_up = message.attempts >= MAX_ATTEMPTS;
-                    tracing::warn!(
-                        error,
-                        attempt = message.attempts,
-                        is_given_up,
-                        "could not send notices"
-                    );
-                    if !is_given_up {
-                        later.push(message);
-                    }
+                let given_up = backlog.add(messages(&routes, &lines, dropped).await);
+                if given_up > 0 {
+                    tracing::warn!(count = given_up, "too many unsent notices; gave up the oldest");
                 }
             }
-            unsent = later;
+            for mut message in backlog.take_due(Instant::now()) {
+                if let Err(error) = send(&routes, &message).await {
+                    message.attempts += 1;
+                    let attempt = message.attempts;
+                    let is_given_up = !backlog.put_back(message, Instant::now());
+                    tracing::warn!(error, attempt, is_given_up, "could not send notices");
+                }
+            }
             if is_last {
                 return;
             }
@@ -178,6 +202,7 @@ async fn messages(
         title: title.clone(),
         text: text.clone(),
         attempts: 0,
+        due: Instant::now(),
     };
     if routes.slack.is_some() {
         all.push(own(None));
@@ -201,6 +226,7 @@ async fn messages(
             title: title.clone(),
             text: text.clone(),
             attempts: 0,
+            due: Instant::now(),
         }));
     }
     all
@@ -272,5 +298,39 @@ mod tests {
         assert_eq!(title, "Gancho: 1500 notices about webhooks");
         assert!(text.ends_with("and 1480 more\n"), "{text}");
         assert!(text.contains("dlv_0 of evt_1 to wh_1 (https://example.com/hook)"), "{text}");
+    }
+
+    fn outgoing(number: usize) -> Outgoing {
+        let (to, title) = (None, number.to_string());
+        Outgoing { to, title, text: String::new(), attempts: 0, due: Instant::now() }
+    }
+
+    #[test]
+    fn a_message_outlives_a_restart_of_the_mail_server() {
+        let mut backlog = Backlog::default();
+        backlog.add(vec![outgoing(1)]);
+        let start = Instant::now();
+        let (mut now, mut attempts) = (start, 0);
+        loop {
+            for mut message in backlog.take_due(now) {
+                attempts += 1;
+                message.attempts += 1;
+                if !backlog.put_back(message, now) {
+                    assert!(now - start > Duration::from_mins(40), "{:?}", now - start);
+                    assert_eq!(attempts, 10);
+                    return;
+                }
+            }
+            now += WINDOW;
+        }
+    }
+
+    #[test]
+    fn what_waits_to_be_sent_is_bounded() {
+        let mut backlog = Backlog::default();
+        assert_eq!(backlog.add((0..150).map(outgoing).collect()), 0);
+        assert_eq!(backlog.add((150..250).map(outgoing).collect()), 50);
+        let due = backlog.take_due(Instant::now());
+        assert_eq!((due.len(), due[0].title.as_str()), (200, "50"));
     }
 }

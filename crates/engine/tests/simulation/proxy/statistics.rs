@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use gancho_domain::{Lane, TenantScope, Time};
 use gancho_store::{
-    FailingTarget, Result, Statistics, StatisticsBatch, StatisticsPoint, StatisticsWindow, TargetId,
+    FailingTarget, Result, Statistics, StatisticsBatch, StatisticsPoint, StatisticsWindow,
+    TargetId, statistics::without_success::NoSuccess,
 };
 
 use super::{Proxy, through};
@@ -53,5 +54,9 @@ impl Statistics for Proxy {
         max: usize,
     ) -> Result<Vec<FailingTarget>> {
         self.inner.failing_targets_of_all(lane, until, max).await
+    }
+
+    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+        self.inner.targets_without_success(of).await
     }
 }

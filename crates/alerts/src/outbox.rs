@@ -1,0 +1,147 @@
+//! Messages that a channel has not taken yet. What an older message says about an alert is left out once a newer one
+//! says something about the same alert, so that no "firing" arrives after its "resolved".
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{Change, Channel, Message, Rule};
+
+/// Attempts to send a message; with the doubling delay between them about an hour.
+const MAX_ATTEMPTS: u32 = 10;
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+const MAX_UNSENT: usize = 100;
+/// Messages after which it is forgotten which alerts one was about: more than are made while one is retried.
+const MAX_REMEMBERED: u64 = 1_000;
+
+/// How long to wait after that many failed attempts to send a message; nothing if it is given up.
+pub fn retry_delay(attempts: u32) -> Option<Duration> {
+    (attempts < MAX_ATTEMPTS).then(|| FIRST_DELAY * 2_u32.pow(attempts.saturating_sub(1)))
+}
+
+pub(crate) struct Unsent {
+    pub channel: Arc<dyn Channel>,
+    message: Arc<Message>,
+    /// Later messages have higher numbers.
+    number: u64,
+    pub attempts: u32,
+    due: Instant,
+}
+
+#[derive(Default)]
+pub(crate) struct Outbox {
+    unsent: VecDeque<Unsent>,
+    count: u64,
+    /// The last message about each alert.
+    latest: HashMap<(Rule, String), u64>,
+}
+
+impl Outbox {
+    pub fn push(&mut self, channels: &[Arc<dyn Channel>], message: Message) {
+        self.count += 1;
+        let oldest = self.count.saturating_sub(MAX_REMEMBERED);
+        self.latest.retain(|_, number| *number >= oldest);
+        let (message, due, number) = (Arc::new(message), Instant::now(), self.count);
+        self.latest.extend(message.changes.iter().map(|change| (key(change), number)));
+        for channel in channels {
+            if self.unsent.len() >= MAX_UNSENT {
+                self.unsent.pop_front();
+            }
+            let (channel, message) = (channel.clone(), message.clone());
+            self.unsent.push_back(Unsent { channel, message, number, attempts: 0, due });
+        }
+    }
+
+    pub fn take_due(&mut self, now: Instant) -> VecDeque<Unsent> {
+        let (due, later) = self.unsent.drain(..).partition(|unsent| unsent.due <= now);
+        self.unsent = later;
+        due
+    }
+
+    /// What the message says that no later one has said better; nothing if all of it is outdated.
+    pub fn current(&self, unsent: &Unsent) -> Option<Message> {
+        let is_latest = |change: &&Change| {
+            self.latest.get(&key(change)).is_none_or(|latest| *latest <= unsent.number)
+        };
+        let changes: Vec<Change> =
+            unsent.message.changes.iter().filter(is_latest).cloned().collect();
+        let Message { id, at, .. } = *unsent.message;
+        (!changes.is_empty()).then_some(Message { id, at, changes })
+    }
+
+    /// After a failed attempt. Returns whether it is tried again.
+    pub fn put_back(&mut self, mut unsent: Unsent, now: Instant) -> bool {
+        let Some(delay) = retry_delay(unsent.attempts) else { return false };
+        unsent.due = now + delay;
+        self.unsent.push_back(unsent);
+        true
+    }
+}
+
+fn key(change: &Change) -> (Rule, String) {
+    let alert = change.alert();
+    (alert.rule, alert.subject.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use gancho_domain::Time;
+
+    use super::*;
+    use crate::{AlertBook, Condition, MessageId};
+
+    struct Nowhere;
+
+    #[async_trait]
+    impl Channel for Nowhere {
+        fn name(&self) -> &'static str {
+            "url"
+        }
+
+        async fn send(&self, _message: &Message) -> Result<(), String> {
+            Err("down".to_owned())
+        }
+    }
+
+    fn holds(subject: &str) -> Condition {
+        let (subject, detail) = (subject.to_owned(), "3 were refused".to_owned());
+        Condition { rule: Rule::WritesRefused, subject, value: 3.0, threshold: 0.0, detail }
+    }
+
+    #[test]
+    fn what_a_later_message_says_is_not_contradicted_by_an_earlier_one() {
+        let channels: [Arc<dyn Channel>; 1] = [Arc::new(Nowhere)];
+        let mut book = AlertBook::default();
+        let mut outbox = Outbox::default();
+        let mut step = |outbox: &mut Outbox, second, holding| {
+            let at = Time::from_secs(second);
+            let changes = book.step(holding, Duration::ZERO, at);
+            outbox.push(&channels, Message { id: MessageId::from_bits(1), at, changes });
+        };
+        let lines = |outbox: &Outbox, unsent: &VecDeque<Unsent>| -> Vec<Option<String>> {
+            unsent.iter().map(|one| outbox.current(one).map(|message| message.text())).collect()
+        };
+        step(&mut outbox, 1, vec![holds("n1"), holds("n2")]);
+        let now = Instant::now();
+        let mut failed = outbox.take_due(now).pop_front().unwrap();
+        failed.attempts = 1;
+        assert!(outbox.put_back(failed, now));
+        step(&mut outbox, 2, vec![holds("n2")]);
+        // The later one is sent at once, the earlier one is due in five seconds.
+        let later = outbox.take_due(Instant::now());
+        let resolved = "[resolved] Events, webhooks or e-mails are being refused: n1, it began at 1970-01-01T00:00:01.000Z\n";
+        assert_eq!(lines(&outbox, &later), [Some(resolved.to_owned())]);
+        let earlier = outbox.take_due(now + Duration::from_secs(5));
+        let fired = "[critical] Events, webhooks or e-mails are being refused: 3 were refused\n";
+        assert_eq!(lines(&outbox, &earlier), [Some(fired.to_owned())], "of n2 only");
+        assert_eq!(outbox.current(&earlier[0]).unwrap().changes.len(), 1);
+        // Now of n2 as well.
+        step(&mut outbox, 3, vec![]);
+        assert_eq!(outbox.current(&earlier[0]), None);
+    }
+}

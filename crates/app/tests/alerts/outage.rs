@@ -1,0 +1,53 @@
+//! A database that does not respond is reported without it.
+
+use gancho_testkit::until;
+
+use super::recorder::Recorder;
+use crate::{gateway::Gateway, http};
+
+/// A server of its own, which is killed and started again. Nothing was sent to the URL before.
+#[test]
+fn a_database_that_is_gone_fires_until_it_is_back() {
+    let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
+    let database_url = server.url("postgres");
+    let (folder, slack, hook) =
+        (tempfile::tempdir().unwrap(), Recorder::start(), Recorder::start());
+    let (slack_url, hook_url) = (slack.url(), hook.url());
+    let variables = [
+        ("GANCHO_ALERT_INTERVAL", "200ms"),
+        ("GANCHO_ALERT_AFTER", "0s"),
+        ("GANCHO_DATABASE_URL", database_url.as_str()),
+        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
+        ("GANCHO_NOTIFY_URL", hook_url.as_str()),
+        ("GANCHO_NOTIFY_SECRET", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="),
+    ];
+    let served = Gateway::start(folder.path(), &variables);
+    let key = served.tenant("acme");
+    until("it evaluates", || served.alerts().is_empty());
+    server.stop_at_once().unwrap();
+    until("it is sent without the database", || {
+        slack.texts().contains("The database does not respond")
+    });
+    let changes = || {
+        let all = hook.alerts().into_iter().filter(|(rule, ..)| rule == "store_unavailable");
+        all.map(|(.., change)| change).collect::<Vec<_>>()
+    };
+    until("the URL gets it without the database", || changes() == ["fired"]);
+    server.start_again().unwrap();
+    until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
+    until("the URL is told", || changes() == ["fired", "resolved"]);
+    until("it goes on", || {
+        let headers = [("x-api-key", key.as_str())];
+        let event = r#"{"type":"a.b","data":{}}"#;
+        http::call(served.address, "POST", "/v1/events", &headers, event).status == 202
+    });
+    assert!(!served.is_firing("store_unavailable"));
+    until("the history has both", || {
+        let history = served.operator("GET", "/v1/alerts/history", "").json();
+        let rows = history["data"].as_array().unwrap().clone();
+        let of_store = rows.iter().filter(|row| row["rule"] == "store_unavailable");
+        let changes: Vec<_> = of_store.map(|row| row["change"].as_str().unwrap()).collect();
+        changes == ["resolved", "fired"]
+    });
+    served.stop();
+}
