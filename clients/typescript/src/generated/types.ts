@@ -237,7 +237,7 @@ export interface Cell {
   tenants: number;
 }
 
-/** A signed checkpoint. The signed note itself is in the checkpoint folder. */
+/** A signed checkpoint. The signed note itself is in the checkpoint directory. */
 export interface Checkpoint {
   made_at: string;
   origin: string;
@@ -607,11 +607,11 @@ export interface ImportedAddresses {
 }
 
 export interface ImportedDeadLetters {
-  /** Number of dead letters that were brought back. */
+  /** Number of dead letters that were imported. */
   imported: number;
   /** Number of those that were in the store already. */
   present: number;
-  /** Those that were not brought back. */
+  /** Those that were not imported. */
   skipped: SkippedDeadLetter[];
 }
 
@@ -813,7 +813,7 @@ export interface ReceiptDetail extends ReceiptSummary {
   payload: unknown;
 }
 
-/** Described here, made by the ledger. */
+/** Proof that a receipt is in the ledger. */
 export interface ReceiptProof {
   /** The signed checkpoint. */
   checkpoint: string;
@@ -912,7 +912,7 @@ export interface ReplayJob {
   /** `deliveries`, `events` or `dead_letters`. */
   of: ReplayKind;
   /**
-   * What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+   * Outcomes of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
    * that create or cancel a replay.
    */
   outcomes?: ReplayOutcomeCounts | null;
@@ -933,7 +933,7 @@ export interface ReplayJob {
 
 export type ReplayKind = "deliveries" | "events" | "dead_letters";
 
-/** How the deliveries of a replay stand now. */
+/** Current states of the deliveries of a replay. */
 export interface ReplayOutcomeCounts {
   /** Number of deliveries that succeeded. */
   delivered: number;
@@ -1033,7 +1033,7 @@ export interface SkippedDeadLetter {
   id: string;
   /** Index of the dead letter in the request, from 0. */
   index: number;
-  /** Why it was not brought back. */
+  /** Why it was not imported. */
   reason: string;
 }
 

@@ -334,7 +334,7 @@ class Cell(Model):
 
 @dataclass(kw_only=True, repr=False)
 class Checkpoint(Model):
-    """A signed checkpoint. The signed note itself is in the checkpoint folder."""
+    """A signed checkpoint. The signed note itself is in the checkpoint directory."""
     made_at: str
     origin: str
     root: str
@@ -666,11 +666,11 @@ class ImportedAddresses(Model):
 class ImportedDeadLetters(Model):
     """Imported dead letters."""
     imported: int
-    """Number of dead letters that were brought back."""
+    """Number of dead letters that were imported."""
     present: int
     """Number of those that were in the store already."""
     skipped: list[SkippedDeadLetter]
-    """Those that were not brought back."""
+    """Those that were not imported."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -971,7 +971,7 @@ class ReceiptDetail(ReceiptSummary):
 
 @dataclass(kw_only=True, repr=False)
 class ReceiptProof(Model):
-    """Described here, made by the ledger."""
+    """Proof that a receipt is in the ledger."""
     checkpoint: str
     """The signed checkpoint."""
     form: str
@@ -1043,7 +1043,7 @@ class ReplayJob(Model):
     of: types.ReplayKind
     """`deliveries`, `events` or `dead_letters`."""
     outcomes: ReplayOutcomeCounts | None = None
-    """What became of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
+    """Outcomes of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
     that create or cancel a replay.
     """
     rate: int
@@ -1063,7 +1063,7 @@ class ReplayJob(Model):
 
 @dataclass(kw_only=True, repr=False)
 class ReplayOutcomeCounts(Model):
-    """How the deliveries of a replay stand now."""
+    """Current states of the deliveries of a replay."""
     delivered: int
     """Number of deliveries that succeeded."""
     failed: int
@@ -1153,7 +1153,7 @@ class SkippedDeadLetter(Model):
     index: int
     """Index of the dead letter in the request, from 0."""
     reason: str
-    """Why it was not brought back."""
+    """Why it was not imported."""
 
 
 @dataclass(kw_only=True, repr=False)

@@ -165,7 +165,7 @@ class ApiKeys(Resource):
         name: str | None = None,
         scopes: Sequence[str] | None = None,
     ) -> models.NewApiKey:
-        """Create an API key for the own tenant.
+        """Create an API key for your own tenant.
 
         The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot publish.
         Default: all scopes of the caller.
@@ -228,7 +228,7 @@ class Audit(Resource):
         """List administrative acts.
 
         Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part
-        of it, nor are retries by API keys. A tenant sees the acts on its own data; people of the operator have no names
+        of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named
         there.
 
         A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none:
