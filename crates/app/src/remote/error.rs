@@ -113,7 +113,7 @@ impl RemoteError {
         };
         let place = |error: &Value| {
             let parts = list(&error["loc"]);
-            parts.iter().skip(1).map(|part| format!("/{}", text(part))).collect::<String>()
+            parts.iter().skip(1).fold(String::new(), |at, part| at + "/" + &text(part))
         };
         let own = list(&body["errors"]);
         let own = own.iter().map(|error| (text(&error["pointer"]), text(&error["detail"])));

@@ -85,7 +85,7 @@ pub const CALLS: &[SvixCall] = &[
         operation: "v1.endpoint.create",
         support: Differs(
             |visit| Box::pin(endpoints::create(visit)),
-            "`channels` are refused. The description has at most 128 characters, `eventTypes` at most 100 entries; `invoice.*` is allowed",
+            "`channels` are refused. The description has at most 128 characters, `eventTypes` at most 100 entries, a secret at most 64 bytes; `invoice.*` is allowed",
         ),
     },
     SvixCall {
@@ -122,7 +122,10 @@ pub const CALLS: &[SvixCall] = &[
         method: "POST",
         path: "/api/v1/app/{app_id}/endpoint/{endpoint_id}/secret/rotate",
         operation: "v1.endpoint.rotate-secret",
-        support: Same(|visit| Box::pin(endpoint_secrets::rotate(visit))),
+        support: Differs(
+            |visit| Box::pin(endpoint_secrets::rotate(visit)),
+            "A secret has at most 64 bytes",
+        ),
     },
     SvixCall {
         method: "GET",
