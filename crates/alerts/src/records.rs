@@ -180,6 +180,11 @@ pub(crate) async fn write_report(store: &dyn Store, report: NodeReport, now: Tim
     store.put_document_until(REPORTS, &key, body, Expect::Anything, until).await.map(|_| ())
 }
 
+/// A node that stops has nothing more to report. Where this fails, its report expires.
+pub(crate) async fn forget_report(store: &dyn Store, node: &str) {
+    let _ = store.delete_document(REPORTS, node).await;
+}
+
 /// The reports of other nodes that are recent.
 pub(crate) async fn read_reports(
     store: &dyn Store,

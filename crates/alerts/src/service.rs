@@ -84,7 +84,9 @@ impl AlertService {
             }
             self.send_due().await;
         }
-        self.lease.lock().await.release(&*self.setup.store).await;
+        let AlertSetup { store, node, .. } = &self.setup;
+        records::forget_report(&**store, node).await;
+        self.lease.lock().await.release(&**store).await;
     }
 
     /// Evaluates the rules if it is this node's turn, and returns what changed.

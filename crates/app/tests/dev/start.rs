@@ -122,7 +122,8 @@ fn what_is_typed_and_what_is_printed_works() {
 
     // The commands that are printed, run by a shell as they stand.
     let text = dev.text.lock().unwrap().clone();
-    let commands = text.split("in the same folder:").nth(1).unwrap().split("Type a letter").next();
+    let commands =
+        text.split("in the same directory:").nth(1).unwrap().split("Type a letter").next();
     let ran = Command::new("sh").args(["-ec", commands.unwrap()]).output().unwrap();
     let said = String::from_utf8(ran.stdout).unwrap();
     let errors = String::from_utf8_lossy(&ran.stderr);

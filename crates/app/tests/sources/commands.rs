@@ -139,7 +139,7 @@ fn a_test_event_is_kept_and_what_is_refused_is_explained() {
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
     assert!(refused.err.contains("the request was rejected"), "{}", refused.err);
     let turned = at.run(&["sources", "rejections", "acme"]).ok().out;
-    assert!(turned.contains("403"), "{turned}");
+    assert!(turned.contains("503") && turned.contains("source_paused"), "{turned}");
     at.run(&["sources", "rejections"]).ok();
 }
 

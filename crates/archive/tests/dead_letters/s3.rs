@@ -152,8 +152,10 @@ async fn letters_are_written_under_their_prefix(on: StoreKind) {
     let webhook = stage.bury(stage.tenant, WEBHOOK, br#"{"total": 9.90}"#).await;
     stage.clock.advance(Duration::from_secs(1));
     let email = stage.bury(stage.tenant, EMAIL, b"{\"to\":\"a@b.c\"}\n").await;
-    assert_eq!(engine.archive_once().await.unwrap(), 2);
-    assert_eq!(stage.in_store().await, 0);
+    // The engine's own round may archive them meanwhile.
+    while stage.in_store().await > 0 {
+        engine.archive_once().await.unwrap();
+    }
     let objects = s3.objects(&name).await;
     let expected = [
         format!("some/where/webhooks/m2/2026-01-31/{webhook}.json"),
