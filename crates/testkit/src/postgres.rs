@@ -295,10 +295,7 @@ fn folder() -> Result<PathBuf> {
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("gancho-postgres-");
     // The shell removes it, not this process, which may not live to do so.
-    let folder = match Path::new(MEMORY) {
-        memory if memory.is_dir() => builder.tempdir_in(memory)?.keep(),
-        _ => builder.tempdir()?.keep(),
-    };
+    let folder = if has_room() { builder.tempdir_in(MEMORY)? } else { builder.tempdir()? }.keep();
     give_to_server(&folder)?;
     Ok(folder)
 }
@@ -306,6 +303,15 @@ fn folder() -> Result<PathBuf> {
 /// Dropping a database syncs all files of the server, which takes most of the time of many tests on a disk. What is in
 /// memory outlives the server's processes, which is all that tests end.
 const MEMORY: &str = "/dev/shm";
+/// As in `./test`: a container may have far less.
+const MIN_KIB: u64 = 4_000_000;
+
+fn has_room() -> bool {
+    let free = Command::new("df").args(["--output=avail", MEMORY]).output();
+    let text = free.map(|free| String::from_utf8_lossy(&free.stdout).into_owned());
+    let free = text.ok().and_then(|text| text.lines().last()?.trim().parse::<u64>().ok());
+    free.is_some_and(|free| free > MIN_KIB)
+}
 
 pub(crate) fn give_to_server(path: &Path) -> Result<()> {
     if is_root() {
