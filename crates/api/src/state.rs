@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::limits::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
-    key_ring::KeyRingService, meter::Meter, tails::Tails, watch::Watch,
+    key_ring::KeyRingService, meter::Meter, reload::ReloadService, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -43,6 +43,8 @@ pub struct ApiSetup {
     pub inbound: Option<InboundParts>,
     /// `None` if alerts are off.
     pub alerts: Option<Arc<AlertService>>,
+    /// `None` if the settings cannot be reloaded.
+    pub reloader: Option<Arc<dyn ReloadService>>,
     pub settings: Settings,
 }
 

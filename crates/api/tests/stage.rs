@@ -114,7 +114,7 @@ impl Stage {
             ids: ids.clone(),
             clock: clock.clone(),
             plan: Arc::new(choices.mail_plan.unwrap_or(short)),
-            limits: TenantLimits::default(),
+            limits: Arc::new(TenantLimits::default()),
             message_id_domain: None,
         });
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
@@ -200,6 +200,7 @@ impl Stage {
             watch,
             key_ring: choices.key_keeper,
             cells: None,
+            reloader: None,
             inbound: (!choices.is_bare).then_some(InboundParts {
                 sources: desk,
                 inbound,

@@ -1,11 +1,10 @@
 //! File handles: every connection uses one. The limit is raised as far as the system allows and divided,
 //! so that incoming connections never take the handles that deliveries, the store and the API need.
 
-use gancho_engine::LaneSetup;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    gateway::{Setup, has_role},
+    gateway::{Lanes, Setup, has_role},
     settings::{Role, Settings},
 };
 
@@ -27,38 +26,34 @@ pub fn raise() -> usize {
 
 /// What the settings ask for, in file handles.
 pub fn wanted(settings: &Settings, setup: &Setup) -> usize {
-    connections(settings, setup).total() + RESERVE
+    connections(settings, &setup.lanes, idle(setup)).total() + RESERVE
 }
 
-fn connections(settings: &Settings, setup: &Setup) -> Connections {
+fn connections(settings: &Settings, lanes: &Lanes, idle: usize) -> Connections {
     let has = |role, count: usize| if has_role(settings, role) { count } else { 0 };
-    let emails = setup.mail.as_ref().map_or(0, |mail| mail.limits.concurrency);
-    let slots = setup.concurrency.saturating_add(setup.dispatch_concurrency);
-    let deliveries = slots.saturating_mul(LaneSetup::OUT_PER_SLOT).saturating_add(emails);
-    let idle = setup.client.idle_in_all + setup.own_client.idle_in_all;
     Connections {
         // Health and metrics are answered by every node.
         api: settings.max_connections,
         ingest: has(Role::Ingest, settings.ingest_max_connections),
-        deliveries: has(Role::Worker, deliveries as usize),
+        deliveries: has(Role::Worker, lanes.connections()),
         idle: has(Role::Worker, idle),
     }
 }
 
+fn idle(setup: &Setup) -> usize {
+    setup.client.idle_in_all + setup.own_client.idle_in_all
+}
+
 /// Reduces the connection limits of the settings to what the open-file limit allows, with a warning.
 pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
-    let wanted = connections(settings, setup);
+    let wanted = connections(settings, &setup.lanes, idle(setup));
     let shares = wanted.within(limit);
     if shares == wanted {
         return;
     }
     settings.max_connections = shares.api.max(1);
     settings.ingest_max_connections = shares.ingest.max(1);
-    setup.concurrency = shares.scale(wanted, setup.concurrency);
-    setup.dispatch_concurrency = shares.scale(wanted, setup.dispatch_concurrency);
-    if let Some(mail) = &mut setup.mail {
-        mail.limits.concurrency = shares.scale(wanted, mail.limits.concurrency);
-    }
+    setup.lanes.scale(|concurrency| shares.scale(wanted, concurrency));
     setup.client.idle_in_all = shares.idle / 2;
     setup.own_client.idle_in_all = shares.idle / 2;
     tracing::warn!(
@@ -70,6 +65,15 @@ pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
         hint = "raise it with `ulimit -Hn` or `LimitNOFILE=`",
         "open-file limit is lower than the settings require; connection limits were reduced"
     );
+}
+
+/// The lanes of the settings, as far as the open-file limit allows.
+pub fn fitting_lanes(settings: &Settings, idle: usize) -> Lanes {
+    let mut lanes = Lanes::of(settings);
+    let wanted = connections(settings, &lanes, idle);
+    let shares = wanted.within(raise());
+    lanes.scale(|concurrency| shares.scale(wanted, concurrency));
+    lanes
 }
 
 /// Connections that may be open at once.

@@ -3,10 +3,13 @@
 
 mod alerting;
 mod archiving;
+mod lanes;
+mod live;
 mod mailing;
 mod notices;
 mod receiving;
 mod setup;
+mod shared_settings;
 mod tenants;
 mod unsent;
 
@@ -16,8 +19,8 @@ use anyhow::Context;
 use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
 use gancho_api::{
-    Api, ApiSetup, Ingest, Simulator, cells::CellService, state::MailParts, tail_relay::TailRelay,
-    watch,
+    Api, ApiSetup, Ingest, Simulator, cells::CellService, reload::ReloadService, state::MailParts,
+    tail_relay::TailRelay, watch,
 };
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -37,6 +40,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use alerting::AlertSettings;
 pub use archiving::ArchiveSetup;
+pub use lanes::Lanes;
+pub use live::LiveParts;
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
@@ -50,7 +55,6 @@ use crate::{
     database::{self, OpenStore},
     key_ring::Ring,
     key_rotator::KeyRotator,
-    settings::{Settings, address_policy},
 };
 
 /// Loops that have been told to end are not waited for any longer than this.
@@ -96,6 +100,9 @@ pub struct Gateway {
     replays: Arc<Replays>,
     /// Nothing where alerts are off.
     alerts: Option<Arc<AlertService>>,
+    roles: String,
+    /// Nothing where the settings cannot be reloaded.
+    pub reloader: Option<Arc<dyn ReloadService>>,
     /// Nothing where traces are off. Told to stop after the engine.
     traces: Option<(Arc<TraceExporter>, CancellationToken)>,
     /// Whatever runs beside the engine; stopping ends it.
@@ -153,7 +160,7 @@ impl Gateway {
             None => Arc::new(outbound.carrier(&client)),
         };
         let webhooks =
-            LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
+            LaneSetup { terms: setup.lanes.webhooks, ..LaneSetup::new(Lane::Webhook, carrier) };
         let prepared = match setup.receiving {
             Some(receiving) => {
                 let prepared = ReceivingParts::new(&base, own_client.clone(), receiving).await;
@@ -161,7 +168,10 @@ impl Gateway {
             }
             None => None,
         };
-        let mail = setup.mail.map(|mail| Mailing::start(&base, &own_client, mail)).transpose()?;
+        let mail = setup
+            .mail
+            .map(|mail| Mailing::start(&base, &own_client, mail, &setup.lanes))
+            .transpose()?;
         let (mailing, emails) = mail.unzip();
         let retention = setup.limits.retention;
         let inside = mailing
@@ -169,7 +179,7 @@ impl Gateway {
             .map(|_| -> Arc<dyn InternalSink> { Arc::new(Mailing::feedback(&base, retention)) });
         let dispatch = prepared.as_ref().map(|prepared| {
             let lane = prepared.lane(&base, inside);
-            LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
+            LaneSetup { terms: setup.lanes.dispatch, ..lane }
         });
         let has_archive = setup.archive.is_some();
         let archive = setup.archive.map(|it| it.open(base.store.clone(), base.clock.clone()));
@@ -183,7 +193,7 @@ impl Gateway {
             limits: setup.limits,
             archive: archive.transpose()?,
             name: setup.node_name.clone(),
-            facts: setup.node_facts,
+            facts: setup.node_facts.clone(),
             spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),
         })
         .await?;
@@ -214,6 +224,7 @@ impl Gateway {
             inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
             data_dir: setup.data_dir,
         };
+        let roles = setup.node_facts.roles;
         let gateway = Self {
             watch: watch::Watch::new(watched),
             keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
@@ -236,6 +247,8 @@ impl Gateway {
             event_types: outbound.event_types,
             plans: outbound.plans,
             alerts,
+            reloader: None,
+            roles,
             traces: traces.map(|traces| (traces, CancellationToken::new())),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -243,7 +256,8 @@ impl Gateway {
         gateway.intake().describe(setup.max_event_bytes).await?;
         // A SQLite database has one node.
         let is_shared = !setup.database_url.starts_with("sqlite:");
-        gateway.start_loops(setup.is_worker, is_shared);
+        let email_expiry = setup.lanes.emails.expiry.unwrap_or(gancho_mail::limits::EXPIRY);
+        gateway.start_loops(setup.is_worker, is_shared, email_expiry);
         if let Some(routes) = routes {
             let stop = gateway.stopping.clone();
             gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
@@ -251,7 +265,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    fn start_loops(&self, is_worker: bool, is_shared: bool) {
+    fn start_loops(&self, is_worker: bool, is_shared: bool, email_expiry: Duration) {
         self.keeper.watch_file(&self.tasks, self.stopping.clone());
         if is_worker {
             let (health, stop) = (self.health.clone(), self.stopping.clone());
@@ -263,7 +277,7 @@ impl Gateway {
             if self.mailing.is_none() {
                 let (store, engine) = (self.store.clone(), self.engine.clone());
                 let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
-                unsent::watch(store, engine, clock, &self.tasks, stop);
+                unsent::watch(store, engine, clock, email_expiry, &self.tasks, stop);
             }
         }
         if let Some((traces, stop)) = &self.traces {
@@ -299,16 +313,6 @@ impl Gateway {
         if self.mailing.is_some() { Ok(0) } else { unsent::count(&*self.store).await }
     }
 
-    /// Applies the settings that can change while the gateway runs.
-    pub fn apply(&self, settings: &Settings) -> anyhow::Result<()> {
-        let [client, own_client] = &self.clients;
-        client.set_policy(address_policy::client(settings)?.policy);
-        own_client.set_policy(address_policy::own_client(settings)?.policy);
-        self.store.set_space_limit(settings.store_max_bytes.map(|size| size.0));
-        self.publisher.rates.set_default(settings.publish_rate);
-        Ok(())
-    }
-
     /// The service of the ingest listener.
     pub fn ingest(&self, simulator: Simulator) -> Option<Ingest> {
         self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base, simulator))
@@ -337,6 +341,7 @@ impl Gateway {
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
             alerts: self.alerts.clone(),
+            reloader: self.reloader.clone(),
             settings,
         };
         Api::new(setup, admin, self.ring.keys.clone())

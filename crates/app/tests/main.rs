@@ -30,6 +30,7 @@ mod cli {
 }
 mod config {
     mod load;
+    mod reload;
     mod warnings;
 }
 mod dashboard {
@@ -47,6 +48,7 @@ mod dashboard {
 mod dead_letters {
     mod archive;
     mod import;
+    mod lost_endpoint;
 }
 mod deliveries {
     mod loops;
@@ -103,6 +105,7 @@ mod nodes {
     mod live_tail;
     mod load;
     mod pooler;
+    mod settings;
 }
 mod operator;
 mod ops {

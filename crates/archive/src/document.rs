@@ -33,6 +33,7 @@ struct Document<'a> {
     failed_attempts: u32,
     last_failure_reason: &'a str,
     last_failure_code: &'a str,
+    last_provider_code: Option<&'a str>,
     last_failure_timestamp: String,
     enqueued_at: String,
     #[serde(rename = "movedToDLQAt")]
@@ -100,6 +101,7 @@ pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json:
         failed_attempts: letter.failed_attempts,
         last_failure_reason: letter.failure.reason(),
         last_failure_code: letter.failure.code().as_str(),
+        last_provider_code: letter.failure.provider_code(),
         last_failure_timestamp: letter.failed_at.to_string(),
         enqueued_at: letter.enqueued_at.to_string(),
         moved_to_dlq_at: letter.moved_at.to_string(),

@@ -9,7 +9,7 @@
   // A session that has ended leads to the login, and from there back to this page.
   const leaveIfOver = () => fetch(location.href, { redirect: "manual" })
     .then((answer) => { if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) location.reload(); }).catch(() => {});
-  let source, timer, isOn = true, leftOut = 0, unsaid = 0;
+  let source, timer, isOn = true, leftOut = 0, hasHoles = false, unsaid = 0;
   const held = new Map();
 
   // New rows wait while someone reads: the pointer or the focus is in the list, or its head is scrolled away.
@@ -53,6 +53,7 @@
 
   const take = ({ rows, left_out }) => {
     leftOut += left_out;
+    if (left_out) hasHoles = true;
     for (const { id, fits, html } of rows) {
       const old = find(id);
       if (old) replace(old, html);
@@ -98,25 +99,29 @@
   button.hidden = false;
   document.addEventListener("visibilitychange", open);
   addEventListener("pagehide", close);
-  setInterval(() => { note.hidden = !leftOut; if (leftOut) note.textContent = texts.leftOut.replace("%n", leftOut); leftOut = 0; }, 1000);
+  setInterval(() => { note.hidden = !hasHoles; if (hasHoles) note.textContent = leftOut ? texts.leftOut.replace("%n", leftOut) : texts.holes; leftOut = 0; }, 1000);
   setInterval(() => { said.textContent = unsaid ? texts.said.replace("%n", unsaid) : ""; unsaid = 0; }, 15000);
   open();
 })();
 
-// The figures of the overview come with the page itself, every ten seconds while it is seen.
+// Parts that change come with the page itself, after the seconds that they name, while it is seen. `0` ends it.
 (() => {
   const parts = (root) => [...root.querySelectorAll("[data-refresh], .vitals")];
-  if (!document.querySelector("[data-refresh]")) return;
-  setInterval(async () => {
-    if (document.hidden) return;
+  const seconds = (root) => Number(root.querySelector("[data-refresh]")?.dataset.refresh || 0);
+  const again = () => { const after = seconds(document); if (after) setTimeout(refresh, after * 1000); };
+  const refresh = async () => {
+    if (document.hidden) return again();
     const answer = await fetch(location.href).catch(() => null), lost = document.querySelector("[data-lost]");
     if (answer?.redirected) return location.reload();
-    if (!answer?.ok) { if (lost) lost.hidden = false; return; }
+    if (!answer?.ok) { if (lost) lost.hidden = false; return again(); }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = parts(page);
     if (lost) lost.hidden = page.querySelector("[data-lost]")?.hidden ?? true;
     document.title = page.title;
     parts(document).forEach((el, i) => {
       if (next[i] && !el.contains(document.activeElement) && el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
+      if (next[i]?.dataset.refresh) el.dataset.refresh = next[i].dataset.refresh;
     });
-  }, 10000);
+    again();
+  };
+  again();
 })();

@@ -68,7 +68,7 @@ impl Problem {
 
     /// Whether a person can fix it in the form that caused it.
     pub fn is_input(&self) -> bool {
-        matches!(self.status, 400 | 409 | 413 | 422 | 429)
+        matches!(self.status, 400 | 409 | 413 | 422 | 429) || self.code.as_str() == "plan_limit"
     }
 
     /// Whether a filter in the address of a list has a wrong value.

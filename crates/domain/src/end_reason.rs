@@ -31,7 +31,8 @@ impl EndReason {
 
     pub fn failure(&self, last: Option<&Failure>) -> Failure {
         match last {
-            Some(last) => Failure::new(self.code.clone(), format!("{} {last}", self.tried)),
+            Some(last) => Failure::new(self.code.clone(), format!("{} {last}", self.tried))
+                .with_provider_code(last.provider_code()),
             None => Failure::new(self.code.clone(), self.untried),
         }
     }

@@ -73,6 +73,7 @@ impl fmt::Display for Code {
 pub struct Failure {
     code: Code,
     reason: Box<str>,
+    provider_code: Option<Box<str>>,
 }
 
 /// Longer reasons are truncated.
@@ -90,7 +91,17 @@ impl Failure {
             }
             reason[..end].to_owned()
         };
-        Self { code, reason: reason.into() }
+        Self { code, reason: reason.into(), provider_code: None }
+    }
+
+    /// With what the far side itself calls it, such as SES's `MessageRejected`.
+    #[must_use]
+    pub fn with_provider_code(self, code: Option<&str>) -> Self {
+        Self { provider_code: code.map(Into::into), ..self }
+    }
+
+    pub fn provider_code(&self) -> Option<&str> {
+        self.provider_code.as_deref()
     }
 
     /// The failure of a delivery that ends without another attempt, including that of the last one.
@@ -99,7 +110,7 @@ impl Failure {
         match last {
             Some(last) => {
                 let reason = format!("{}; the last attempt failed with {last}", self.reason);
-                Self::new(self.code.clone(), reason)
+                Self::new(self.code.clone(), reason).with_provider_code(last.provider_code())
             }
             None => self.clone(),
         }

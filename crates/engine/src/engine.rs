@@ -1,6 +1,14 @@
 //! The engine as a whole: its parts, how it starts, and how its tasks are supervised.
 
-use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use gancho_domain::{Clock, Lane, Random, TenantId, TenantScope};
@@ -13,7 +21,7 @@ use crate::{
     Archive, ArchiveError, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
     delivery_log, dispatch, erase, expire, heartbeat,
-    lane::{LaneSetup, LaneState},
+    lane::{LaneSetup, LaneState, LaneTerms},
     log_sampler::LogSampler,
     membership::Membership,
     outcome_counters::OutcomeCounts,
@@ -73,7 +81,9 @@ pub struct Engine {
     /// Why the last round of archiving failed.
     pub(crate) archive_error: Mutex<Option<ArchiveError>>,
     pub(crate) name: String,
-    pub(crate) facts: NodeFacts,
+    pub(crate) facts: Mutex<NodeFacts>,
+    /// They are to be written with the next heartbeat.
+    pub(crate) are_facts_new: AtomicBool,
     pub(crate) spans: Option<Arc<dyn SpanSink>>,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
@@ -139,7 +149,8 @@ impl Engine {
             archived: Default::default(),
             archive_error: Mutex::default(),
             name,
-            facts,
+            facts: Mutex::new(facts),
+            are_facts_new: AtomicBool::new(false),
             spans,
             stopping: CancellationToken::new(),
             aborted: CancellationToken::new(),
@@ -280,6 +291,21 @@ impl Engine {
 
     pub(crate) fn lane(&self, lane: Lane) -> Option<&Arc<LaneState>> {
         self.lanes.iter().find(|state| state.lane == lane)
+    }
+
+    /// What this node says of itself from the next heartbeat on.
+    pub fn set_facts(&self, facts: NodeFacts) {
+        *self.facts.lock() = facts;
+        self.are_facts_new.store(true, Ordering::Release);
+    }
+
+    /// Changes the limits of a lane from now on. Does nothing where this engine does not work the lane.
+    pub fn set_lane_terms(self: &Arc<Self>, lane: Lane, terms: LaneTerms, tenant_batch: u32) {
+        if let Some(lane) = self.lane(lane) {
+            lane.set_terms(terms, tenant_batch);
+            lane.claim_bell.notify_one();
+            self.dispatch(lane);
+        }
     }
 
     /// Stops everything because the store failed for good. [`Engine::failed`] returns the reason.

@@ -28,7 +28,7 @@ impl Engine {
     }
 
     async fn expire_lane(&self, lane: &LaneState) -> Result<u64> {
-        let Some(expiry) = lane.expiry.filter(|_| lane.expires_in_store) else {
+        let Some(expiry) = lane.expiry().filter(|_| lane.expires_in_store) else {
             return Ok(0);
         };
         let max = self.limits.upkeep_step;

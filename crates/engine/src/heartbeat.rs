@@ -1,8 +1,8 @@
 //! Sends heartbeats, and rejoins after this node was declared dead.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use gancho_store::{NodeId, StoreError};
+use gancho_store::{NodeFacts, NodeId, StoreError};
 use tokio::time::Instant;
 
 use crate::{Engine, recovery::Recovery};
@@ -38,6 +38,9 @@ impl Engine {
             Ok(()) => {
                 self.membership.beaten(node, at);
                 self.note_store_success();
+                if self.are_facts_new.load(Ordering::Acquire) {
+                    self.describe(node).await;
+                }
                 if !was_trusted {
                     self.go_on();
                 }
@@ -61,9 +64,7 @@ impl Engine {
                 self.drop_queued();
                 tracing::info!(node = node.0, name = self.name, "node rejoined");
                 self.membership.joined(node, at);
-                if let Err(error) = self.store.describe_node(node, self.facts.clone()).await {
-                    self.recovery_for("join", node, &error);
-                }
+                self.describe(node).await;
                 self.go_on();
                 true
             }
@@ -71,6 +72,21 @@ impl Engine {
                 self.recovery_for("join", self.membership.last(), &error);
                 false
             }
+        }
+    }
+
+    /// Tells the other nodes at once what this node says of itself.
+    pub async fn announce(self: &Arc<Self>, facts: NodeFacts) {
+        self.set_facts(facts);
+        self.describe(self.membership.last()).await;
+    }
+
+    async fn describe(self: &Arc<Self>, node: NodeId) {
+        self.are_facts_new.store(false, Ordering::Release);
+        let facts = self.facts.lock().clone();
+        if let Err(error) = self.store.describe_node(node, facts).await {
+            self.are_facts_new.store(true, Ordering::Release);
+            self.recovery_for("join", node, &error);
         }
     }
 

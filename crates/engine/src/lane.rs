@@ -10,7 +10,7 @@ use std::{
 
 use gancho_domain::{Lane, Rate, RetryPlan, Time};
 use gancho_store::{ClaimCursor, Job, NodeId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
@@ -23,17 +23,29 @@ use crate::{
     timings::Timings,
 };
 
-pub struct LaneSetup {
-    pub lane: Lane,
-    pub carrier: Arc<dyn Carrier>,
+/// What limits a lane as a whole. Can be changed while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneTerms {
     /// Attempts at once. Those that have waited long for an answer do not count, unless the limit is
     /// hard.
     pub concurrency: u32,
-    /// The concurrency bounds every attempt from its start to its end, as a mail server may ask for.
-    pub is_hard: bool,
     pub rate: Option<Rate>,
     /// What is older is not tried any more.
     pub expiry: Option<Duration>,
+}
+
+impl Default for LaneTerms {
+    fn default() -> Self {
+        Self { concurrency: 512, rate: None, expiry: None }
+    }
+}
+
+pub struct LaneSetup {
+    pub lane: Lane,
+    pub carrier: Arc<dyn Carrier>,
+    pub terms: LaneTerms,
+    /// The concurrency bounds every attempt from its start to its end, as a mail server may ask for.
+    pub is_hard: bool,
     /// Whether the store may give up what is too old by itself. Nothing follows from that: a lane
     /// that tells of every end leaves each to be claimed, and to be given up by hand.
     pub expires_in_store: bool,
@@ -45,22 +57,14 @@ impl LaneSetup {
     pub const OUT_PER_SLOT: u32 = PoolLimit::OUT_PER_SLOT;
 
     pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
-        Self {
-            lane,
-            carrier,
-            concurrency: 512,
-            is_hard: false,
-            rate: None,
-            expiry: None,
-            expires_in_store: true,
-        }
+        Self { lane, carrier, terms: LaneTerms::default(), is_hard: false, expires_in_store: true }
     }
 }
 
 pub(crate) struct LaneState {
     pub lane: Lane,
     pub carrier: Arc<dyn Carrier>,
-    pub expiry: Option<Duration>,
+    expiry: RwLock<Option<Duration>>,
     pub expires_in_store: bool,
     pub queue: Mutex<Scheduler<Ticket>>,
     pub counters: Counters,
@@ -106,9 +110,9 @@ impl LaneState {
     /// The lanes share the room, so that each counts with its part of it.
     pub fn new(setup: LaneSetup, lanes: usize, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
         let scheduler = Scheduler::new(LaneLimits {
-            concurrency: setup.concurrency.max(1),
+            concurrency: setup.terms.concurrency.max(1),
             is_hard: setup.is_hard,
-            rate: setup.rate,
+            rate: setup.terms.rate,
             tenant_batch: limits.tenant_batch.max(1),
             max_jobs: limits.max_jobs / lanes.max(1),
             max_bytes: limits.max_bytes / lanes.max(1),
@@ -117,7 +121,7 @@ impl LaneState {
         Self {
             lane: setup.lane,
             carrier: setup.carrier,
-            expiry: setup.expiry,
+            expiry: RwLock::new(setup.terms.expiry),
             expires_in_store: setup.expires_in_store,
             queue: Mutex::new(scheduler),
             counters: Counters::default(),
@@ -132,11 +136,22 @@ impl LaneState {
         }
     }
 
+    pub fn expiry(&self) -> Option<Duration> {
+        *self.expiry.read()
+    }
+
+    /// What is in flight beyond a lower limit finishes.
+    pub fn set_terms(&self, terms: LaneTerms, tenant_batch: u32) {
+        *self.expiry.write() = terms.expiry;
+        let concurrency = terms.concurrency.max(1);
+        self.queue.lock().set_limits(concurrency, terms.rate, tenant_batch.max(1));
+    }
+
     /// After this time a delivery is not retried. One that was retried by hand has the full time of its
     /// plan.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_anew = job.is_replay || job.attempts_before > 0;
-        self.expiry.filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
+        self.expiry().filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
     }
 
     pub fn next_due(&self) -> Time {

@@ -71,7 +71,7 @@ pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
-pub use lane::LaneSetup;
+pub use lane::{LaneSetup, LaneTerms};
 pub use limits::Limits;
 pub use off_thread::off_thread;
 pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};

@@ -82,6 +82,17 @@ pub struct LaneLimits {
     pub remembered: usize,
 }
 
+impl LaneLimits {
+    fn of_pool(&self, pool: Pool) -> PoolLimit {
+        let limit = PoolLimit::of(pool, self.concurrency, self.max_jobs, self.max_bytes);
+        if self.is_hard && pool == Pool::Prompt {
+            PoolLimit { in_flight: self.concurrency, ..limit }
+        } else {
+            limit
+        }
+    }
+}
+
 pub struct Scheduler<T> {
     limits: LaneLimits,
     tenants: BTreeMap<TenantId, TenantLine>,
@@ -131,16 +142,11 @@ pub struct QueueEntry<T> {
 
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
-        let LaneLimits { concurrency, max_jobs, max_bytes, is_hard, .. } = limits;
-        let mut pools = Pools::new(|pool| PoolLimit::of(pool, concurrency, max_jobs, max_bytes));
-        if is_hard {
-            pools[Pool::Prompt].limit.in_flight = concurrency;
-        }
         Self {
             limits,
             tenants: BTreeMap::new(),
             targets: BTreeMap::new(),
-            pools,
+            pools: Pools::new(|pool| limits.of_pool(pool)),
             rounds: 0,
             taken: 0,
             ticker: Gcra::default(),
@@ -152,6 +158,14 @@ impl<T> Scheduler<T> {
             claims: claims::Claims::new(),
             evicted: Vec::new(),
             last_now: Time::ZERO,
+        }
+    }
+
+    /// Those in flight beyond a lower limit finish; none starts before they have.
+    pub fn set_limits(&mut self, concurrency: u32, rate: Option<Rate>, tenant_batch: u32) {
+        self.limits = LaneLimits { concurrency, rate, tenant_batch, ..self.limits };
+        for pool in Pool::ALL {
+            self.pools[pool].limit = self.limits.of_pool(pool);
         }
     }
 
@@ -243,6 +257,11 @@ impl<T> Scheduler<T> {
     pub fn status(&self, key: Key, now: Time) -> Option<TargetStatus> {
         let is_behind = self.claims.is_behind(key);
         self.targets.get(&key).map(|line| line.status(is_behind, now))
+    }
+
+    /// Whether such a delivery waits in the line of a target.
+    pub fn queues(&self, key: Key, is_it: impl Fn(&T) -> bool) -> bool {
+        self.targets.get(&key).is_some_and(|line| line.waiting.iter().any(|(item, _)| is_it(item)))
     }
 
     fn rate_allows(&self, now: Time) -> bool {

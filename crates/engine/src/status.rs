@@ -1,9 +1,9 @@
 //! What a node knows about a target, for people who ask why something waits.
 
-use gancho_domain::{Lane, TenantId, Time};
+use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::TargetId;
 
-use crate::{Engine, scheduler::Pool};
+use crate::{Engine, lane::Ticket, scheduler::Pool};
 
 /// How a target is doing, as far as this node has seen. Nodes of a fleet may have seen different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,5 +36,16 @@ impl Engine {
     ) -> Option<TargetStatus> {
         let now = self.clock.now();
         self.lane(lane)?.queue.lock().status((tenant, target), now)
+    }
+
+    /// Whether a delivery that is leased to this node is in its queue, and not in flight.
+    pub fn is_queued(
+        &self,
+        lane: Lane,
+        (tenant, target): (TenantId, TargetId),
+        delivery: DeliveryId,
+    ) -> bool {
+        let is_it = |ticket: &Ticket| ticket.job.delivery == delivery;
+        self.lane(lane).is_some_and(|lane| lane.queue.lock().queues((tenant, target), is_it))
     }
 }

@@ -31,7 +31,7 @@ pub struct MailCarrier {
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     pub plan: Arc<RetryPlan>,
-    pub limits: TenantLimits,
+    pub limits: Arc<TenantLimits>,
     /// The domain of Message-IDs; the sender's domain if it is not set.
     pub message_id_domain: Option<String>,
 }

@@ -79,7 +79,7 @@ pub struct Classification {
 
 impl Classification {
     pub fn verdict(&self) -> Verdict {
-        let failure = self.code.failure(&self.reason);
+        let failure = self.code.failure(&self.reason).with_provider_code(self.error.as_deref());
         if self.may_pass {
             Verdict::Retry { failure, not_before: None }
         } else {

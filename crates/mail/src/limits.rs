@@ -3,7 +3,8 @@
 use std::{collections::HashMap, time::Duration};
 
 use gancho_domain::{Lane, Rate, TenantId};
-use gancho_engine::LaneSetup;
+use gancho_engine::{LaneSetup, LaneTerms};
+use parking_lot::RwLock;
 
 #[derive(Debug, Clone)]
 pub struct MailLimits {
@@ -32,10 +33,10 @@ pub struct TenantLimit {
     pub rate: Option<Rate>,
 }
 
-/// Limits for all tenants, and overrides for some.
-#[derive(Debug, Clone)]
+/// Limits for all tenants, which can be changed while e-mails are sent, and overrides for some.
+#[derive(Debug)]
 pub struct TenantLimits {
-    pub everyone: TenantLimit,
+    everyone: RwLock<TenantLimit>,
     pub own: HashMap<TenantId, TenantLimit>,
 }
 
@@ -43,13 +44,21 @@ impl Default for TenantLimits {
     /// No limits beyond those of the lane.
     fn default() -> Self {
         let everyone = TenantLimit { in_flight: gancho_engine::Terms::MAX_IN_FLIGHT, rate: None };
-        Self { everyone, own: HashMap::new() }
+        Self::of_all(everyone)
     }
 }
 
 impl TenantLimits {
+    pub fn of_all(limit: TenantLimit) -> Self {
+        Self { everyone: RwLock::new(limit), own: HashMap::new() }
+    }
+
+    pub fn set_of_all(&self, limit: TenantLimit) {
+        *self.everyone.write() = limit;
+    }
+
     pub fn of(&self, tenant: TenantId) -> TenantLimit {
-        self.own.get(&tenant).copied().unwrap_or(self.everyone)
+        self.own.get(&tenant).copied().unwrap_or_else(|| *self.everyone.read())
     }
 }
 
@@ -63,10 +72,8 @@ pub const EXPIRY: Duration = Duration::from_hours(24);
 /// The e-mail lane with default limits. Every failed e-mail is reported, including expired ones.
 pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
     LaneSetup {
-        concurrency: CONCURRENCY,
+        terms: LaneTerms { concurrency: CONCURRENCY, rate: Some(RATE), expiry: Some(EXPIRY) },
         is_hard: true,
-        rate: Some(RATE),
-        expiry: Some(EXPIRY),
         expires_in_store: false,
         ..LaneSetup::new(Lane::Email, std::sync::Arc::new(carrier))
     }

@@ -12,7 +12,7 @@ use gancho_domain::{
     Clock, EmailId, IdMaker, Lane, ManualClock, RetryPlan, SeededRandom, Tenant, TenantScope,
 };
 use gancho_egress::{Client, Policy, Settings};
-use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, Limits};
 use gancho_mail::{
     EmailDraft, EmailStatus, EmailView, FeedbackService, MailCarrier, MailLimits, Outbox,
     Suppressions, TenantLimits, Transport, limits,
@@ -41,7 +41,7 @@ impl Default for Setup {
         Self {
             limits: MailLimits::default(),
             tenants: TenantLimits::default(),
-            lane: |lane| LaneSetup { rate: None, ..lane },
+            lane: |lane| LaneSetup { terms: LaneTerms { rate: None, ..lane.terms }, ..lane },
             is_at_work: true,
         }
     }
@@ -86,7 +86,7 @@ impl Stage {
             ids: ids.clone(),
             clock: clock.clone(),
             plan: Arc::new(RetryPlan::EMAIL),
-            limits: setup.tenants,
+            limits: setup.tenants.into(),
             message_id_domain: None,
         };
         let mut lanes = vec![LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client)))];

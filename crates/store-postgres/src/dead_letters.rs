@@ -17,6 +17,7 @@ use crate::{
     look::{Looks, page},
     rows::{self, uuid},
     session::{execute, query},
+    states::Sql,
     tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
@@ -38,7 +39,7 @@ impl DeadLetters for PostgresStore {
             Some(_) => self.session().await?,
             None => self.upkeep_session().await?,
         };
-        let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
+        let is_kept = filter.is_counted();
         let conditions = conditions(&filter);
         let count = if is_kept { "sum(l.change)::bigint" } else { "count(*)" };
         let table = if is_kept { "dead_counts" } else { "dead_letters" };
@@ -128,14 +129,27 @@ fn conditions(filter: &DeadFilter) -> Conditions {
     conditions.add_if("l.code <> ?", filter.excluded_code());
     conditions.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
     conditions.add_if("l.moved_at < ?", filter.until.map(Time::micros));
+    if filter.only_sendable {
+        conditions.add_plain(&SENDABLE);
+    }
     conditions
 }
+
+/// Over `l`.
+pub(crate) static SENDABLE: Sql = Sql::new(|| {
+    format!(
+        "(l.lane <> {} or exists (select from deliveries t
+            join endpoints e on e.tenant_id = t.tenant_id and e.id = t.target_id
+            where t.tenant_id = l.tenant_id and t.id = l.delivery_id and e.is_active offset 0))",
+        Lane::Webhook.number()
+    )
+});
 
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
 /// parcel).
 pub(crate) const LETTER: &str = "l.delivery_id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, \
     p.body, l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at, \
-    p.event_type, p.external_id, p.is_test";
+    p.event_type, p.external_id, p.is_test, l.provider_code";
 
 pub(crate) fn dead_letter(row: &Row) -> Result<DeadLetter> {
     Ok(DeadLetter {
@@ -148,7 +162,8 @@ pub(crate) fn dead_letter(row: &Row) -> Result<DeadLetter> {
         original: rows::bytes(row, 6)?,
         failed_attempts: rows::count(row, 7)?,
         failure: rows::failure(row, 8, 9)?
-            .ok_or_else(|| corrupt("a dead letter without a reason"))?,
+            .ok_or_else(|| corrupt("a dead letter without a reason"))?
+            .with_provider_code(rows::get(row, 17)?),
         failed_at: rows::time(row, 10)?,
         enqueued_at: rows::time(row, 11)?,
         moved_at: rows::time(row, 12)?,

@@ -25,12 +25,12 @@ with dead as (
     returning d.tenant_id, d.id, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts
 ), buried as (
     insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
-        failed_at, moved_at, expires_at)
+        failed_at, moved_at, expires_at, provider_code)
     select d.tenant_id, d.id, d.lane, d.attempts, $4,
         -- What the last attempt failed with stays readable.
         case when $8::text is null or a.code is null then $5::text
             else left($8::text || ' ' || a.code || ': ' || a.reason, 2000) end,
-        $6, $6, $7
+        $6, $6, $7, a.response_status::text
     from dead d left join attempts a
         on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.number = d.attempts
     -- A test of a webhook leaves none: nobody waits for it.
@@ -39,7 +39,8 @@ with dead as (
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
-        moved_at = excluded.moved_at, expires_at = excluded.expires_at
+        moved_at = excluded.moved_at, expires_at = excluded.expires_at,
+        provider_code = excluded.provider_code
 )
 select tenant_id, target_id, order_key from dead"
     )

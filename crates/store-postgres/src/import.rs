@@ -54,8 +54,8 @@ select $1, $2, * from unnest($3::int4[], $4::int8[], $5::int8[], $6::bytea[], $7
 
 const BURY: &str = "
 insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason, failed_at,
-    moved_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    moved_at, expires_at, provider_code)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 impl PostgresStore {
     /// What is there already is passed over, so a transaction whose outcome is unknown is simply run again.
@@ -129,6 +129,7 @@ async fn import(
             &letter.failed_at.micros(),
             &letter.moved_at.micros(),
             &expires_at.micros(),
+            &letter.failure.provider_code().map(text),
         ],
     )
     .await?;

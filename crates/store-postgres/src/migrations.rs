@@ -90,6 +90,16 @@ pub(crate) const ALL: &[Migration] = &[
         name: "document_ends",
         sql: include_str!("../migrations/0025_document_ends.sql"),
     },
+    Migration {
+        number: 26,
+        name: "shared_settings",
+        sql: include_str!("../migrations/0026_shared_settings.sql"),
+    },
+    Migration {
+        number: 27,
+        name: "provider_codes",
+        sql: include_str!("../migrations/0027_provider_codes.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, State, Time};
 use gancho_store::{
-    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
+    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, SharedSettings, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -27,9 +27,10 @@ impl Nodes for PostgresStore {
 
     async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()> {
         let session = self.session().await?;
-        let sql = "update nodes set version = $2, roles = $3 where id = $1";
-        let values: [&(dyn ToSql + Sync); 3] =
-            [&node.0, &text(&facts.version), &text(&facts.roles)];
+        let sql = "update nodes set version = $2, roles = $3, shared_settings = $4 where id = $1";
+        let shared = facts.shared_settings.to_text();
+        let values: [&(dyn ToSql + Sync); 4] =
+            [&node.0, &text(&facts.version), &text(&facts.roles), &text(&shared)];
         execute(&session, sql, &values).await.map_err(store_error)?;
         Ok(())
     }
@@ -41,7 +42,11 @@ impl Nodes for PostgresStore {
             Ok(NodeRecord {
                 id: NodeId(rows::get(row, 0)?),
                 name: rows::get(row, 1)?,
-                facts: NodeFacts { version: rows::get(row, 2)?, roles: rows::get(row, 3)? },
+                facts: NodeFacts {
+                    version: rows::get(row, 2)?,
+                    roles: rows::get(row, 3)?,
+                    shared_settings: SharedSettings::from_text(rows::get(row, 7)?),
+                },
                 is_dead: rows::get(row, 4)?,
                 joined_at: rows::time(row, 5)?,
                 seen_at: rows::time(row, 6)?,
@@ -79,7 +84,7 @@ impl Nodes for PostgresStore {
 
 const NODES: &str = "
 select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
-    (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint
+    (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint, shared_settings
 from nodes order by is_dead, id desc limit $1";
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on

@@ -61,10 +61,10 @@ with done as (
         lost_leases = 0
     from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int8[],
         $8::text[], $9::text[], $10::int4[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[],
-        $15::bytea[], $16::bytea[], $17::text[], $18::text[], $19::int8[]) with ordinality
+        $15::bytea[], $16::bytea[], $17::text[], $18::text[], $19::int8[], $20::text[]) with ordinality
         as s(tenant_id, id, node, state, due_at, at, expires_at, dead_code, dead_reason, number,
         started_at, latency_us, request_headers, response_status, response_headers, response_body,
-        code, reason, next_at, place)
+        code, reason, next_at, provider_code, place)
     where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = {LEASED} and d.owner = s.node
     returning s.*, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts, d.was_dead
 ), tried as (
@@ -75,9 +75,12 @@ with done as (
     from done where number is not null
 ), buried as (
     insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
-        failed_at, moved_at, expires_at)
+        failed_at, moved_at, expires_at, provider_code)
     select tenant_id, id, lane, attempts, dead_code, dead_reason,
-        coalesce(started_at + latency_us, at), at, expires_at
+        coalesce(started_at + latency_us, at), at, expires_at,
+        coalesce(provider_code, response_status::text, (select a.response_status::text
+            from attempts a where a.tenant_id = d.tenant_id and a.delivery_id = d.id
+              and a.number = d.attempts))
     from done d where state = {DEAD}
       -- A test of a webhook leaves none: nobody waits for it.
       and not (lane = {WEBHOOK} and exists (select from parcels p
@@ -85,7 +88,8 @@ with done as (
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
-        moved_at = excluded.moved_at, expires_at = excluded.expires_at
+        moved_at = excluded.moved_at, expires_at = excluded.expires_at,
+        provider_code = excluded.provider_code
 )
 select place, target_id, order_key, was_dead from done"
     )
@@ -183,6 +187,7 @@ struct Columns<'a> {
     codes: Vec<Option<&'a str>>,
     reasons: Vec<Option<std::borrow::Cow<'a, str>>>,
     next: Vec<Option<i64>>,
+    provider_codes: Vec<Option<std::borrow::Cow<'a, str>>>,
 }
 
 impl<'a> Columns<'a> {
@@ -213,6 +218,7 @@ impl<'a> Columns<'a> {
         self.expires.push((settlement.at + dead_letter_ttl).micros());
         self.dead_codes.push(dead.map(|failure| failure.code().as_str()));
         self.dead_reasons.push(dead.map(|failure| text(failure.reason())));
+        self.provider_codes.push(dead.and_then(Failure::provider_code).map(text));
         let attempt = settlement.attempt.as_ref();
         let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
         self.numbers.push(attempt.map(|one| one.number as i32));
@@ -251,6 +257,7 @@ impl<'a> Columns<'a> {
                 &self.codes,
                 &self.reasons,
                 &self.next,
+                &self.provider_codes,
             ],
         )
         .await?;

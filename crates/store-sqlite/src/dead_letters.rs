@@ -3,7 +3,7 @@
 mod list;
 
 use async_trait::async_trait;
-use gancho_domain::Time;
+use gancho_domain::{Lane, Time};
 use gancho_store::{
     DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, ReplayPage,
     Result,
@@ -136,6 +136,14 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     if let Some(until) = filter.until {
         conditions.add("l.moved_at < $", until.micros());
     }
+    if filter.only_sendable {
+        conditions.add(
+            "(l.lane <> $ OR EXISTS (SELECT 1 FROM deliveries t
+              JOIN endpoints e ON e.tenant_id = t.tenant_id AND e.id = t.target_id
+              WHERE t.seq = l.delivery AND e.is_active))",
+            Lane::Webhook.number(),
+        );
+    }
 }
 
 /// The row numbers of the oldest that fit.
@@ -154,7 +162,7 @@ fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i6
 /// parcel).
 pub(crate) const LETTER: &str = "d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, \
     l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at, \
-    p.event_type, p.external_id, p.is_test";
+    p.event_type, p.external_id, p.is_test, l.provider_code";
 
 pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     Ok(DeadLetter {
@@ -167,7 +175,8 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
         original: rows::bytes(row, 6)?,
         failed_attempts: row.get(7)?,
         failure: rows::failure(row, 8, 9)?
-            .ok_or_else(|| corrupt("a dead letter without a reason"))?,
+            .ok_or_else(|| corrupt("a dead letter without a reason"))?
+            .with_provider_code(row.get::<_, Option<String>>(17)?.as_deref()),
         failed_at: rows::time(row, 10)?,
         enqueued_at: rows::time(row, 11)?,
         moved_at: rows::time(row, 12)?,
@@ -180,9 +189,8 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
 
 /// The count is stored, unless the filter has a time. The oldest is found by the index.
 pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, TxError> {
-    let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
     let conditions = conditions(filter);
-    let from = if is_kept {
+    let from = if filter.is_counted() {
         "SELECT l.code, l.tenant_id, l.lane, l.count FROM dead_counts l WHERE {}".to_owned()
     } else {
         "SELECT l.code, l.tenant_id, l.lane, count(*)

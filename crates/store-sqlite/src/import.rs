@@ -129,8 +129,8 @@ fn bury(tx: &Tx<'_>, whole: &FullDeadLetter, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(
             "INSERT INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code, reason,
-               failed_at, moved_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+               failed_at, moved_at, expires_at, provider_code)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             seq(letter.delivery),
@@ -142,6 +142,7 @@ fn bury(tx: &Tx<'_>, whole: &FullDeadLetter, now: Time) -> Result<(), TxError> {
             letter.failed_at.micros(),
             letter.moved_at.micros(),
             (now + tx.dead_letter_ttl).micros(),
+            letter.failure.provider_code(),
         ])?;
     // From now on, also where the tenant has a retention of its own.
     tx.db

@@ -227,7 +227,7 @@ fn what_is_known_of_dead_letters_costs_the_same_however_many_there_are() {
     let cost = |events| {
         let mut db = store(events, 3);
         db.execute(
-            "INSERT INTO dead_letters SELECT seq, tenant_id, lane, 1, 'HTTP_500', 'no', 1, seq, 1
+            "INSERT INTO dead_letters SELECT seq, tenant_id, lane, 1, 'HTTP_500', 'no', 1, seq, 1, NULL
              FROM deliveries",
             [],
         )

@@ -29,6 +29,8 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0019_erased.sql"),
     include_str!("../migrations/0020_tenant_retention.sql"),
     include_str!("../migrations/0021_document_ends.sql"),
+    include_str!("../migrations/0022_shared_settings.sql"),
+    include_str!("../migrations/0023_provider_codes.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

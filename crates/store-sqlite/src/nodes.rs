@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Time};
 use gancho_store::{
-    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
+    NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, SharedSettings, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 use rusqlite::params;
@@ -37,8 +37,15 @@ impl Nodes for SqliteStore {
     async fn describe_node(&self, node: NodeId, facts: NodeFacts) -> Result<()> {
         self.write(move |tx| {
             tx.db
-                .prepare_cached("UPDATE nodes SET version = ?2, roles = ?3 WHERE id = ?1")?
-                .execute(params![node.0, facts.version, facts.roles])?;
+                .prepare_cached(
+                    "UPDATE nodes SET version = ?2, roles = ?3, shared_settings = ?4 WHERE id = ?1",
+                )?
+                .execute(params![
+                    node.0,
+                    facts.version,
+                    facts.roles,
+                    facts.shared_settings.to_text()
+                ])?;
             Ok(())
         })
         .await
@@ -47,7 +54,8 @@ impl Nodes for SqliteStore {
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
         self.read_list(None, move |db| {
             let mut list = db.prepare_cached(
-                "SELECT id, name, version, roles, is_dead, joined_at, beat_at FROM nodes
+                "SELECT id, name, version, roles, is_dead, joined_at, beat_at, shared_settings
+                 FROM nodes
                  ORDER BY is_dead, id DESC LIMIT ?1",
             )?;
             let mut found = list.query([max as i64])?;
@@ -56,7 +64,11 @@ impl Nodes for SqliteStore {
                 nodes.push(NodeRecord {
                     id: NodeId(row.get(0)?),
                     name: row.get(1)?,
-                    facts: NodeFacts { version: row.get(2)?, roles: row.get(3)? },
+                    facts: NodeFacts {
+                        version: row.get(2)?,
+                        roles: row.get(3)?,
+                        shared_settings: SharedSettings::from_text(&row.get::<_, String>(7)?),
+                    },
                     is_dead: row.get(4)?,
                     joined_at: rows::time(row, 5)?,
                     seen_at: rows::time(row, 6)?,

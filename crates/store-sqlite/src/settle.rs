@@ -140,13 +140,17 @@ pub(crate) fn bury(
     tx.db
         .prepare_cached(
             "INSERT INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code,
-               reason, failed_at, moved_at, expires_at)
-             SELECT d.seq, d.tenant_id, d.lane, d.attempts, ?2, ?3, ?4, ?5, ?6 FROM deliveries d
+               reason, failed_at, moved_at, expires_at, provider_code)
+             SELECT d.seq, d.tenant_id, d.lane, d.attempts, ?2, ?3, ?4, ?5, ?6, coalesce(?8,
+               (SELECT a.response_status FROM attempts a
+                WHERE a.delivery = d.seq AND a.number = d.attempts))
+             FROM deliveries d
              WHERE d.seq = ?1 AND NOT (d.lane = ?7 AND EXISTS
                (SELECT 1 FROM parcels p WHERE p.seq = d.parcel AND p.is_test))
              ON CONFLICT (delivery) DO UPDATE SET failed_attempts = excluded.failed_attempts,
                code = excluded.code, reason = excluded.reason, failed_at = excluded.failed_at,
-               moved_at = excluded.moved_at, expires_at = excluded.expires_at",
+               moved_at = excluded.moved_at, expires_at = excluded.expires_at,
+               provider_code = excluded.provider_code",
         )?
         .execute(params![
             row,
@@ -156,6 +160,7 @@ pub(crate) fn bury(
             at.micros(),
             (at + tx.dead_letter_ttl).micros(),
             Lane::Webhook.number(),
+            failure.provider_code(),
         ])?;
     Ok(())
 }

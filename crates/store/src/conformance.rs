@@ -288,6 +288,8 @@ macro_rules! conformance_suite {
                 each_filter_narrows_the_list
                 pages_have_no_gaps_and_no_repeats
                 statistics_count_what_the_filter_finds
+                the_receivers_own_code_is_kept
+                those_of_lost_endpoints_can_be_left_out
                 a_purged_one_stays_in_the_log_as_failed
                 a_purge_takes_what_was_asked_and_no_more
                 oldest_first_is_newest_first_backwards

@@ -62,9 +62,19 @@ pub struct DeadFilter {
     pub since: Option<Time>,
     /// and before.
     pub until: Option<Time>,
+    /// Of webhooks, only those whose endpoint exists and is active: others would be given up again at once.
+    pub only_sendable: bool,
 }
 
 impl DeadFilter {
+    /// Whether the stored counts tell how many there are.
+    pub fn is_counted(&self) -> bool {
+        self.delivery.is_none()
+            && self.since.is_none()
+            && self.until.is_none()
+            && !self.only_sendable
+    }
+
     /// The code that is left out.
     pub fn excluded_code(&self) -> Option<&'static str> {
         (self.code.is_none() && self.delivery.is_none()).then_some("CANCELED")

@@ -84,7 +84,9 @@ pub use fair::{FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;
-pub use nodes::{LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts};
+pub use nodes::{
+    LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, SharedSettings,
+};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};

@@ -22,6 +22,41 @@ pub struct NodeFacts {
     pub version: String,
     /// What it does, separated by commas.
     pub roles: String,
+    pub shared_settings: SharedSettings,
+}
+
+/// What all nodes must set alike: names and fingerprints of their values.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SharedSettings {
+    /// Only fingerprints that were made in the same way can be compared.
+    pub made_by: String,
+    pub settings: Vec<(String, String)>,
+}
+
+impl SharedSettings {
+    /// Names of settings that the other has differently.
+    pub fn differing<'a>(&'a self, other: &Self) -> Vec<&'a str> {
+        if self.made_by != other.made_by {
+            return Vec::new();
+        }
+        let differs = |(name, value): &&(String, String)| {
+            other.settings.iter().any(|(named, other)| named == name && other != value)
+        };
+        self.settings.iter().filter(differs).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// One line; empty if nothing is known.
+    pub fn to_text(&self) -> String {
+        let settings = self.settings.iter().map(|(name, value)| format!(";{name}={value}"));
+        std::iter::once(self.made_by.clone()).chain(settings).collect()
+    }
+
+    pub fn from_text(text: &str) -> Self {
+        let mut parts = text.split(';');
+        let made_by = parts.next().unwrap_or_default().to_owned();
+        let named = |part: &str| part.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
+        Self { made_by, settings: parts.filter_map(named).collect() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -738,14 +738,14 @@ export class Replays extends Resource {
 /** Partners that send webhooks to the gateway, their keys and receipts. Operator only. */
 export class Sources extends Resource {
   /**
-   * Reload the policy pack and sources.
+   * Reload settings, policy pack and sources.
    *
-   * An invalid policy pack is refused, and the current one stays in force.
+   * Does what SIGHUP does, on the node that responds: reads the configuration file and the policy pack again, and applies the settings that need no restart. If one of them is invalid, nothing changes.
    *
    * Operator only.
    */
   async reload(): Promise<types.Reloaded> {
-    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload", required: ["policy_hash"] });
+    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload", required: ["applied", "needs_restart", "policy_hash"] });
   }
 
   /**

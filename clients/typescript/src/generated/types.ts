@@ -264,6 +264,11 @@ export interface DeadLetter {
   last_failure_code: string;
   last_failure_reason: string;
   last_failure_timestamp: string;
+  /**
+   * What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+   * SES such as `MessageRejected`. Null if it did not answer.
+   */
+  last_provider_code?: string | null;
   moved_to_dlq_at: string;
   /** The data as it was accepted. E-mail addresses are masked and attachments left out. */
   original_data: unknown;
@@ -306,6 +311,8 @@ export interface DeadLetterInputInput {
   last_failure_reason: unknown;
   /** When the last attempt failed. */
   last_failure_timestamp: string | Date;
+  /** What the receiver itself called it, e.g. `503`. */
+  last_provider_code?: string | null;
   /** When it became a dead letter. */
   moved_to_dlq_at: string | Date;
   /** The data as it was accepted. */
@@ -589,8 +596,8 @@ export interface Health {
   /** Number of attempts in flight. */
   in_flight: number;
   /**
-   * `untried` (nothing was sent to it yet), `prompt`, `slow` (it responds slowly, or its rate is
-   * limited) or `failing` (it responds with errors or not at all).
+   * `untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+   * `failing` (it responds with errors or not at all).
    */
   state: HealthState;
   /** Number of deliveries queued in memory. */
@@ -672,6 +679,8 @@ export interface NewWebhook extends Webhook {
 }
 
 export interface Node {
+  /** Settings that nodes must set alike, and that this node sets differently from the node that answered. */
+  differing_settings: string[];
   /** Number of the node. A restarted process is another node. */
   id: number;
   /** Whether this node answered the request. */
@@ -699,6 +708,8 @@ export interface NoticeEmails {
 }
 
 export type Ordering = "best_effort" | "per_subject";
+
+export type PausedBy = "webhook" | "tenant" | "lane";
 
 /** Estimated percentiles in milliseconds. Durations above ten minutes count as ten minutes. */
 export interface Percentiles {
@@ -877,6 +888,10 @@ export interface Rejection {
 }
 
 export interface Reloaded {
+  /** Changed settings that are now in force. */
+  applied: string[];
+  /** Changed settings that take effect when the node is restarted. */
+  needs_restart: string[];
   /** SHA-256 of the policy pack, in hex. */
   policy_hash: string;
 }
@@ -1204,16 +1219,18 @@ export interface Webhook {
   health: Health;
   id: string;
   is_active: boolean;
-  /**
-   * Whether the webhook is paused: its deliveries wait until it is resumed. A pause of the whole
-   * tenant is not shown here.
-   */
+  /** Whether the webhook itself is paused: its deliveries wait until it is resumed. */
   is_paused: boolean;
   max_in_flight?: number | null;
   metadata: unknown;
   name: string;
   /** `best_effort` or `per_subject`. */
   ordering: Ordering;
+  /**
+   * What holds its deliveries: the pause of the `webhook`, of its `tenant`, or of the `lane` for all tenants; null if
+   * nothing is paused.
+   */
+  paused_by?: PausedBy | null;
   profile: string;
   rate_limit?: RateLimit | null;
   /** Null for the profile's default. */

@@ -46,6 +46,7 @@ words! {
     NodeRole: ["api", "ingest", "worker"];
     NoticeChannel: ["url", "slack", "email"];
     Ordering: ["best_effort", "per_subject"];
+    PausedBy: ["webhook", "tenant", "lane"];
     ReceiptStatus: ["received", "dispatched", "failed", "dlq"];
     ReplayKind: ["deliveries", "events", "dead_letters"];
     ReplayState: Replay::ALL.map(Replay::name);

@@ -23,6 +23,7 @@ async fn life(stage: &Stage) {
         ("original_data", &json!({"n": 1})),
         ("failed_attempts", &json!(1)),
         ("last_failure_code", &json!("HTTP_500")),
+        ("last_provider_code", &json!("500")),
     ] {
         assert_eq!(&row[name], value, "{name}");
     }

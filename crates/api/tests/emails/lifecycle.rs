@@ -244,6 +244,7 @@ async fn from_submission_to_the_dead_letter_queue_and_back() {
     assert_eq!(letter["failed_attempts"], 5);
     assert_eq!(letter["last_failure_reason"], "SMTP 421: told to refuse");
     assert_eq!(letter["last_failure_code"], "SES_ERROR");
+    assert_eq!(letter["last_provider_code"], "421");
     assert_eq!(letter["original_data"]["subject"], "A fatura");
     let letter_id = letter["id"].as_str().unwrap();
 

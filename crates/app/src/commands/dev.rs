@@ -50,7 +50,7 @@ impl Dev {
         // What goes wrong is on the screen already.
         logs::start(LogFormat::Pretty, "error");
         let tasks = TaskTracker::new();
-        let (stage, arrivals) = stage::set(&self.data_dir, self.port, &tasks).await?;
+        let (stage, arrivals) = Box::pin(stage::set(&self.data_dir, self.port, &tasks)).await?;
         let mut feed = Feed::of(&stage, arrivals);
         screen::opening(&stage, self.port);
 

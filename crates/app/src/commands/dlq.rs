@@ -263,6 +263,7 @@ fn show(letter: &Value) -> anyhow::Result<()> {
         .add("target", text(&letter["target_url"]))
         .add("attempts", text(&letter["failed_attempts"]))
         .add("code", text(&letter["last_failure_code"]))
+        .add("provider code", text(&letter["last_provider_code"]))
         .add("reason", text(&letter["last_failure_reason"]))
         .add("last attempt", when(&letter["last_failure_timestamp"]))
         .add("failed", when(&letter["moved_to_dlq_at"]))

@@ -26,10 +26,12 @@ impl Nodes {
 }
 
 fn nodes(rows: &[Value]) -> Table {
-    let mut shown = Table::new(&["node", "name", "state", "roles", "version", "joined", "seen"]);
+    let mut shown =
+        Table::new(&["node", "name", "state", "roles", "version", "joined", "seen", "differs in"]);
     for row in rows {
-        let roles: Vec<_> = row["roles"].as_array().into_iter().flatten().map(text).collect();
+        let roles = texts(&row["roles"]);
         let this = if row["is_self"] == true { " (answered)" } else { "" };
+        let differing = texts(&row["differing_settings"]);
         shown.row([
             cell(text(&row["id"])),
             flexible(format!("{}{this}", text(&row["name"]))),
@@ -38,7 +40,12 @@ fn nodes(rows: &[Value]) -> Table {
             cell(text(&row["version"])),
             cell(age(&row["joined_at"])),
             cell(age(&row["last_seen_at"])),
+            flexible(differing.join(" ")),
         ]);
     }
     shown
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().map(text).collect()
 }

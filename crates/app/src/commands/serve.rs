@@ -1,6 +1,6 @@
 //! `gancho serve`: runs the gateway until it is asked to stop.
 
-use std::{net::SocketAddr, time::Instant};
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -11,7 +11,8 @@ use crate::{
     admin_token, declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role, role_names},
     lifecycle::{ReloadSignal, Stop},
-    logs, private_file, reload,
+    logs, private_file,
+    reload::Reloader,
     servers::Servers,
     service_manager::ServiceManager,
     settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
@@ -58,15 +59,18 @@ impl Serve {
         } else {
             None
         };
-        let gateway = Gateway::start(setup).await?;
+        let mut gateway = Gateway::start(setup).await?;
+        let reloader = Arc::new(Reloader::new(gateway.live_parts(), flags.clone(), written));
+        gateway.reloader = Some(reloader.clone());
         declared_endpoints::keep_in_step(&gateway, &loaded).await?;
+        gateway.compare_settings(&loaded).await?;
         warn_of_private_networks(&gateway, settings).await?;
         let unsent = gateway.unsent_emails().await?;
         if unsent > 0 {
             tracing::warn!(
                 count = unsent,
                 hint = "they are sent when email_via is set, or by another node, and become dead letters \
-                        (EXPIRED) after 25 hours",
+                        (EXPIRED) an hour after email_expiry",
                 "e-mail is off on this node while e-mails are waiting"
             );
         }
@@ -97,7 +101,7 @@ impl Serve {
             biased;
             () = stop.asked() => None,
             fatal = gateway.engine.failed() => Some(fatal),
-            never = reload::run(hang_up, &gateway, flags, written) => match never {},
+            never = reloader.run(hang_up) => match never {},
             never = service_manager.keep_alive() => match never {},
         };
         if let Some(fatal) = failed {

@@ -82,7 +82,7 @@ impl Stage {
             clock: clock.clone(),
             plan: Arc::new(RetryPlan::EMAIL),
             suppressions: suppressions.clone(),
-            limits: TenantLimits::default(),
+            limits: Arc::new(TenantLimits::default()),
             message_id_domain: None,
         };
         let feedback = EmailFeedback(FeedbackService {

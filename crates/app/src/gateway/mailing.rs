@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_api::state::MailParts;
-use gancho_domain::{Rate, RetryPlan};
+use gancho_domain::RetryPlan;
 use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_mail::{
@@ -15,21 +15,11 @@ use gancho_mail::{
     smtp::SmtpSettings,
 };
 
-use super::Base;
+use super::{Base, lanes::Lanes};
 use crate::feedback::EmailFeedback;
 
 pub struct MailSetup {
     pub via: TransportSettings,
-    pub limits: Limits,
-}
-
-pub struct Limits {
-    /// Maximum concurrent e-mails of this node.
-    pub concurrency: u32,
-    pub rate: Option<Rate>,
-    /// Maximum concurrent e-mails of each tenant.
-    pub tenant_concurrency: Option<u32>,
-    pub tenant_rate: Option<Rate>,
     pub message_id_domain: Option<String>,
 }
 
@@ -47,6 +37,7 @@ pub struct Mailing {
     transport: Arc<dyn Transport>,
     sink: Option<Arc<Sink>>,
     suppressions: Arc<Suppressions>,
+    tenant_limits: Arc<TenantLimits>,
 }
 
 impl Mailing {
@@ -55,13 +46,19 @@ impl Mailing {
         base: &Base,
         client: &Client,
         setup: MailSetup,
+        lanes: &Lanes,
     ) -> anyhow::Result<(Self, LaneSetup)> {
-        let mailing = Self::new(base, client, setup.via)?;
-        let lane = mailing.lane(base, &setup.limits);
-        Ok((mailing, lane))
+        let mailing = Self::new(base, client, setup.via, lanes.emails_of_tenant)?;
+        let carrier = mailing.carrier(base, setup.message_id_domain);
+        Ok((mailing, LaneSetup { terms: lanes.emails, ..lane(carrier) }))
     }
 
-    fn new(base: &Base, client: &Client, via: TransportSettings) -> anyhow::Result<Self> {
+    fn new(
+        base: &Base,
+        client: &Client,
+        via: TransportSettings,
+        of_tenant: TenantLimit,
+    ) -> anyhow::Result<Self> {
         let mut sink = None;
         let transport: Arc<dyn Transport> = match via {
             TransportSettings::Smtp(settings) => {
@@ -75,26 +72,29 @@ impl Mailing {
             }
         };
         let (store, clock) = (base.store.clone(), base.clock.clone());
-        Ok(Self { transport, sink, suppressions: Arc::new(Suppressions { store, clock }) })
+        Ok(Self {
+            transport,
+            sink,
+            suppressions: Arc::new(Suppressions { store, clock }),
+            tenant_limits: Arc::new(TenantLimits::of_all(of_tenant)),
+        })
     }
 
-    fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
-        let everyone = TenantLimit {
-            // One tenant whose recipients' servers are slow must not hold up all the others.
-            in_flight: setup.tenant_concurrency.unwrap_or(setup.concurrency.div_ceil(2)),
-            rate: setup.tenant_rate,
-        };
-        let carrier = MailCarrier {
+    fn carrier(&self, base: &Base, message_id_domain: Option<String>) -> MailCarrier {
+        MailCarrier {
             transport: self.transport.clone(),
             registry: base.registry.clone(),
             suppressions: self.suppressions.clone(),
             ids: base.ids.clone(),
             clock: base.clock.clone(),
             plan: Arc::new(RetryPlan::EMAIL),
-            limits: TenantLimits { everyone, ..TenantLimits::default() },
-            message_id_domain: setup.message_id_domain.clone(),
-        };
-        LaneSetup { concurrency: setup.concurrency, rate: setup.rate, ..lane(carrier) }
+            limits: self.tenant_limits.clone(),
+            message_id_domain,
+        }
+    }
+
+    pub fn tenant_limits(&self) -> Arc<TenantLimits> {
+        self.tenant_limits.clone()
     }
 
     /// Takes what SES reports of e-mails that were sent.

@@ -146,11 +146,4 @@ impl Receiving {
             tasks.spawn(async move { inbound.keep_activity(stopped).await });
         }
     }
-
-    /// Reloads the policy pack. An invalid one changes nothing.
-    pub fn reload(&self) {
-        if let Err(error) = self.inbound.policy.reload() {
-            tracing::error!(%error, "could not reload the policy pack; the previous one stays active");
-        }
-    }
 }

@@ -19,7 +19,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     AlertSettings, ArchiveSetup,
-    mailing::{Limits as MailLimits, MailSetup, TransportSettings},
+    lanes::Lanes,
+    mailing::{MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
 
@@ -42,10 +43,7 @@ pub struct Setup {
     /// The archive of dead letters. Without one they stay in the store.
     pub archive: Option<ArchiveSetup>,
     pub limits: Limits,
-    /// Maximum number of webhook deliveries in flight.
-    pub concurrency: u32,
-    /// Maximum number of receipts in flight to their targets.
-    pub dispatch_concurrency: u32,
+    pub lanes: Lanes,
     /// Profiles in addition to the built-in ones.
     pub profiles: Vec<Profile>,
     pub plans: Plans,
@@ -85,8 +83,7 @@ impl Setup {
             mail: None,
             archive: None,
             limits: Limits::default(),
-            concurrency: 512,
-            dispatch_concurrency: 512,
+            lanes: Lanes::default(),
             profiles: Vec::new(),
             plans: Plans::default(),
             publish_rate: None,
@@ -136,7 +133,7 @@ impl Setup {
             mail: mail(settings)?,
             archive: ArchiveSetup::of(settings)?,
             limits,
-            concurrency: settings.concurrency,
+            lanes: Lanes::of(settings),
             profiles: loaded.profiles.clone(),
             plans,
             publish_rate: settings.publish_rate,
@@ -170,14 +167,7 @@ fn mail(settings: &Settings) -> anyhow::Result<Option<MailSetup>> {
         Some(EmailVia::Smtp) => TransportSettings::Smtp(Box::new(smtp(settings)?)),
         Some(EmailVia::Ses) => TransportSettings::Ses(Box::new(ses(settings)?)),
     };
-    let limits = MailLimits {
-        concurrency: settings.email_concurrency,
-        rate: settings.email_rate,
-        tenant_concurrency: settings.email_tenant_concurrency,
-        tenant_rate: settings.email_tenant_rate,
-        message_id_domain: settings.message_id_domain.clone(),
-    };
-    Ok(Some(MailSetup { via, limits }))
+    Ok(Some(MailSetup { via, message_id_domain: settings.message_id_domain.clone() }))
 }
 
 fn smtp(settings: &Settings) -> anyhow::Result<SmtpSettings> {
@@ -218,8 +208,8 @@ fn traces(settings: &Settings, node: &str) -> anyhow::Result<Option<TraceSetting
     read.map(Some)
 }
 
-fn node_facts(roles: String) -> NodeFacts {
-    NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles }
+pub fn node_facts(roles: String) -> NodeFacts {
+    NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles, ..NodeFacts::default() }
 }
 
 /// The roles of this process, separated by commas.

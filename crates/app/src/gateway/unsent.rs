@@ -7,7 +7,6 @@ use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, Lane, Time};
 use gancho_engine::Engine;
-use gancho_mail::limits::EXPIRY;
 use gancho_store::{Result, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -24,11 +23,12 @@ pub async fn count(store: &dyn Store) -> Result<u64> {
     Ok(of_email.map(|depth| depth.pending + depth.leased + depth.waiting).sum())
 }
 
-/// Expires those that are too old, until stopped.
+/// Expires those that are older than `expiry`, until stopped.
 pub fn watch(
     store: Arc<dyn Store>,
     engine: Arc<Engine>,
     clock: Arc<dyn Clock>,
+    expiry: Duration,
     tasks: &TaskTracker,
     stop: CancellationToken,
 ) {
@@ -38,7 +38,7 @@ pub fn watch(
             if !engine.trusts_clock(now) {
                 continue;
             }
-            match expire(&*store, now).await {
+            match expire(&*store, expiry, now).await {
                 Ok(0) => {}
                 Ok(count) => tracing::warn!(count, "e-mails expired while e-mail is off"),
                 Err(error) => tracing::warn!(%error, "could not expire waiting e-mails"),
@@ -47,10 +47,10 @@ pub fn watch(
     });
 }
 
-async fn expire(store: &dyn Store, now: Time) -> Result<u64> {
+async fn expire(store: &dyn Store, expiry: Duration, now: Time) -> Result<u64> {
     let mut expired = 0;
     loop {
-        let gone = store.expire(Lane::Email, now - (EXPIRY + GRACE), STEP, now).await?;
+        let gone = store.expire(Lane::Email, now - (expiry + GRACE), STEP, now).await?;
         expired += gone;
         if gone < STEP as u64 {
             return Ok(expired);
@@ -63,6 +63,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use gancho_domain::{Code, IdMaker, Kind, Parcel, SystemClock, SystemRandom, Tenant};
+    use gancho_mail::limits::EXPIRY;
     use gancho_store::{DeadFilter, NewDelivery, NewParcel, PageRequest};
     use gancho_store_sqlite::{Options, SqliteStore};
 
@@ -109,8 +110,12 @@ mod tests {
         };
         store.accept(vec![new], node).await.unwrap();
         assert_eq!(count(&*store).await.unwrap(), 1);
-        assert_eq!(expire(&*store, now + EXPIRY).await.unwrap(), 0, "another node may send it");
-        assert_eq!(expire(&*store, now + EXPIRY + 2 * GRACE).await.unwrap(), 1);
+        assert_eq!(
+            expire(&*store, EXPIRY, now + EXPIRY).await.unwrap(),
+            0,
+            "another node may send it"
+        );
+        assert_eq!(expire(&*store, EXPIRY, now + EXPIRY + 2 * GRACE).await.unwrap(), 1);
         assert_eq!(count(&*store).await.unwrap(), 0);
         let filter = DeadFilter { tenant: Some(tenant.id), ..DeadFilter::default() };
         let dead = store.dead_letters(filter, PageRequest::first(10)).await.unwrap();

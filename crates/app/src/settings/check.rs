@@ -15,6 +15,7 @@ use super::{
 
 const MIN_TOKEN_LENGTH: usize = 16;
 const MAKE_ONE: &str = "generate one with: openssl rand -hex 32";
+const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 const YEAR: Duration = Duration::from_hours(24 * 366);
 
@@ -113,6 +114,13 @@ impl Rules<'_> {
         let body = settings.publish_body_limit.0;
         for (key, value, min, max, range) in [
             ("concurrency", settings.concurrency.into(), 1, 20_000, "between 1 and 20000"),
+            (
+                "dispatch_concurrency",
+                settings.dispatch_concurrency.into(),
+                1,
+                20_000,
+                "between 1 and 20000",
+            ),
             ("tenant_batch", settings.tenant_batch.into(), 1, 1_000, "between 1 and 1000"),
             (
                 "email_concurrency",
@@ -173,13 +181,28 @@ impl Rules<'_> {
             ("retention", settings.retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("audit_retention", settings.audit_retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("dead_letter_ttl", settings.dead_letter_ttl, HOUR, 10 * YEAR, "between 1h and 3660d"),
-            ("failing_for", settings.failing_for, HOUR / 60, YEAR, "between 1m and 366d"),
+            ("failing_for", settings.failing_for, MINUTE, YEAR, "between 1m and 366d"),
             (
                 "dispatch_base_delay",
                 settings.dispatch_base_delay,
                 Duration::from_millis(100),
                 HOUR,
                 "between 100ms and 1h",
+            ),
+            ("email_expiry", settings.email_expiry, MINUTE, YEAR, "between 1m and 366d"),
+            (
+                "delivery_expiry",
+                settings.delivery_expiry.unwrap_or(HOUR),
+                MINUTE,
+                YEAR,
+                "between 1m and 366d",
+            ),
+            (
+                "dispatch_expiry",
+                settings.dispatch_expiry.unwrap_or(HOUR),
+                MINUTE,
+                YEAR,
+                "between 1m and 366d",
             ),
             ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of 1h or less"),
             ("lame_duck", settings.lame_duck, Duration::ZERO, HOUR, "of 1h or less"),

@@ -193,8 +193,16 @@ settings! {
         dispatch_max_attempts: u32 = "10",
         /// Delay after the first failed dispatch. It doubles after each attempt, up to sixteen times this value.
         dispatch_base_delay: Duration = "2s",
+        /// Maximum number of received webhooks that are dispatched at the same time, over all sources.
+        dispatch_concurrency: u32 = "512",
+        /// Maximum dispatch rate of this node, retries included, e.g. `500/1s`.
+        /// Default: no limit.
+        dispatch_rate: Option<Rate> = "",
+        /// A received webhook that could not be dispatched within this time becomes a dead letter (`EXPIRED`).
+        /// Default: the retry plan alone decides.
+        dispatch_expiry: Option<Duration> = "",
         /// Policy pack: the rules that decide which verified webhooks are accepted. Reloaded on SIGHUP and by
-        /// `POST /_reload`.
+        /// `POST /v1/_reload`.
         /// Default: every webhook that is verified and within its rate limit is accepted.
         policy_file: Option<PathBuf> = "",
         /// Hosts (`host` or `host:port`) other than Amazon's from which SNS certificates are fetched and at which
@@ -204,7 +212,7 @@ settings! {
     "E-mail" {
         /// E-mail transport: `smtp`, `ses`, `sink` or `off`. `sink` sends nothing and captures the most recent
         /// e-mails for inspection. `off` accepts no e-mails; those that are waiting are sent if a transport is set
-        /// again, and become dead letters (`EXPIRED`) after 25 hours.
+        /// again, and become dead letters (`EXPIRED`) an hour after `email_expiry`.
         /// Default: `smtp` if `smtp_url` is set, otherwise `off`.
         email_via: Option<EmailVia> = "",
         /// SMTP server. TLS is required unless the URL has `?tls=opportunistic` or `?tls=none`; `?hello=NAME` sets
@@ -225,6 +233,8 @@ settings! {
         email_concurrency: u32 = "5",
         /// Maximum send rate of this node, retries included. `none` disables the limit.
         email_rate: Option<Rate> = "100/1m",
+        /// An e-mail that could not be sent within this time becomes a dead letter (`EXPIRED`).
+        email_expiry: Duration = "24h",
         /// Maximum number of e-mails that are sent at the same time per tenant.
         /// Default: half of `email_concurrency`, rounded up.
         email_tenant_concurrency: Option<u32> = "",
@@ -245,6 +255,12 @@ settings! {
         replay_rate: u32 = "100",
         /// Maximum number of webhook deliveries in flight, over all endpoints.
         concurrency: u32 = "512",
+        /// Maximum rate of webhook deliveries of this node, retries included, e.g. `2000/1s`.
+        /// Default: no limit.
+        delivery_rate: Option<Rate> = "",
+        /// A webhook delivery that did not succeed within this time becomes a dead letter (`EXPIRED`).
+        /// Default: the retry plan alone decides.
+        delivery_expiry: Option<Duration> = "",
         /// Maximum number of deliveries of one tenant in a row while other tenants are waiting.
         tenant_batch: u32 = "3",
         /// Maximum size of the database (SQLite only). Publishing is refused above it.

@@ -140,7 +140,7 @@ fn dead_letters_are_counted_replayed_and_followed() {
     let gateway = Gateway::start(folder.path(), &[]);
     let receiver = Receiver::start();
     let key = gateway.tenant("acme");
-    gateway.endpoint(&key, &receiver.url());
+    let endpoint = gateway.endpoint(&key, &receiver.url());
     receiver.answer(410);
     gateway.publish(&key, "invoice.paid", r#"{"id":"inv_1"}"#);
     let browser = Browser::logged_in(&gateway);
@@ -151,6 +151,11 @@ fn dead_letters_are_counted_replayed_and_followed() {
     browser.open("/ui/deliveries?tenant=acme&status=failed").has("Dead letter");
 
     let path = "/ui/dead-letters/replay?tenant=acme&code=TARGET_GONE";
+    // The endpoint was disabled by its 410: nothing could be sent to it.
+    browser.submit(path, &[]).has("<p class=\"count\">0</p>").has("1 is left out");
+    let webhook = format!("/v1/webhooks/{}", endpoint["id"].as_str().unwrap());
+    let enabled = gateway.acting("acme", "PATCH", &webhook, r#"{"is_active":true}"#);
+    assert_eq!(enabled.status, 200, "{}", enabled.body);
     let counted = browser.submit(path, &[]);
     assert_eq!(counted.status, 200, "{}", counted.html);
     counted.has("<p class=\"count\">1</p>").has("Replay 1 delivery");

@@ -135,7 +135,14 @@ fn what_was_archived_comes_back_as_it_was() {
     let listed = served.operator("GET", "/v1/dlq", "").json();
     let after = listed["data"].as_array().unwrap();
     for (one, was) in after.iter().zip(&before) {
-        for field in ["id", "subject_id", "original_data", "last_failure_code", "moved_to_dlq_at"] {
+        for field in [
+            "id",
+            "subject_id",
+            "original_data",
+            "last_failure_code",
+            "last_provider_code",
+            "moved_to_dlq_at",
+        ] {
             assert_eq!(one[field], was[field], "{field}");
         }
         let id = one["id"].as_str().unwrap();

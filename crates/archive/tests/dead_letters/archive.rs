@@ -146,6 +146,7 @@ async fn a_document_tells_all() {
             "isTest": false,
             "failedAttempts": 1,
             "lastFailureReason": "it is gone",
+            "lastProviderCode": "410",
             "lastFailureCode": "HTTP_410",
             "lastFailureTimestamp": "2026-01-31T23:59:59.001Z",
             "enqueuedAt": at,

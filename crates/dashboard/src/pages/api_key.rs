@@ -3,7 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{dashboard::PageResult, escape::Text, moment::Moment, params::Link, visit::Visit};
+use crate::{
+    dashboard::PageResult,
+    escape::Text,
+    moment::Moment,
+    params::{Link, Params},
+    visit::Visit,
+};
 
 #[derive(Deserialize)]
 pub struct ApiKey {
@@ -30,5 +36,32 @@ impl NewKey {
     /// The key that the form before made.
     pub fn once(visit: &Visit) -> Option<Self> {
         serde_json::from_value(visit.once()?).ok()
+    }
+}
+
+/// The form of a new key, with what was typed.
+pub struct KeyDraft {
+    pub name: String,
+    scopes: Vec<&'static str>,
+}
+
+impl KeyDraft {
+    /// Before anything was typed.
+    pub fn new(scopes: &[&'static str]) -> Self {
+        Self { name: String::new(), scopes: scopes.to_vec() }
+    }
+
+    /// `scopes` are those that the form offers.
+    pub fn of(form: &Params, scopes: &[&'static str]) -> Self {
+        let chosen = scopes.iter().copied().filter(|scope| form.has(scope));
+        Self { name: form.text("name").to_owned(), scopes: chosen.collect() }
+    }
+
+    pub fn has(&self, scope: &str) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    pub fn body(&self) -> Value {
+        json!({"name": self.name, "scopes": self.scopes})
     }
 }

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    api_key::{ApiKey, NewKey},
+    api_key::{ApiKey, KeyDraft, NewKey},
     list::List,
 };
 use crate::{
@@ -39,6 +39,7 @@ struct ApiKeysPage {
     keys: Vec<ApiKey>,
     next: Option<Link>,
     new_key: Option<NewKey>,
+    draft: KeyDraft,
     errors: FormErrors,
 }
 
@@ -49,11 +50,17 @@ impl ApiKeysPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
-    let page = render(&visit, NewKey::once(&visit), FormErrors::default()).await?;
+    let draft = KeyDraft::new(&["read"]);
+    let page = render(&visit, NewKey::once(&visit), draft, FormErrors::default()).await?;
     Ok(visit.forget_once(page))
 }
 
-async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> PageResult {
+async fn render(
+    visit: &Visit,
+    new_key: Option<NewKey>,
+    draft: KeyDraft,
+    errors: FormErrors,
+) -> PageResult {
     let t = visit.t;
     let link = Link::new(API).with("limit", 100).maybe("cursor", visit.params.get("cursor"));
     let List { data: keys, next_cursor } = visit.get(link).await?;
@@ -63,6 +70,7 @@ async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> P
         keys,
         next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
         new_key,
+        draft,
         errors,
     };
     Ok(page::show(template.errors.status(), &template))
@@ -71,11 +79,10 @@ async fn render(visit: &Visit, new_key: Option<NewKey>, errors: FormErrors) -> P
 /// Creates a key, which this page shows once.
 pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
-    let scopes: Vec<&str> = SCOPES.into_iter().filter(|scope| form.has(scope)).collect();
-    let body = json!({"name": form.text("name"), "scopes": scopes});
-    match visit.post(Link::new(API), body).await {
+    let draft = KeyDraft::of(&form, &SCOPES);
+    match visit.post(Link::new(API), draft.body()).await {
         Ok(key) => NewKey::show_once(&visit, &visit.link(PATH), &key),
-        Err(problem) if problem.is_input() => render(&visit, None, problem.into()).await,
+        Err(problem) if problem.is_input() => render(&visit, None, draft, problem.into()).await,
         Err(problem) => Err(problem),
     }
 }

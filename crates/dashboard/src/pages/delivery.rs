@@ -8,7 +8,7 @@ mod waiting;
 
 use askama::Template;
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
 use self::{
@@ -60,6 +60,8 @@ struct DeliveryPage {
     s: Shell,
     row: DeliveryRow,
     endpoint: Option<EndpointFacts>,
+    /// Whether its dead letter is there to be replayed.
+    is_kept: bool,
     waiting: Option<Waiting>,
     plan: Vec<PlanStep>,
     /// Newest first.
@@ -102,6 +104,11 @@ impl DeliveryPage {
     fn compare_link(&self, with: &Attempt) -> Link {
         let chosen = self.shown().map_or(0, |attempt| attempt.number);
         self.here().with("attempt", chosen).with("compare", with.number)
+    }
+
+    /// Seconds after which the page is read again; 0 once it has ended.
+    fn refresh(&self) -> u32 {
+        if matches!(self.row.status.as_str(), "delivered" | "failed") { 0 } else { 3 }
     }
 
     /// How it ended, in one sentence.
@@ -150,6 +157,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
         }
         None => Vec::new(),
     };
+    let is_kept = is_kept(&visit, &row).await;
     let event = read_event(&visit, row.event_id.as_deref()).await;
     let others = others(&visit, &row, event.as_ref()).await;
     let template = DeliveryPage {
@@ -160,6 +168,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
         curl: curl::command(endpoint.as_ref(), attempt_log.first(), payload.as_deref()),
         body_size: payload.as_ref().map_or(0, |payload| payload.get().len() as u64),
         body: payload.as_deref().map(json::pretty),
+        is_kept,
         row,
         endpoint,
         attempts: attempt_log,
@@ -188,6 +197,15 @@ fn compare_with(attempts: &[Attempt], chosen: Option<usize>, named: Option<&str>
         number.and_then(|number| attempts.iter().position(|attempt| attempt.number == number));
     let other = named.unwrap_or(chosen + 1);
     (other != chosen && other < attempts.len()).then_some(other)
+}
+
+/// A test and one that was sent to another endpoint leave no dead letter, and nobody waits for a canceled one.
+async fn is_kept(visit: &Visit, row: &DeliveryRow) -> bool {
+    let is_canceled = row.last_error_code.as_ref().is_some_and(|code| code.as_str() == "CANCELED");
+    if row.status != "failed" || is_canceled {
+        return false;
+    }
+    visit.get::<IgnoredAny>(Link::new(format!("/v1/dlq/{}", segment(&row.id)))).await.is_ok()
 }
 
 /// The event may be gone, or the delivery be of something else.

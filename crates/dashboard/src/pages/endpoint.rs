@@ -123,7 +123,11 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
             Some(_) => t.say("endpoint.now.given_up"),
             None => t.say("endpoint.now.disabled"),
         },
-        (Mark::Paused, _) => t.say("endpoint.now.paused"),
+        (Mark::Paused, _) => match endpoint.paused_by.as_deref() {
+            Some("tenant") => t.say("endpoint.now.tenant_paused"),
+            Some("lane") => t.say("endpoint.now.lane_paused"),
+            _ => t.say("endpoint.now.paused"),
+        },
         (Mark::Failed, Some(since)) => t.say("endpoint.now.failing").html("time", t.time(since)),
         (Mark::Failed, None) => t.say("endpoint.now.some_fail"),
         (Mark::Warning, _) => t.say("endpoint.now.slow"),

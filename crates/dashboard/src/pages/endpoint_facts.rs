@@ -30,6 +30,8 @@ pub struct EndpointFacts {
     pub headers: BTreeMap<Text, Text>,
     pub is_active: bool,
     pub is_paused: bool,
+    /// Also where its tenant or the lane is.
+    pub paused_by: Option<String>,
     pub health: Health,
     pub profile: Text,
     pub retry: Option<Retry>,
@@ -126,7 +128,7 @@ impl EndpointFacts {
     pub fn mark(&self) -> Mark {
         match () {
             () if !self.is_active => Mark::Disabled,
-            () if self.is_paused => Mark::Paused,
+            () if self.paused_by.is_some() => Mark::Paused,
             () if self.is_in_trouble() => Mark::Failed,
             () if self.health.state == "slow" => Mark::Warning,
             () if self.health.state == "untried" => Mark::Pending,
@@ -140,7 +142,11 @@ impl EndpointFacts {
             (Mark::Disabled, Some("gone"), _) => t.say("endpoint.state.gone"),
             (Mark::Disabled, Some(_), _) => t.say("endpoint.state.given_up"),
             (Mark::Disabled, None, _) => t.say("endpoint.state.disabled"),
-            (Mark::Paused, ..) => t.say("endpoint.state.paused"),
+            (Mark::Paused, ..) => match self.paused_by.as_deref() {
+                Some("tenant") => t.say("endpoint.state.tenant_paused"),
+                Some("lane") => t.say("endpoint.state.lane_paused"),
+                _ => t.say("endpoint.state.paused"),
+            },
             (Mark::Failed, _, Some(since)) => {
                 t.say("endpoint.state.failing_for").with("span", t.age(since))
             }

@@ -89,7 +89,7 @@ pub async fn show(visit: Visit) -> PageResult {
             is_current: name == state,
         }
     });
-    let lead = if query.is_empty() { lead(&t, &endpoints) } else { Html::default() };
+    let lead = if query.is_empty() { lead(&t, &endpoints, has_more) } else { Html::default() };
     let mark = STATES.iter().find(|(name, _)| *name == state).and_then(|(_, mark)| *mark);
     endpoints.retain(|one| mark.is_none_or(|mark| one.mark() == mark));
     endpoints.sort_by_key(|one| trouble(one.mark()));
@@ -116,11 +116,12 @@ pub async fn show(visit: Visit) -> PageResult {
 }
 
 /// The answer first: whether any endpoint is in trouble.
-fn lead(t: &Texts, endpoints: &[EndpointFacts]) -> Html {
+fn lead(t: &Texts, endpoints: &[EndpointFacts], has_more: bool) -> Html {
     let failing = endpoints.iter().filter(|one| one.mark() == Mark::Failed).count() as u64;
     let all = endpoints.len() as u64;
     match (all, failing) {
         (0, _) => Html::default(),
+        (_, 0) if has_more => t.count("endpoints.fine_so_far", all).into(),
         (_, 0) => t.count("endpoints.fine", all).into(),
         _ => t.count("endpoints.failing", failing).with("all", t.number(all)).into(),
     }

@@ -72,6 +72,7 @@ pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
         ("receiving_off" | "email_off", _) => (t.say("error.off"), t.say("error.off_advice")),
         ("storage_full", _) => (t.say("error.full"), t.say("error.full_advice")),
         ("method_not_allowed", _) => (t.say("error.method"), t.say("error.method_advice")),
+        ("plan_limit", _) => (t.say("error.plan"), t.say("error.plan_advice")),
         (_, 429) => (t.say("error.too_many"), t.say("error.too_many_advice")),
         ("missing_role", _) => (t.say("error.role"), t.say("error.role_advice")),
         (_, 403) => (t.say("error.forbidden"), t.say("error.forbidden_advice")),

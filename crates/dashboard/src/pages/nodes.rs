@@ -22,6 +22,7 @@ struct Node {
     version: Option<Text>,
     joined_at: Moment,
     last_seen_at: Moment,
+    differing_settings: Vec<Text>,
 }
 
 impl Node {

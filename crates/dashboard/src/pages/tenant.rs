@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    api_key::{ApiKey, NewKey},
+    api_key::{ApiKey, KeyDraft, NewKey},
     list::List,
     tenants::{self, Fields, PATH, Pauses, Tenant},
 };
@@ -45,6 +45,7 @@ struct TenantPage {
     keys: Vec<ApiKey>,
     dead: u64,
     new_key: Option<NewKey>,
+    draft: KeyDraft,
     errors: FormErrors,
 }
 
@@ -66,8 +67,12 @@ impl TenantPage {
 #[derive(Default)]
 struct Outcome {
     new_key: Option<NewKey>,
+    draft: Option<KeyDraft>,
     errors: FormErrors,
 }
+
+/// What a key may be used for. A new one may do all of it unless something is unticked.
+const SCOPES: [&str; 3] = ["publish", "read", "manage"];
 
 pub async fn show(visit: Visit) -> PageResult {
     let new_key = NewKey::once(&visit);
@@ -89,6 +94,7 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
         keys: keys.data,
         dead: dead.total,
         new_key: outcome.new_key,
+        draft: outcome.draft.unwrap_or_else(|| KeyDraft::new(&SCOPES)),
         errors: outcome.errors,
     };
     Ok(page::show(template.errors.status(), &template))
@@ -97,13 +103,12 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
 /// Creates a key, which the page of the tenant shows once.
 pub async fn create_key(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
-    let scopes: Vec<&str> =
-        ["publish", "read", "manage"].into_iter().filter(|scope| form.has(scope)).collect();
-    let body = json!({"name": form.text("name"), "scopes": scopes});
-    match visit.post(api(&visit, "/api-keys"), body).await {
+    let draft = KeyDraft::of(&form, &SCOPES);
+    match visit.post(api(&visit, "/api-keys"), draft.body()).await {
         Ok(key) => NewKey::show_once(&visit, &here(&visit), &key),
         Err(problem) if problem.is_input() => {
-            render(&visit, Outcome { errors: problem.into(), ..Outcome::default() }).await
+            let (draft, errors) = (Some(draft), problem.into());
+            render(&visit, Outcome { draft, errors, ..Outcome::default() }).await
         }
         Err(problem) => Err(problem),
     }

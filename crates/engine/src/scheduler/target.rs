@@ -296,7 +296,8 @@ impl<T> TargetLine<T> {
         let gate = self.breaker.gate(now);
         let free_at = self.rate.map(|rate| self.ticker.free_at(rate, now));
         TargetStatus {
-            pool: self.pool,
+            // A limited rate says nothing about how it answers.
+            pool: self.standing.pool(),
             has_failed: self.standing.has_failed(),
             in_flight: self.in_flight,
             queued: self.waiting.len(),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use gancho_domain::{Clock, Code, Lane, State};
-use gancho_engine::{Engine, LaneSetup};
+use gancho_engine::{Engine, LaneSetup, LaneTerms};
 use gancho_store::{DeadFilter, DeadLetters, Pause, Pauses};
 
 use crate::stage::{Play, Stage, seconds};
@@ -143,7 +143,7 @@ async fn what_is_put_off_still_expires() {
     let stage = Stage::new(|_, _| Play::Defer);
     let mut setup = stage.setup();
     setup.lanes = vec![LaneSetup {
-        expiry: Some(Duration::from_secs(30)),
+        terms: LaneTerms { expiry: Some(Duration::from_secs(30)), ..LaneTerms::default() },
         ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
     }];
     let _engine = Engine::start(setup).await.expect("it starts");
@@ -186,7 +186,7 @@ async fn what_waited_too_long_is_not_tried() {
     seconds(3_600).await;
     let mut setup = stage.setup();
     setup.lanes = vec![LaneSetup {
-        expiry: Some(Duration::from_mins(30)),
+        terms: LaneTerms { expiry: Some(Duration::from_mins(30)), ..LaneTerms::default() },
         ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
     }];
     let _engine = Engine::start(setup).await.expect("it starts");
@@ -213,7 +213,7 @@ async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
         seconds(3_600).await;
         let mut setup = stage.setup();
         setup.lanes = vec![LaneSetup {
-            expiry: Some(Duration::from_mins(30)),
+            terms: LaneTerms { expiry: Some(Duration::from_mins(30)), ..LaneTerms::default() },
             expires_in_store,
             ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
         }];

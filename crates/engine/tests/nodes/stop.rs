@@ -11,7 +11,7 @@ use crate::stage::{Play, Stage, seconds};
 async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let stage = Stage::new(|_, _| Play::Take(3));
     let mut setup = stage.setup();
-    setup.lanes[0].concurrency = 4;
+    setup.lanes[0].terms.concurrency = 4;
     let engine = Engine::start(setup).await.expect("it starts");
     let mut ids = Vec::new();
     for _ in 0..5 {

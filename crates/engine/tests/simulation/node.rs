@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use gancho_engine::{Engine, EngineSetup, LaneSetup};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms};
 use gancho_store::NodeFacts;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -127,9 +127,12 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
     let scenario = &world.scenario;
     let carrier = Arc::new(SimCarrier { world: world.clone(), life: life.id });
     let lane = |lane: &gancho_domain::Lane| LaneSetup {
-        concurrency: scenario.concurrency,
+        terms: LaneTerms {
+            concurrency: scenario.concurrency,
+            rate: scenario.lane_rate,
+            expiry: None,
+        },
         is_hard: world.sabotage == Sabotage::OnePool,
-        rate: scenario.lane_rate,
         ..LaneSetup::new(*lane, carrier.clone())
     };
     EngineSetup {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use gancho_domain::{DeliveryId, Lane, TenantId};
-use gancho_engine::{Engine, LaneSetup};
+use gancho_engine::{Engine, LaneSetup, LaneTerms};
 use gancho_store::{Accept, NodeId};
 
 use crate::stage::{Play, Stage, TENANT, seconds};
@@ -28,7 +28,8 @@ async fn a_tenant_has_as_many_in_a_row_as_is_set() {
         setup.limits.tenant_batch = batch;
         // One after the other.
         let lane = LaneSetup::new(Lane::Webhook, stage.actor.clone());
-        setup.lanes = vec![LaneSetup { concurrency: 1, is_hard: true, ..lane }];
+        let terms = LaneTerms { concurrency: 1, ..LaneTerms::default() };
+        setup.lanes = vec![LaneSetup { terms, is_hard: true, ..lane }];
         let _engine = Engine::start(setup).await.expect("it starts");
         seconds(5).await;
         let calls: Vec<TenantId> =

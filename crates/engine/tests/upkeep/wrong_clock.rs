@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, Lane, State};
-use gancho_engine::{Engine, LaneSetup};
+use gancho_engine::{Engine, LaneSetup, LaneTerms};
 use gancho_store::{Accept, NodeId};
 
 use crate::stage::{Play, Stage, seconds};
@@ -14,7 +14,7 @@ const YEAR: i64 = 365 * 24 * 3_600;
 async fn engine(stage: &Stage) -> Arc<Engine> {
     let mut setup = stage.setup();
     setup.lanes = vec![LaneSetup {
-        expiry: Some(Duration::from_mins(30)),
+        terms: LaneTerms { expiry: Some(Duration::from_mins(30)), ..LaneTerms::default() },
         expires_in_store: true,
         ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
     }];

@@ -88,7 +88,7 @@ async fn five_at_once_in_all() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fewer_of_one_tenant() {
     let everyone = TenantLimit { in_flight: 2, rate: None };
-    let tenants = TenantLimits { everyone, ..TenantLimits::default() };
+    let tenants = TenantLimits::of_all(everyone);
     at_once(Setup { tenants, ..Setup::default() }, 2).await;
 }
 
@@ -116,6 +116,6 @@ async fn a_hundred_in_a_minute_in_all() {
 async fn fewer_in_a_minute_of_one_tenant() {
     let rate = Some(Rate { count: 10, per: Duration::from_secs(60) });
     let everyone = TenantLimit { in_flight: 64, rate };
-    let tenants = TenantLimits { everyone, ..TenantLimits::default() };
+    let tenants = TenantLimits::of_all(everyone);
     in_a_minute(Setup { tenants, ..Setup::default() }, 10).await;
 }

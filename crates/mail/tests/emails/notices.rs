@@ -102,7 +102,7 @@ async fn nobody_is_left_out_by_a_cold_cache(on: StoreKind) {
             ids: stage.desk.ids.clone(),
             clock: stage.clock.clone(),
             plan: Arc::new(RetryPlan::EMAIL),
-            limits: TenantLimits::default(),
+            limits: Arc::new(TenantLimits::default()),
             message_id_domain: None,
         };
         let carried = AttemptResult::new(Verdict::Delivered, Duration::from_millis(1));

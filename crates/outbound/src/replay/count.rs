@@ -15,7 +15,13 @@ const MAX_COUNT: u64 = 100_000;
 /// The count, and whether it is exact.
 pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
     let Some(scope) = scope_of(owner, replay) else {
-        return Ok((store.dead_stats(dead_filter(owner, replay)).await?.total, true));
+        let filter = dead_filter(owner, replay);
+        // Those of all tenants are not looked at one by one: there may be any number.
+        let filter = match filter.tenant {
+            Some(_) => filter,
+            None => DeadFilter { only_sendable: false, ..filter },
+        };
+        return Ok((store.dead_stats(filter).await?.total, true));
     };
     if !replay.filter.events.is_empty() {
         return named(store, scope, replay).await.map(|count| (count, true));
@@ -112,6 +118,19 @@ pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
         code: filter.code.clone(),
         since: filter.since,
         until: filter.until,
+        only_sendable: replay.to.is_none(),
         ..DeadFilter::default()
     }
+}
+
+/// Dead letters whose endpoint was deleted or is disabled: they can only go to another one.
+pub(super) async fn unsendable(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<u64> {
+    let sendable = dead_filter(owner, replay);
+    let is_of_letters = replay.filter.of == ReplayOf::DeadLetters;
+    if !is_of_letters || sendable.tenant.is_none() || !sendable.only_sendable {
+        return Ok(0);
+    }
+    let all = DeadFilter { only_sendable: false, ..sendable.clone() };
+    let [all, sendable] = [store.dead_stats(all).await?, store.dead_stats(sendable).await?];
+    Ok(all.total.saturating_sub(sendable.total))
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
@@ -17,7 +20,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     NewReplay, Replay, ReplayState,
     codec::{Request, replay_of},
-    count::count,
+    count::{count, unsendable},
     judge::{self, judge},
 };
 use crate::{Owner, Registry};
@@ -33,7 +36,7 @@ pub struct Replays {
     pub(super) clock: Arc<dyn Clock>,
     /// The unique name under which this runner holds leases.
     pub(super) name: String,
-    usual_rate: u32,
+    usual_rate: AtomicU32,
     /// When the next page of each job of this runner is due, to keep to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
     /// Jobs of this runner whose last page may have been sent in part.
@@ -63,7 +66,7 @@ impl Replays {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
-        let usual_rate = judge::USUAL_RATE;
+        let usual_rate = AtomicU32::new(judge::USUAL_RATE);
         let (due, bell, page_lock) =
             (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
         let in_doubt = Mutex::default();
@@ -72,9 +75,14 @@ impl Replays {
 
     /// Deliveries per second of a replay without its own rate.
     #[must_use]
-    pub fn at_rate(mut self, rate: u32) -> Self {
-        self.usual_rate = rate.max(1);
+    pub fn at_rate(self, rate: u32) -> Self {
+        self.set_rate(rate);
         self
+    }
+
+    /// Applies to replays that are created from now on.
+    pub fn set_rate(&self, rate: u32) {
+        self.usual_rate.store(rate.max(1), Ordering::Relaxed);
     }
 
     /// Stores the job, which any node runs; a dry run only counts.
@@ -86,14 +94,22 @@ impl Replays {
         let owner = owner.into();
         judge(&*self.store, owner, &new).await?;
         let (id, created_at) = (self.ids.make(), self.clock.now());
-        let rate = new.rate.unwrap_or(self.usual_rate);
+        let rate = new.rate.unwrap_or_else(|| self.usual_rate.load(Ordering::Relaxed));
         let request = Request::new(&new, rate, created_at);
         let job = NewReplayJob { id, request: request.write()?, created_at };
         let replay = request.replay(&pending(owner, &job))?;
         if new.dry_run {
             let (total, is_total_exact) = count(&*self.store, owner, &replay).await?;
+            let skipped = unsendable(&*self.store, owner, &replay).await?;
             let state = ReplayState::Done;
-            return Ok(Replay { total, is_total_exact, state, is_dry_run: true, ..replay });
+            return Ok(Replay {
+                total,
+                is_total_exact,
+                skipped,
+                state,
+                is_dry_run: true,
+                ..replay
+            });
         }
         match self.store.open_replay(owner.scope(), job, LIMITS).await? {
             OpenReplayOutcome::Opened => {}

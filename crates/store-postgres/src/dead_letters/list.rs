@@ -7,7 +7,7 @@ use gancho_domain::{DeliveryId, Id, Lane, ParcelId, Time};
 use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest, Result};
 use uuid::Uuid;
 
-use super::{LETTER, dead_letter};
+use super::{LETTER, SENDABLE, dead_letter};
 use crate::{
     PostgresStore,
     arm::Key,
@@ -87,6 +87,9 @@ pub(crate) fn looked(
     conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("l.code = ?", filter.code.clone());
     conditions.add_if("l.code <> ?", filter.excluded_code());
+    if filter.only_sendable {
+        conditions.add_plain(&SENDABLE);
+    }
     if ended {
         conditions.add_plain(sql!(
             "exists (select from deliveries d

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use gancho_domain::{Code, DeliveryId, Failure, Lane, State, Status, TenantId};
 
+use super::endpoints::plain_endpoint;
 use super::{
     Fixture,
-    build::{DONE, World, given_up, secs, sorted, timeout},
+    build::{DONE, World, given_up, scope, secs, sorted, timeout, tried_again},
 };
 use crate::{Claim, DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, PageRequest, TargetId};
 
@@ -97,6 +98,76 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
         assert_eq!(found.len(), 50, "pages of {max}");
         assert_eq!(sorted(found), made, "pages of {max}");
     }
+}
+
+pub async fn the_receivers_own_code_is_kept<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let own_code = async |id| {
+        let letter = world.dead_letter(id).await.unwrap();
+        letter.failure.provider_code().map(str::to_owned)
+    };
+    let failure = Failure::new(Code::from_text("SES_ERROR"), "refused");
+    // Named by the failure; by its status; by that of an earlier attempt; by nothing.
+    let named = failure.clone().with_provider_code(Some("MessageRejected"));
+    for (failure, status, is_tried, expected) in [
+        (&named, Some(400), true, Some("MessageRejected")),
+        (&failure, Some(503), true, Some("503")),
+        (&failure, Some(451), false, Some("451")),
+        (&failure, None, true, None),
+    ] {
+        let id = world.due(acme, shop).await;
+        let mut job = world.take_one().await;
+        if !is_tried {
+            let mut first = tried_again(&job, world.now(), world.now());
+            first.attempt.as_mut().unwrap().response_status = status;
+            assert_eq!(world.settle(first).await, DONE);
+            world.pass(secs(1));
+            job = world.take_one().await;
+        }
+        let mut settlement = given_up(&job, world.now(), failure.clone());
+        settlement.attempt = settlement.attempt.filter(|_| is_tried);
+        if let Some(attempt) = &mut settlement.attempt {
+            attempt.response_status = status;
+        }
+        assert_eq!(world.settle(settlement).await, DONE);
+        assert_eq!(own_code(id).await.as_deref(), expected);
+        // Given up once more, without an answer.
+        let one = DeadFilter { delivery: Some(id), ..DeadFilter::default() };
+        assert_eq!(world.replay(one, 1).await, 1);
+        let job = world.take_one().await;
+        assert_eq!(world.settle(given_up(&job, world.now(), timeout())).await, DONE);
+        assert_eq!(own_code(id).await, None);
+    }
+}
+
+pub async fn those_of_lost_endpoints_can_be_left_out<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let [active, disabled, deleted] = [0; 3].map(|_| plain_endpoint(&world, acme));
+    for endpoint in [&active, &disabled, &deleted] {
+        world.store.save_endpoint(scope(acme), endpoint.clone()).await.unwrap();
+    }
+    let one = bury(&world, (acme, active.id), Lane::Webhook, "TIMEOUT").await;
+    bury(&world, (acme, disabled.id), Lane::Webhook, "TIMEOUT").await;
+    bury(&world, (acme, deleted.id), Lane::Webhook, "TIMEOUT").await;
+    let email = bury(&world, (acme, world.target()), Lane::Email, "TIMEOUT").await;
+    let off = gancho_domain::Endpoint { is_active: false, ..disabled };
+    world.store.save_endpoint(scope(acme), off).await.unwrap();
+    assert!(world.store.delete_endpoint(scope(acme), deleted.id).await.unwrap());
+    for tenant in [None, Some(acme)] {
+        let sendable = DeadFilter { tenant, only_sendable: true, ..DeadFilter::default() };
+        assert_eq!(deliveries(&world.dead(sendable.clone()).await), [email, one]);
+        assert_eq!(world.store.dead_stats(sendable.clone()).await.unwrap().total, 2);
+        let all = DeadFilter { only_sendable: false, ..sendable };
+        assert_eq!(world.store.dead_stats(all).await.unwrap().total, 4);
+    }
+    let sendable = DeadFilter { tenant: Some(acme), only_sendable: true, ..DeadFilter::default() };
+    let page = world.store.replay_dead(sendable, 10, None, world.now()).await.unwrap();
+    assert_eq!(page.next, None);
+    let armed: Vec<_> = page.armed.into_iter().map(|(_, id)| id).collect();
+    assert_eq!(sorted(armed), sorted(vec![one, email]));
 }
 
 pub async fn statistics_count_what_the_filter_finds<F: Fixture>() {

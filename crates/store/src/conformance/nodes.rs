@@ -9,7 +9,7 @@ use super::{
     build::{World, hours, ids, placed, secs, tried_again},
 };
 use crate::{
-    Claim, Job, NodeFacts, NodeId, Placement, StoreError,
+    Claim, Job, NodeFacts, NodeId, Placement, SharedSettings, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
@@ -219,7 +219,13 @@ pub async fn nodes_are_listed_with_what_they_say_of_themselves<F: Fixture>() {
     let world = World::<F>::new().await;
     let store = &world.store;
     let (other, left) = (world.join().await, world.join().await);
-    let facts = NodeFacts { version: "1.2.3".to_owned(), roles: "api,worker".to_owned() };
+    let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let shared_settings = SharedSettings {
+        made_by: "1.2.3/1".to_owned(),
+        settings: vec![named("admin_token", "ab12"), named("retention", "cd34")],
+    };
+    let facts =
+        NodeFacts { version: "1.2.3".to_owned(), roles: "api,worker".to_owned(), shared_settings };
     store.describe_node(other, facts.clone()).await.unwrap();
     store.leave(left, world.now()).await.unwrap();
     let nodes = store.nodes(10).await.unwrap();

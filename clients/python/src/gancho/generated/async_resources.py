@@ -1857,9 +1857,10 @@ class AsyncSources(AsyncResource):
     async def reload(
         self,
     ) -> models.Reloaded:
-        """Reload the policy pack and sources.
+        """Reload settings, policy pack and sources.
 
-        An invalid policy pack is refused, and the current one stays in force.
+        Does what SIGHUP does, on the node that responds: reads the configuration file and the policy pack again, and
+        applies the settings that need no restart. If one of them is invalid, nothing changes.
 
         Operator only.
         """

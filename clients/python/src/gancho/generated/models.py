@@ -360,6 +360,10 @@ class DeadLetter(Model):
     last_failure_code: str
     last_failure_reason: str
     last_failure_timestamp: datetime
+    last_provider_code: str | None = None
+    """What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+    SES such as `MessageRejected`. Null if it did not answer.
+    """
     moved_to_dlq_at: datetime
     original_data: Any
     """The data as it was accepted. E-mail addresses are masked and attachments left out."""
@@ -646,8 +650,8 @@ class Health(Model):
     in_flight: int
     """Number of attempts in flight."""
     state: types.HealthState
-    """`untried` (nothing was sent to it yet), `prompt`, `slow` (it responds slowly, or its rate is
-    limited) or `failing` (it responds with errors or not at all).
+    """`untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+    `failing` (it responds with errors or not at all).
     """
     waiting: int
     """Number of deliveries queued in memory."""
@@ -766,14 +770,16 @@ class Webhook(Model):
     id: str
     is_active: bool
     is_paused: bool
-    """Whether the webhook is paused: its deliveries wait until it is resumed. A pause of the whole
-    tenant is not shown here.
-    """
+    """Whether the webhook itself is paused: its deliveries wait until it is resumed."""
     max_in_flight: int | None = None
     metadata: Any
     name: str
     ordering: types.Ordering
     """`best_effort` or `per_subject`."""
+    paused_by: types.PausedBy | None = None
+    """What holds its deliveries: the pause of the `webhook`, of its `tenant`, or of the `lane` for all tenants; null if
+    nothing is paused.
+    """
     profile: str
     rate_limit: RateLimit | None = None
     retry: Retry | None = None
@@ -800,6 +806,8 @@ class NewWebhook(Webhook):
 @dataclass(kw_only=True, repr=False)
 class Node(Model):
     """Node."""
+    differing_settings: list[str]
+    """Settings that nodes must set alike, and that this node sets differently from the node that answered."""
     id: int
     """Number of the node. A restarted process is another node."""
     is_self: bool
@@ -1021,6 +1029,10 @@ class Rejection(Model):
 @dataclass(kw_only=True, repr=False)
 class Reloaded(Model):
     """Reloaded."""
+    applied: list[str]
+    """Changed settings that are now in force."""
+    needs_restart: list[str]
+    """Changed settings that take effect when the node is restarted."""
     policy_hash: str
     """SHA-256 of the policy pack, in hex."""
 

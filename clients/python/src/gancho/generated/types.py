@@ -26,6 +26,7 @@ NodeRole = Literal["api", "ingest", "worker"]
 NodeState = Literal["alive", "silent", "dead"]
 NoticeChannel = Literal["url", "slack", "email"]
 Ordering = Literal["best_effort", "per_subject"]
+PausedBy = Literal["webhook", "tenant", "lane"]
 ReceiptStatus = Literal["received", "dispatched", "failed", "dlq"]
 ReplayKind = Literal["deliveries", "events", "dead_letters"]
 ReplayState = Literal["pending", "running", "done", "cancelled", "failed"]
@@ -93,6 +94,8 @@ class DeadLetterInputInput(TypedDict):
     """Why the last attempt failed."""
     last_failure_timestamp: datetime | str
     """When the last attempt failed."""
+    last_provider_code: NotRequired[str | None]
+    """What the receiver itself called it, e.g. `503`."""
     moved_to_dlq_at: datetime | str
     """When it became a dead letter."""
     original_data: NotRequired[Any]

@@ -73,6 +73,7 @@ pub async fn filter(call: &Call, query: DeadLetterFilter) -> Result<DeadFilter, 
         code: query.code,
         since: query.since,
         until: query.until,
+        only_sendable: false,
     })
 }
 

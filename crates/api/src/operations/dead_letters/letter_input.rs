@@ -52,6 +52,8 @@ request! {
         required last_failure_reason: &'a str as json(),
         /// Failure code, e.g. `HTTP_503`.
         required last_failure_code: Cow<'a, str> as text(1, 64),
+        /// What the receiver itself called it, e.g. `503`.
+        nullable last_provider_code: Cow<'a, str> as text(1, 128),
         /// When the last attempt failed.
         required last_failure_timestamp: Time as time(),
         /// When it was accepted.
@@ -137,6 +139,8 @@ impl Reader<'_> {
         let reason: Option<String> = self.json("last_failure_reason", input.last_failure_reason);
         let failure =
             reason.map(|reason| Failure::new(Code::from_text(&input.last_failure_code), reason));
+        let provider_code = input.last_provider_code.as_deref();
+        let failure = failure.map(|failure| failure.with_provider_code(provider_code));
         let (Some(delivery), Some(tenant), Some(target), Some(parcel), Some(original)) =
             (delivery, tenant, target, parcel, original)
         else {

@@ -4,7 +4,7 @@
 use gancho_access::Right;
 use gancho_domain::EndpointId;
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
-use gancho_store::DeadLetter;
+use gancho_store::{DeadFilter, DeadLetter};
 use http::Method;
 
 use super::{
@@ -39,6 +39,9 @@ request! {
         optional to: String as id(Noun::Webhook),
     }
 }
+
+const NOT_SENDABLE: &str = "the webhook of this dead letter was deleted or is disabled; enable it, or send the dead letter \
+                            to another webhook with `to`";
 
 pub const ONE: Route = Route {
     method: Method::POST,
@@ -77,10 +80,15 @@ pub const ROUTE: Route = Route {
 async fn one(call: Call) -> Result<Answer, Problem> {
     let body: ReplayDeadLetterBody = call.parse_body()?;
     let (filter, letter) = find(&call).await?;
-    match body.to.as_deref() {
-        Some(to) => redirect(&call, &letter, webhook_id(to)?).await?,
-        None => {
-            call.api.store.replay_dead(filter, 1, None, call.api.clock.now()).await?;
+    if let Some(to) = body.to.as_deref() {
+        redirect(&call, &letter, webhook_id(to)?).await?;
+    } else {
+        let filter = DeadFilter { only_sendable: true, ..filter };
+        let now = call.api.clock.now();
+        let replayed = call.api.store.replay_dead(filter.clone(), 1, None, now).await?;
+        // One that is being replayed already is sendable as well.
+        if replayed.armed.is_empty() && call.api.store.dead_stats(filter).await?.total == 0 {
+            return Err(Problem::new(&codes::CONFLICT, NOT_SENDABLE));
         }
     }
     Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)

@@ -44,6 +44,9 @@ pub struct DeadLetterRow {
     pub failed_attempts: u32,
     pub last_failure_reason: String,
     pub last_failure_code: String,
+    /// What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+    /// SES such as `MessageRejected`. Null if it did not answer.
+    pub last_provider_code: Option<String>,
     pub last_failure_timestamp: Timestamp,
     pub enqueued_at: Timestamp,
     pub moved_to_dlq_at: Timestamp,
@@ -142,6 +145,7 @@ fn plain(letter: DeadLetter) -> DeadLetterRow {
         failed_attempts: letter.failed_attempts,
         last_failure_reason: letter.failure.reason().to_owned(),
         last_failure_code: letter.failure.code().to_string(),
+        last_provider_code: letter.failure.provider_code().map(str::to_owned),
         last_failure_timestamp: Timestamp(letter.failed_at),
         enqueued_at: Timestamp(letter.enqueued_at),
         moved_to_dlq_at: Timestamp(letter.moved_at),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{
-    Attempt, Lane, ReceiptLabel, Tenant,
+    Attempt, Lane, ReceiptLabel, Status, Tenant,
     id::{OfEmail, OfReceipt},
 };
 use gancho_inbound::Source;
@@ -12,7 +12,7 @@ use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::waiting_for::WaitingFor;
+use super::waiting_for::{Reason, WaitingFor};
 use crate::render::{Json, Timestamp, words};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -130,7 +130,13 @@ impl From<DeliveryRow> for Delivery {
 
 impl Delivery {
     pub fn waiting(self, waiting_for: Option<WaitingFor>) -> Self {
-        Self { waiting_for, ..self }
+        // Leased to a node, where it waits for its turn.
+        let is_queued = waiting_for.as_ref().is_some_and(|why| why.reason != Reason::Attempt);
+        let status = match self.status {
+            "in_flight" if is_queued => Status::Pending.name(),
+            status => status,
+        };
+        Self { status, waiting_for, ..self }
     }
 
     /// For a list of all tenants.

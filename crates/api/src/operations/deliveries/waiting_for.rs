@@ -58,7 +58,9 @@ impl WaitContext {
             return None;
         }
         let status = api.engine.target_status(row.lane, tenant, row.target);
-        let (reason, until) = self.reason(tenant, row, status);
+        let place = (tenant, row.target);
+        let is_queued = row.state == State::Leased && api.engine.is_queued(row.lane, place, row.id);
+        let (reason, until) = self.reason(tenant, row, status, is_queued);
         Some(WaitingFor { reason, until: until.map(Timestamp) })
     }
 
@@ -68,16 +70,20 @@ impl WaitContext {
         tenant: TenantId,
         row: &DeliveryRow,
         status: Option<TargetStatus>,
+        is_queued: bool,
     ) -> (Reason, Option<Time>) {
         match row.state {
+            // One that waits in the queue of a node waits for the same as one in the store.
+            State::Leased if is_queued => {}
             State::Leased => return (Reason::Attempt, None),
             State::Waiting => return (Reason::EarlierDelivery, None),
             State::Pending | State::Delivered | State::Dead => {}
         }
+        let is_due = is_queued || row.due_at <= self.now;
         if let Some(reason) = self.pause(tenant, row.lane, row) {
             return (reason, None);
         }
-        if row.due_at > self.now {
+        if !is_due {
             let reason = if row.attempts == 0 { Reason::Schedule } else { Reason::Retry };
             return (reason, Some(row.next_retry_at.unwrap_or(row.due_at)));
         }
@@ -158,9 +164,16 @@ mod tests {
         let tenant = TenantId::from_bits(7);
         let due = row(State::Pending, 1, NOW);
         let free = context(&[]);
-        let reason =
-            |context: &WaitContext, row: &DeliveryRow, status| context.reason(tenant, row, status);
-        assert_eq!(reason(&free, &row(State::Leased, 0, NOW), None), (Reason::Attempt, None));
+        let reason = |context: &WaitContext, row: &DeliveryRow, status| {
+            context.reason(tenant, row, status, false)
+        };
+        let leased = row(State::Leased, 0, LATER);
+        assert_eq!(reason(&free, &leased, None), (Reason::Attempt, None));
+        let queued = TargetStatus { rate_allows_at: Some(LATER), queued: 1, ..status() };
+        let waits = free.reason(tenant, &leased, Some(queued), true);
+        assert_eq!(waits, (Reason::RateLimit, Some(LATER)));
+        let waits = free.reason(tenant, &leased, Some(status()), true);
+        assert_eq!(waits, (Reason::Backlog, None));
         let behind = row(State::Waiting, 0, NOW);
         assert_eq!(reason(&free, &behind, None), (Reason::EarlierDelivery, None));
         let later = row(State::Pending, 0, LATER);

@@ -8,6 +8,7 @@ use super::{TAG, view::Event};
 use crate::{
     answer::Answer,
     input::field::Noun,
+    operations::deliveries::waiting_for::WaitContext,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -25,8 +26,14 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (_, view) = find(&call).await?;
-    Answer::ok(&Event::from(view))
+    let (scope, view) = find(&call).await?;
+    let context = WaitContext::read(&call.api).await?;
+    let wait = |row| context.on(&call.api, scope.tenant(), row);
+    let waits: Vec<_> = view.deliveries.iter().map(wait).collect();
+    let mut event = Event::from(view);
+    let deliveries = event.deliveries.into_iter().zip(waits);
+    event.deliveries = deliveries.map(|(delivery, wait)| delivery.waiting(wait)).collect();
+    Answer::ok(&event)
 }
 
 /// The event in the path, of the caller's tenant or, for the operator, of any.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::Time;
-use gancho_store::NodeRecord;
+use gancho_store::{NodeRecord, SharedSettings};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -37,10 +37,13 @@ pub struct Node {
     pub joined_at: Timestamp,
     /// The last heartbeat.
     pub last_seen_at: Timestamp,
+    /// Settings that nodes must set alike, and that this node sets differently from the node that answered.
+    pub differing_settings: Vec<String>,
 }
 
 impl Node {
-    fn of(record: NodeRecord, own: i64, now: Time) -> Self {
+    fn of(record: NodeRecord, own: i64, alike: &SharedSettings, now: Time) -> Self {
+        let differing = alike.differing(&record.facts.shared_settings);
         let is_silent = now.since(record.seen_at) > SILENT_AFTER;
         let roles = record.facts.roles.split(',').filter(|role| !role.is_empty());
         Self {
@@ -56,6 +59,7 @@ impl Node {
             version: Some(record.facts.version).filter(|version| !version.is_empty()),
             joined_at: Timestamp(record.joined_at),
             last_seen_at: Timestamp(record.seen_at),
+            differing_settings: differing.into_iter().map(str::to_owned).collect(),
         }
     }
 }
@@ -75,6 +79,8 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let nodes = call.api.store.nodes(MAX_NODES).await?;
     let (own, now) = (call.api.engine.node().0, call.api.clock.now());
-    let data = nodes.into_iter().map(|node| Node::of(node, own, now)).collect();
+    let mine = nodes.iter().find(|node| node.id.0 == own);
+    let alike = mine.map(|node| node.facts.shared_settings.clone()).unwrap_or_default();
+    let data = nodes.into_iter().map(|node| Node::of(node, own, &alike, now)).collect();
     Answer::ok(&List::<Node> { data, next_cursor: None })
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/_reload`: reloads the policy pack and the sources.
+//! `POST /v1/_reload`: reloads the settings, the policy pack and the sources of this node.
 
 use http::Method;
 use serde::Serialize;
@@ -17,11 +17,12 @@ pub const ROUTE: Route = Route {
     path: "/_reload",
     operation_id: "reloadSources",
     needs: Needs::Operator,
-    gives: Gives::ok::<Reloaded>("The policy pack that is now in force."),
+    gives: Gives::ok::<Reloaded>("What is now in force."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Reload the policy pack and sources",
-    about: "An invalid policy pack is refused, and the current one stays in force.",
+    summary: "Reload settings, policy pack and sources",
+    about: "Does what SIGHUP does, on the node that responds: reads the configuration file and the policy pack again, and \
+            applies the settings that need no restart. If one of them is invalid, nothing changes.",
     run: |call| Box::pin(std::future::ready(run(&call))),
     ..Route::DEFAULT
 };
@@ -30,11 +31,22 @@ pub const ROUTE: Route = Route {
 pub struct Reloaded {
     /// SHA-256 of the policy pack, in hex.
     pub policy_hash: String,
+    /// Changed settings that are now in force.
+    pub applied: Vec<&'static str>,
+    /// Changed settings that take effect when the node is restarted.
+    pub needs_restart: Vec<&'static str>,
 }
 
 fn run(call: &Call) -> Result<Answer, Problem> {
     let inbound = &inbound(call)?.inbound;
+    let loaded = call.api.reloader.as_ref().map(|reloader| reloader.load()).transpose();
+    let apply = loaded.map_err(|error| Problem::field("", error))?;
     let pack = inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
     inbound.sources.forget();
-    Answer::ok(&Reloaded { policy_hash: pack.hash().to_owned() })
+    let settings = apply.map(|apply| apply()).unwrap_or_default();
+    Answer::ok(&Reloaded {
+        policy_hash: pack.hash().to_owned(),
+        applied: settings.applied,
+        needs_restart: settings.needs_restart,
+    })
 }

@@ -13,8 +13,8 @@ use crate::{
 /// Health of the webhook, as seen by the node that answers.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
-    /// `untried` (nothing was sent to it yet), `prompt`, `slow` (it responds slowly, or its rate is
-    /// limited) or `failing` (it responds with errors or not at all).
+    /// `untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+    /// `failing` (it responds with errors or not at all).
     #[schema(value_type = words::HealthState)]
     pub state: &'static str,
     /// `closed`, `open` (it failed too often in a row, and attempts are suspended) or `half_open`

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gancho_domain::{Disabled, Endpoint, Ordering, RetryPlan, span};
+use gancho_domain::{Disabled, Endpoint, Lane, Ordering, RetryPlan, span};
 use gancho_store::Pause;
 use gancho_wire::SecretFormat;
 use serde::Serialize;
@@ -30,9 +30,12 @@ pub struct Webhook {
     /// Names of the custom headers; the values are masked.
     pub headers: BTreeMap<String, String>,
     pub is_active: bool,
-    /// Whether the webhook is paused: its deliveries wait until it is resumed. A pause of the whole
-    /// tenant is not shown here.
+    /// Whether the webhook itself is paused: its deliveries wait until it is resumed.
     pub is_paused: bool,
+    /// What holds its deliveries: the pause of the `webhook`, of its `tenant`, or of the `lane` for all tenants; null if
+    /// nothing is paused.
+    #[schema(value_type = Option<words::PausedBy>)]
+    pub paused_by: Option<&'static str>,
     pub health: Health,
     pub profile: String,
     /// Null for the profile's default.
@@ -106,6 +109,15 @@ impl PausedWebhooks {
     fn contains(&self, endpoint: &Endpoint) -> bool {
         self.0.contains(&Pause::Endpoint(endpoint.tenant, endpoint.id))
     }
+
+    fn paused_by(&self, endpoint: &Endpoint) -> Option<&'static str> {
+        let levels = [
+            ("webhook", Pause::Endpoint(endpoint.tenant, endpoint.id)),
+            ("tenant", Pause::Tenant(endpoint.tenant)),
+            ("lane", Pause::Lane(Lane::Webhook)),
+        ];
+        levels.into_iter().find(|(_, pause)| self.0.contains(pause)).map(|(name, _)| name)
+    }
 }
 
 impl Webhook {
@@ -121,6 +133,7 @@ impl Webhook {
             headers: api.endpoints.headers(endpoint)?,
             is_active: endpoint.is_active,
             is_paused: paused.contains(endpoint),
+            paused_by: paused.paused_by(endpoint),
             health: Health::of(api, endpoint),
             profile: endpoint.profile.clone(),
             retry: endpoint.plan.as_ref().map(Retry::of),

@@ -21,6 +21,43 @@ fn a_lane_keeps_its_rate() {
 }
 
 #[test]
+fn limits_can_change_while_deliveries_are_in_flight() {
+    for limits in [limits(8), soft(16)] {
+        let mut queue = Scheduler::new(limits);
+        for tenant in 1..=4 {
+            fill(&mut queue, key(tenant, 1), 50);
+        }
+        let mut out = popped(&mut queue, NOW);
+        let before = out.len();
+        assert!(before >= 4, "{before}");
+
+        queue.set_limits(2, None, TURN);
+        assert!(queue.next(NOW).is_none());
+        while out.len() > 2 {
+            queue.finished(out.pop().unwrap(), FINE, NOW);
+            assert!(queue.next(NOW).is_none() || out.len() < 2, "{} are in flight", out.len());
+        }
+        for slot in out {
+            queue.finished(slot, FINE, NOW);
+        }
+        let out = popped(&mut queue, NOW);
+        assert!((1..=2).contains(&out.len()), "{}", out.len());
+
+        queue.set_limits(100, None, TURN);
+        assert!(popped(&mut queue, NOW).len() > before);
+        for slot in out {
+            queue.finished(slot, FINE, NOW);
+        }
+
+        let rate = Rate { count: 1, per: SECOND };
+        queue.set_limits(1_000, Some(rate), TURN);
+        assert!(popped(&mut queue, NOW + SECOND).len() <= 1);
+        assert!(popped(&mut queue, NOW + 2 * SECOND).len() <= 1);
+        queue.check(NOW + 2 * SECOND);
+    }
+}
+
+#[test]
 fn a_target_keeps_its_rate() {
     let rate = Rate { count: 2, per: SECOND };
     let mut queue = Scheduler::new(limits(100));

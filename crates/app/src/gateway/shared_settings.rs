@@ -1,0 +1,92 @@
+//! What the nodes of one database must set alike. Each node stores fingerprints of its own, so that differences are
+//! found when a node joins; the values themselves are not stored.
+
+use std::fmt::Write;
+
+use gancho_store::{NodeFacts, NodeRecord, SharedSettings};
+use gancho_vault::KeyRing;
+
+use crate::{admin_token, settings::LoadedSettings};
+
+/// Where nodes differ in one of these, what happens to an event depends on the node that has it. `admin_token`,
+/// `plans` and `profiles` are compared as well.
+pub const SHARED: [&str; 36] = [
+    "alert_after",
+    "alert_dead_letter_percent",
+    "alert_dead_letters",
+    "alert_queue_age",
+    "alert_tenant_dead_letters",
+    "allow_cidrs",
+    "allow_http",
+    "allow_names",
+    "allow_ports",
+    "archive_url",
+    "audit_retention",
+    "dead_letter_ttl",
+    "dead_letters_per_tenant",
+    "delivery_expiry",
+    "deny_cidrs",
+    "dispatch_base_delay",
+    "dispatch_expiry",
+    "dispatch_max_attempts",
+    "dispatch_url",
+    "email_expiry",
+    "failing_for",
+    "message_id_domain",
+    "notify_emails",
+    "notify_url",
+    "operator_allow_cidrs",
+    "operator_allow_names",
+    "portal_color",
+    "portal_frame_origins",
+    "portal_name",
+    "public_url",
+    "publish_body_limit",
+    "publish_rate",
+    "replay_rate",
+    "retention",
+    "sns_hosts",
+    "tenant_batch",
+];
+
+/// Bytes of a fingerprint: it only tells values apart.
+const LENGTH: usize = 8;
+
+/// The fingerprints, which need the key ring to be made: nobody can guess a value with them.
+pub fn of(loaded: &LoadedSettings, ring: &KeyRing) -> anyhow::Result<SharedSettings> {
+    let keys = ring.derive("shared settings");
+    let key = keys.newest();
+    let mut named: Vec<(&str, String)> = loaded.settings.shown();
+    named.retain(|(name, _)| SHARED.contains(name));
+    let token = admin_token::of(&loaded.settings)?;
+    named.push(("admin_token", token.text.reveal().to_owned()));
+    named.push(("plans", format!("{:?}", loaded.plans)));
+    named.push(("profiles", format!("{:?}", loaded.profiles)));
+    let mut settings = Vec::new();
+    for (name, value) in named {
+        let tag = keys.tag(key, &[name, &value]).unwrap_or_default();
+        let mut fingerprint = String::new();
+        for byte in &tag[..LENGTH] {
+            _ = write!(fingerprint, "{byte:02x}");
+        }
+        settings.push((name.to_owned(), fingerprint));
+    }
+    // Versions may differ in how they write a value, and fingerprints of two keys cannot be compared.
+    let made_by = format!("{}/{key}", env!("CARGO_PKG_VERSION"));
+    Ok(SharedSettings { made_by, settings })
+}
+
+/// Warns of nodes that are alive and set something differently.
+pub fn warn(own: &NodeFacts, nodes: &[NodeRecord]) {
+    for node in nodes.iter().filter(|node| !node.is_dead) {
+        let differing = own.shared_settings.differing(&node.facts.shared_settings);
+        if !differing.is_empty() {
+            tracing::warn!(
+                node = node.name,
+                settings = differing.join(","),
+                hint = "set these alike on all nodes of a database",
+                "settings differ from those of another node"
+            );
+        }
+    }
+}
