@@ -1,8 +1,10 @@
 //! Each page with real data: what it shows, its headers, and what it says if something is not there.
 
+use std::process::Command;
+
 use gancho_testkit::until;
 
-use crate::{browser::Browser, gateway::Gateway, http, scripted_receiver::Receiver};
+use crate::{browser::Browser, gateway::Gateway, http, receiver, scripted_receiver::Receiver};
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -248,4 +250,56 @@ fn rows_of_all_tenants_lead_to_pages_of_their_tenant() {
     // The form for the language leads back to the same filter.
     let page = browser.open("/ui/deliveries?tenant=acme&status=failed");
     page.has("name=\"next\" value=\"/ui/deliveries?tenant=acme");
+}
+
+#[test]
+fn a_delivery_is_whole_without_its_tenant_in_the_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let (target, _) = receiver::start();
+    let key = gateway.tenant("acme");
+    gateway.endpoint(&key, &format!("http://{target}/whole"));
+    gateway.publish(&key, "a.b", "{}");
+    let browser = Browser::logged_in(&gateway);
+    let deliveries = || gateway.operator("GET", "/v1/deliveries", "").json()["data"].clone();
+    until("it is delivered", || deliveries()[0]["status"] == "delivered");
+    let id = deliveries()[0]["id"].as_str().unwrap().to_owned();
+    let shown = gateway.operator("GET", &format!("/v1/deliveries/{id}"), "").json();
+    assert_eq!(shown["tenant"], "acme", "{shown}");
+    let page = browser.open(&format!("/ui/deliveries/{id}"));
+    page.has("Copy as curl").has(&format!("http://{target}/whole")).has("/ui/endpoints/wh_");
+    // What has ended is not read again by itself.
+    page.has("data-refresh=\"0\"");
+}
+
+/// The closest pause is said where an endpoint is shown, and nothing is said to be kept that is not.
+#[test]
+fn pages_say_what_holds_and_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let (target, _) = receiver::start();
+    let key = gateway.tenant("acme");
+    let endpoint = gateway.endpoint(&key, &format!("http://{target}/hook"));
+    let page = format!("/ui/endpoints/{}?tenant=acme", endpoint["id"].as_str().unwrap());
+    let browser = Browser::logged_in(&gateway);
+    assert_eq!(gateway.operator("POST", "/v1/queues/webhook/pause", "").status, 204);
+    browser.open(&page).has("The lane webhook is paused.");
+    browser.open("/ui/endpoints").has("Lane paused");
+    assert_eq!(gateway.operator("POST", "/v1/tenants/acme/pause", "").status, 204);
+    browser.open(&page).has("Its tenant is paused.");
+
+    // Canceled before its time: nobody can replay it.
+    let at = Command::new("date").args(["-u", "-d", "+1 hour", "+%FT%TZ"]).output().unwrap();
+    let at = String::from_utf8(at.stdout).unwrap();
+    let later = format!(r#"{{"type":"a.b","data":{{}},"deliver_at":"{}"}}"#, at.trim());
+    let made = gateway.acting("acme", "POST", "/v1/events", &later);
+    assert_eq!(made.status, 202, "{}", made.body);
+    let made = made.json();
+    let event = made["id"].as_str().unwrap().to_owned();
+    let canceled = gateway.acting("acme", "POST", &format!("/v1/events/{event}/cancel"), "");
+    assert!(matches!(canceled.status, 200 | 202 | 204), "{}", canceled.body);
+    let rows = gateway.acting("acme", "GET", "/v1/deliveries?status=failed", "").json();
+    let id = rows["data"][0]["id"].as_str().unwrap();
+    let shown = browser.open(&format!("/ui/deliveries/{id}?tenant=acme")).html;
+    assert!(!shown.contains("It is kept in"), "{shown}");
 }

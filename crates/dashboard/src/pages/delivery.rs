@@ -147,6 +147,12 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
     let t = visit.t;
     let link = Link::new(format!("/v1/deliveries/{}", visit.segment("delivery")));
     let Detail { row, payload, mut attempt_log } = visit.get(link).await?;
+    // A link that names no tenant leads to the page of the delivery's own, where its endpoint can be read.
+    if let (None, Some(tenant)) = (&visit.tenant, &row.tenant)
+        && let Ok(own) = visit.acting_for(tenant.as_str()).await
+    {
+        return Box::pin(show_with(own, signature)).await;
+    }
     attempt_log.reverse();
     let endpoint = find_endpoint(&visit, row.webhook_id.as_deref()).await;
     let chosen = choose(&attempt_log, visit.params.get("attempt"));

@@ -2,7 +2,7 @@
 //! attempts.
 
 use bytes::Bytes;
-use gancho_access::Right;
+use gancho_access::{Principal, Right};
 use gancho_domain::{Lane, TenantId};
 use gancho_inbound::payload;
 use gancho_store::DeliveryView;
@@ -60,6 +60,15 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             (delivery, Some(payload))
         }
         Lane::Email => (Delivery::from(view.row), None),
+    };
+    // The operator may not know whose it is.
+    let owner = match &call.principal {
+        Principal::Operator(_) => call.api.access.tenants.get(scope.tenant()).await?,
+        Principal::Tenant(_) => None,
+    };
+    let delivery = match owner {
+        Some(owner) => delivery.of_tenant(&owner),
+        None => delivery,
     };
     let attempt_log = view.attempts.into_iter().map(AttemptEntry::from).collect();
     Answer::ok(&DeliveryDetail { delivery: delivery.waiting(waiting_for), payload, attempt_log })
