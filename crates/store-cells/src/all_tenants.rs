@@ -1,5 +1,7 @@
 //! Lists over all tenants: of the cells that answer, merged.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 use gancho_store::{
@@ -9,6 +11,7 @@ use gancho_store::{
 
 use crate::{
     CellStore,
+    cell::Cell,
     merge::{merge, place_of_id},
 };
 
@@ -26,7 +29,7 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<DeliveryRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+        Ok(merged(self.living_pages(pages).into_iter(), page.max, place))
     }
 
     async fn all_events(
@@ -41,13 +44,13 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<EventRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+        Ok(merged(self.living_pages(pages).into_iter(), page.max, place))
     }
 
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
         let found =
             self.each(|store, _| async move { store.all_endpoints(before, max).await }).await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |endpoint| Some(endpoint.tenant));
         found.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.id));
         found.truncate(max);
         Ok(found)
@@ -64,7 +67,7 @@ impl AllTenants for CellStore {
                 async move { store.all_suppressions(after, max).await }
             })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.tenant));
         found.sort_by(|one, other| {
             (one.tenant, &one.row.address).cmp(&(other.tenant, &other.row.address))
         });
@@ -80,6 +83,19 @@ impl AllTenants for CellStore {
     async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
         let found = self.first(|store| async move { store.endpoint_owner(id).await }).await?;
         Ok(found.map(|(_, owner)| owner))
+    }
+}
+
+impl CellStore {
+    fn living_pages<T>(
+        &self,
+        pages: Vec<(Arc<Cell>, Page<TenantRow<T>>)>,
+    ) -> Vec<Page<TenantRow<T>>> {
+        let of_cell = |(cell, mut page): (Arc<Cell>, Page<TenantRow<T>>)| {
+            page.rows.retain(|one| !self.directory.is_elsewhere(one.tenant, cell.number));
+            page
+        };
+        pages.into_iter().map(of_cell).collect()
     }
 }
 

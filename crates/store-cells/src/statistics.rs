@@ -75,6 +75,7 @@ impl CellStore {
     ) -> Result<()> {
         self.deferred.put(cell.number, of, rows);
         while let Some((of, rows)) = self.deferred.take(cell.number) {
+            let rows = self.reroute(cell, of, rows);
             let written = async {
                 let node = self.first_number(cell, of.0).await?;
                 let batch = StatisticsBatch { node, part: of.1, rows: rows.clone() };
@@ -92,6 +93,23 @@ impl CellStore {
             }
         }
         Ok(())
+    }
+}
+
+impl CellStore {
+    /// Those of tenants that have moved since they were counted go where they live now.
+    fn reroute(&self, cell: &Cell, of: (NodeId, u32), rows: Vec<MinuteFigures>) -> Vec<MinuteFigures> {
+        let mut here = Vec::new();
+        for row in rows {
+            let lives_in = row.series.tenant().map_or(HOME, |tenant| self.directory.known_cell(tenant));
+            let is_known = row.series.tenant().is_some_and(|one| self.directory.moved_at(one).is_some());
+            if is_known && lives_in != cell.number {
+                self.deferred.put(lives_in, of, vec![row]);
+            } else {
+                here.push(row);
+            }
+        }
+        here
     }
 }
 

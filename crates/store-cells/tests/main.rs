@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cells {
+    mod moved;
+    mod moves;
     mod outage;
     mod placement;
     mod refusals;

@@ -90,6 +90,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "document_ends",
         sql: include_str!("../migrations/0025_document_ends.sql"),
     },
+    Migration { number: 26, name: "moves", sql: include_str!("../migrations/0026_moves.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
