@@ -1,7 +1,5 @@
 //! Lists over all tenants: of the cells that answer, merged.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
 use gancho_store::{
@@ -11,7 +9,6 @@ use gancho_store::{
 
 use crate::{
     CellStore,
-    cell::Cell,
     merge::{merge, place_of_id},
 };
 
@@ -29,7 +26,7 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<DeliveryRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(self.living_pages(pages).into_iter(), page.max, place))
+        Ok(merged(self.living_pages(pages, |one| one.tenant).into_iter(), page.max, place))
     }
 
     async fn all_events(
@@ -44,7 +41,7 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<EventRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(self.living_pages(pages).into_iter(), page.max, place))
+        Ok(merged(self.living_pages(pages, |one| one.tenant).into_iter(), page.max, place))
     }
 
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
@@ -83,19 +80,6 @@ impl AllTenants for CellStore {
     async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
         let found = self.first(|store| async move { store.endpoint_owner(id).await }).await?;
         Ok(found.map(|(_, owner)| owner))
-    }
-}
-
-impl CellStore {
-    fn living_pages<T>(
-        &self,
-        pages: Vec<(Arc<Cell>, Page<TenantRow<T>>)>,
-    ) -> Vec<Page<TenantRow<T>>> {
-        let of_cell = |(cell, mut page): (Arc<Cell>, Page<TenantRow<T>>)| {
-            page.rows.retain(|one| !self.directory.is_elsewhere(one.tenant, cell.number));
-            page
-        };
-        pages.into_iter().map(of_cell).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::{future::Future, sync::Arc};
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use gancho_domain::TenantId;
-use gancho_store::{Result, StoreError};
+use gancho_store::{Page, Result, StoreError};
 use gancho_store_postgres::PostgresStore;
 
 use crate::{CellStore, cell::Cell};
@@ -56,6 +56,19 @@ impl CellStore {
             rows
         };
         found.into_iter().flat_map(of_cell).collect()
+    }
+
+    /// The same for pages.
+    pub(crate) fn living_pages<T>(
+        &self,
+        pages: Vec<(Arc<Cell>, Page<T>)>,
+        tenant: impl Fn(&T) -> TenantId,
+    ) -> Vec<Page<T>> {
+        let of_cell = |(cell, mut page): (Arc<Cell>, Page<T>)| {
+            page.rows.retain(|one| !self.directory.is_elsewhere(tenant(one), cell.number));
+            page
+        };
+        pages.into_iter().map(of_cell).collect()
     }
 
     async fn ask<T, F>(

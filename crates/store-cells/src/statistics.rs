@@ -180,7 +180,7 @@ impl Statistics for CellStore {
         let found = self
             .each(|store, _| async move { store.failing_targets_of_all(lane, until, max).await })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.tenant));
         // Stable: those of one cell keep their order.
         found.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
         found.truncate(max);
@@ -190,6 +190,6 @@ impl Statistics for CellStore {
     async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
         let found =
             self.each(|store, _| async move { store.targets_without_success(of).await }).await?;
-        Ok(fair_order(found.into_iter().flat_map(|(_, found)| found).collect()))
+        Ok(fair_order(self.living(found, |one| Some(one.tenant))))
     }
 }
