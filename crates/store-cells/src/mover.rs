@@ -139,7 +139,10 @@ impl Mover<'_> {
         let begin = MOVED_TABLES.iter().position(|table| table.name == name).unwrap_or(0);
         for table in &MOVED_TABLES[begin..] {
             loop {
-                let part = self.source.copy_rows(&self.target, &self.row, *table, after.as_deref()).await?;
+                let part = self
+                    .source
+                    .copy_rows(&self.target, &self.row, *table, after.as_deref())
+                    .await?;
                 self.at(MovePoint::PartCopied)?;
                 self.row.copied += part.rows;
                 after = part.next;

@@ -168,7 +168,10 @@ impl CellStore {
         let cells = self.cells();
         let Some(cell) = cells.iter().find(|cell| cell.name == name) else {
             let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
-            return Err(refused(format!("there is no cell {name}: there are {}", names.join(", "))));
+            return Err(refused(format!(
+                "there is no cell {name}: there are {}",
+                names.join(", ")
+            )));
         };
         if let Some(trouble) = cell.trouble() {
             return Err(refused(format!("the cell {name} cannot be used: {trouble}")));
@@ -194,7 +197,9 @@ impl CellStore {
         };
         match found.step {
             MoveStep::GoingBack => self.status(found),
-            MoveStep::TakenBack => Err(refused("the last move of the tenant was taken back already")),
+            MoveStep::TakenBack => {
+                Err(refused("the last move of the tenant was taken back already"))
+            }
             MoveStep::Copying | MoveStep::Closing | MoveStep::Removing | MoveStep::Done => {
                 let (from, to) = (self.name_of(found.source), self.name_of(found.target));
                 Err(refused(format!(
@@ -218,7 +223,16 @@ impl CellStore {
     fn status(&self, of: MoveRow) -> Result<MoveStatus> {
         let (from, to) = (self.name_of(of.source), self.name_of(of.target));
         let MoveRow { step, copied, removed, closed, error, age, .. } = of;
-        Ok(MoveStatus { from, to, step, copied_rows: copied, removed_rows: removed, closed, error, age })
+        Ok(MoveStatus {
+            from,
+            to,
+            step,
+            copied_rows: copied,
+            removed_rows: removed,
+            closed,
+            error,
+            age,
+        })
     }
 
     fn name_of(&self, number: u32) -> String {

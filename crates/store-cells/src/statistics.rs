@@ -98,11 +98,18 @@ impl CellStore {
 
 impl CellStore {
     /// Those of tenants that have moved since they were counted go where they live now.
-    fn reroute(&self, cell: &Cell, of: (NodeId, u32), rows: Vec<MinuteFigures>) -> Vec<MinuteFigures> {
+    fn reroute(
+        &self,
+        cell: &Cell,
+        of: (NodeId, u32),
+        rows: Vec<MinuteFigures>,
+    ) -> Vec<MinuteFigures> {
         let mut here = Vec::new();
         for row in rows {
-            let lives_in = row.series.tenant().map_or(HOME, |tenant| self.directory.known_cell(tenant));
-            let is_known = row.series.tenant().is_some_and(|one| self.directory.moved_at(one).is_some());
+            let lives_in =
+                row.series.tenant().map_or(HOME, |tenant| self.directory.known_cell(tenant));
+            let is_known =
+                row.series.tenant().is_some_and(|one| self.directory.moved_at(one).is_some());
             if is_known && lives_in != cell.number {
                 self.deferred.put(lives_in, of, vec![row]);
             } else {

@@ -6,6 +6,7 @@
 mod cells {
     mod moved;
     mod moves;
+    mod moves_guarded;
     mod moves_in_use;
     mod outage;
     mod placement;

@@ -75,16 +75,26 @@ fn a_tenant_moves_while_it_is_published_to() {
     let mut move_to = |cell: &str, from: &str| {
         let is_over = AtomicBool::new(false);
         let published = thread::scope(|scope| {
-            let publishers = [one, &two].map(|node| scope.spawn(|| publish_until(node, &key, &is_over)));
+            let publishers =
+                [one, &two].map(|node| scope.spawn(|| publish_until(node, &key, &is_over)));
             let moved = operator.run(&["tenants", "move", "acme", "--to", cell]);
             is_over.store(true, Ordering::Relaxed);
             let moved = moved.ok();
-            assert!(moved.out.contains(&format!("Moved acme from {from} to {cell}.")), "{}", moved.out);
+            assert!(
+                moved.out.contains(&format!("Moved acme from {from} to {cell}.")),
+                "{}",
+                moved.out
+            );
             println!("{}", moved.out);
             publishers.map(|publisher| publisher.join().unwrap())
         });
         for seen in published {
-            println!("{} acknowledged, {} refused, for {:?}", seen.acked.len(), seen.refused, seen.refused_for);
+            println!(
+                "{} acknowledged, {} refused, for {:?}",
+                seen.acked.len(),
+                seen.refused,
+                seen.refused_for
+            );
             assert!(seen.refused_for < Duration::from_millis(1500), "{:?}", seen.refused_for);
             acked.extend(seen.acked);
         }
@@ -113,5 +123,9 @@ fn a_tenant_moves_while_it_is_published_to() {
     acked.push(publish(one, &key).json()["id"].as_str().unwrap().to_owned());
     until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
     let cells = operator.json(&["cells", "list"]);
-    assert_eq!(cells[1]["tenants"].as_u64().or(cells["data"][1]["tenants"].as_u64()), Some(1), "{cells}");
+    assert_eq!(
+        cells[1]["tenants"].as_u64().or(cells["data"][1]["tenants"].as_u64()),
+        Some(1),
+        "{cells}"
+    );
 }

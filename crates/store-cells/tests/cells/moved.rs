@@ -72,7 +72,9 @@ impl World {
         let mut content = Content::new();
         for table in MOVED_TABLES {
             let row = match table.name {
-                "deliveries" => "to_jsonb(t) - 'owner' - 'state' || jsonb_build_object('state', replace(state::text, '3', '2'))",
+                "deliveries" => {
+                    "to_jsonb(t) - 'owner' - 'state' || jsonb_build_object('state', replace(state::text, '3', '2'))"
+                }
                 "statistics" => "to_jsonb(t) - 'node'",
                 _ => "to_jsonb(t)",
             };
@@ -151,7 +153,7 @@ insert into pauses values (2, 0, '{tenant}', '00000000-0000-0000-0000-0000000000
 insert into records (kind, tenant_id, key, body, version, until)
 select 'it''s', '{tenant}', decode(lpad(to_hex(i), 8, '0') || '0027', 'hex'), '\x5c00', i, case when i % 2 = 0 then 4000000000000000 end
 from generate_series(1, 30) i;
-insert into subjects select '{tenant}', decode(md5('s' || i), 'hex'), i, 0 from generate_series(1, 40) i;
+insert into subjects select '{tenant}', ('s' || i)::bytea, i, 0 from generate_series(1, 40) i;
 insert into once_keys select '{tenant}', decode(md5('k' || i), 'hex'), '\x00', md5('p{tenant}' || i)::uuid, i, 4000000000000000
 from generate_series(1, 60) i;
 insert into usage values ('{tenant}', '2026-11', 5, 1), ('{tenant}', '2026-10', 7, 1);
@@ -159,14 +161,14 @@ insert into suppressions values ('{tenant}', 'a@b''c.test', 'bounce', null, 3), 
 insert into email_reports values ('{tenant}', gen_random_uuid(), null, 'BOUNCE', 'r', null, false, 1, 4000000000000000);
 insert into replays (id, tenant_id, state, request, created_at) values (gen_random_uuid(), '{tenant}', 'completed', '{}', 1);
 insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id, deliveries, body)
-select '{tenant}', md5('p{tenant}' || i)::uuid, 1700000000000000 + i, i, 1, false, 'a.b', decode(md5('s1'), 'hex'), '\x00',
+select '{tenant}', md5('p{tenant}' || i)::uuid, 1700000000000000 + i, i, 1, false, 'a.b', 's1'::bytea, '\x00',
     array[md5('d{tenant}' || i)::uuid], decode(repeat('00ff', i % 300), 'hex')
 from generate_series(1, {events}) i;
 -- Those that are unfinished are due in a long time.
 insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, attempts, lane, state, was_dead, order_key, order_number)
 select '{tenant}', md5('d{tenant}' || i)::uuid, md5('e{tenant}' || (i % 5 + 1))::uuid, md5('p{tenant}' || i)::uuid,
     4000000000000000 + i, 1700000000000000 + i, i % 9, 2, 2, (array[5, 5, 5, 6, 2, 4])[i % 6 + 1], i % 6 = 3,
-    case when i % 6 > 3 then decode(md5('s1'), 'hex') end, case when i % 6 > 3 then i end
+    case when i % 6 > 3 then 's1'::bytea end, case when i % 6 > 3 then i end
 from generate_series(1, {events}) i;
 insert into attempts
 select '{tenant}', md5('d{tenant}' || i)::uuid, n, 500, i, 9, null, 'HTTP_500', 'it''s', '\x00', '\xff', '\x27'

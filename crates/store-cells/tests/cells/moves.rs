@@ -22,7 +22,10 @@ async fn everything_of_a_tenant_moves_and_comes_back() {
     world.fill("home", tenant, 1300).await;
     world.fill(cell_of_other, other, 10).await;
     let before = world.content("home", tenant).await;
-    assert!(before.iter().all(|(_, (count, _))| *count > 0), "something in every table: {before:?}");
+    assert!(
+        before.iter().all(|(_, (count, _))| *count > 0),
+        "something in every table: {before:?}"
+    );
     let of_other = world.content(cell_of_other, other).await;
     let mut version = world.endpoint_version("home", tenant).await;
 
@@ -93,9 +96,9 @@ async fn a_move_is_taken_back_wherever_its_node_dies() {
     let before = world.content("home", tenant).await;
     drop(first);
     let before_switch = || MovePoint::FORWARD.into_iter().filter(|point| !point.is_after_switch());
-    let ways = before_switch().map(|point| (point, None)).chain(
-        MovePoint::BACK.into_iter().map(|back| (MovePoint::RestCopied, Some(back))),
-    );
+    let ways = before_switch()
+        .map(|point| (point, None))
+        .chain(MovePoint::BACK.into_iter().map(|back| (MovePoint::RestCopied, Some(back))));
     for (point, back) in ways {
         let (rules, died) = dies_at(point);
         let dying = world.node(rules).await;
@@ -154,7 +157,9 @@ async fn what_cannot_be_moved_is_refused_by_name() {
     assert!(why.contains("not being moved"), "{why}");
 
     // One whose schema is of a later version.
-    world.run("insert into a.schema_migrations (number, name, checksum) values (99, 'later', 0)").await;
+    world
+        .run("insert into a.schema_migrations (number, name, checksum) values (99, 'later', 0)")
+        .await;
     let later = world.node(at_once()).await;
     let why = refused(later.move_tenant(tenant, "a").await);
     assert!(why.contains("the cell a cannot be used: its schema is"), "{why}");
@@ -167,5 +172,8 @@ async fn what_cannot_be_moved_is_refused_by_name() {
     assert!(why.contains("being moved to the cell a"), "{why}");
     until_dead(&died).await;
     let why = refused(store.take_tenant_back(tenant).await);
-    assert!(why.contains("lives in the cell a already: to have it back, move it to the cell home"), "{why}");
+    assert!(
+        why.contains("lives in the cell a already: to have it back, move it to the cell home"),
+        "{why}"
+    );
 }

@@ -51,7 +51,12 @@ impl Traffic {
     }
 }
 
-fn about(world: &World, tenant: TenantId, target: gancho_store::TargetId, subject: &str) -> NewParcel {
+fn about(
+    world: &World,
+    tenant: TenantId,
+    target: gancho_store::TargetId,
+    subject: &str,
+) -> NewParcel {
     let mut new = world.maker.event(tenant);
     Arc::make_mut(&mut new.parcel).subject = Some(subject.into());
     new.deliveries[0].in_order = true;
@@ -118,7 +123,8 @@ async fn carry(store: &CellStore, node: NodeId, traffic: &Traffic, job: &Job, le
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_moves_while_it_is_in_use() {
     let world = Arc::new(World::new().await);
-    let (one, two) = (world.node(MoveRules::default()).await, world.node(MoveRules::default()).await);
+    let (one, two) =
+        (world.node(MoveRules::default()).await, world.node(MoveRules::default()).await);
     let tenant = world.with_tenant(&one).await;
     wait_for("the other node knows the cell", || async {
         (two.list_cells().await.unwrap().len() == 2).then_some(())
@@ -154,7 +160,9 @@ async fn a_tenant_moves_while_it_is_in_use() {
     two.move_tenant(tenant, "home").await.unwrap();
     let back = ended(&one, tenant, MoveStep::Done).await;
     traffic.is_over.store(true, Ordering::Relaxed);
-    tokio::time::timeout(Duration::from_secs(10), publishing.join_all()).await.expect("all are accepted");
+    tokio::time::timeout(Duration::from_secs(10), publishing.join_all())
+        .await
+        .expect("all are accepted");
     let accepted = traffic.accepted.lock().len();
     let all = tokio::time::timeout(Duration::from_secs(20), async {
         while traffic.sent.lock().len() < accepted {
@@ -170,7 +178,8 @@ async fn a_tenant_moves_while_it_is_in_use() {
     println!("{accepted} accepted, refused for {:?} µs, {status:?}, {back:?}", traffic.refused_for);
     let sent = traffic.sent_per_subject();
     for subject in SUBJECTS {
-        let of_subject = traffic.accepted.lock().iter().filter(|one| one.0 == subject).count() as u64;
+        let of_subject =
+            traffic.accepted.lock().iter().filter(|one| one.0 == subject).count() as u64;
         assert_eq!(sent[subject], (1..=of_subject).collect::<Vec<_>>(), "each once and in order");
     }
     for moved in [status, back] {

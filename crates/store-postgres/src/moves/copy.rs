@@ -60,8 +60,7 @@ impl PostgresStore {
             table.name
         );
         enter(target.session()?, tenant, of.run, Writable::Arriving).await?;
-        let delete =
-            format!("delete from {} t where t.tenant_id = '{tenant}'{bounds}", table.name);
+        let delete = format!("delete from {} t where t.tenant_id = '{tenant}'{bounds}", table.name);
         target.session()?.batch_execute(&delete).await?;
         let rows = pipe(source.session()?, &select, target.session()?, table, &columns).await?;
         target.commit().await?;
@@ -95,7 +94,11 @@ impl PostgresStore {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let keys = literal(&format!("[{}]", keys.join(",")));
             let on = |key: &dyn Fn(&str) -> String| -> String {
-                table.key.iter().map(|column| format!(" and t.{column} = {}", key(column))).collect()
+                table
+                    .key
+                    .iter()
+                    .map(|column| format!(" and t.{column} = {}", key(column)))
+                    .collect()
             };
             let these = format!("jsonb_populate_recordset(null::{}, {keys}::jsonb) k", table.name);
             let delete = format!(
@@ -143,12 +146,18 @@ impl PostgresStore {
 
     /// What goes with the last of them, in the old cell.
     pub async fn remove_moved_rest(&self, of: &MoveRow) -> Result<u64> {
-        self.remove_rest(of, &["dead_counts", "endpoint_versions", "move_changes"], Writable::Closed).await
+        self.remove_rest(
+            of,
+            &["dead_counts", "endpoint_versions", "move_changes"],
+            Writable::Closed,
+        )
+        .await
     }
 
     /// The same in the new one.
     pub async fn remove_copied_rest(&self, of: &MoveRow) -> Result<u64> {
-        self.remove_rest(of, &["dead_counts", "endpoint_versions", "intake"], Writable::Arriving).await
+        self.remove_rest(of, &["dead_counts", "endpoint_versions", "intake"], Writable::Arriving)
+            .await
     }
 
     async fn remove_rest(&self, of: &MoveRow, tables: &[&str], from: Writable) -> Result<u64> {
@@ -164,7 +173,13 @@ impl PostgresStore {
         Ok(removed)
     }
 
-    async fn remove_some(&self, of: &MoveRow, table: &str, max: usize, from: Writable) -> Result<u64> {
+    async fn remove_some(
+        &self,
+        of: &MoveRow,
+        table: &str,
+        max: usize,
+        from: Writable,
+    ) -> Result<u64> {
         let removed = async {
             let transaction = self.begin_session().await?;
             enter(transaction.session()?, uuid(of.tenant), of.run, from).await?;

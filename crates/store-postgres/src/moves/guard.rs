@@ -24,8 +24,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Written with every event. A tenant that has left can get nothing here without a parcel, or has nothing that could change.
-const HOT: [&str; 6] =
-    ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
+const HOT: [&str; 6] = ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
 
 const LEAVING: i16 = 1;
 const CLOSED: i16 = 2;
@@ -202,7 +201,8 @@ pub(crate) async fn enter(
         Writable::Closed => CLOSED,
     };
     session.batch_execute("set local gancho.move = 'on'").await?;
-    let sql = "select from moving_tenants where tenant_id = $1 and run = $2 and state = $3 for share";
+    let sql =
+        "select from moving_tenants where tenant_id = $1 and run = $2 and state = $3 for share";
     if query(session, sql, &[&tenant, &run, &state]).await?.is_empty() {
         return Err(taken_over().into());
     }

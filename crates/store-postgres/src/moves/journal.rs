@@ -127,7 +127,8 @@ impl PostgresStore {
 
     /// Whether the run still carries it out.
     pub async fn renew_move(&self, of: &MoveRow, lease: Duration) -> Result<bool> {
-        let sql = "update moves set lease_until = clock_timestamp() + $3::float8 * interval '1 second'
+        let sql =
+            "update moves set lease_until = clock_timestamp() + $3::float8 * interval '1 second'
             where tenant_id = $1 and run = $2";
         self.change_move(sql, of, &[&lease.as_secs_f64()]).await
     }
@@ -147,7 +148,8 @@ impl PostgresStore {
 
     /// Notes how far the run has come.
     pub async fn note_move(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = null
+        let sql =
+            "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = null
             where tenant_id = $1 and run = $2";
         let closed = of.closed.map(rows::micros);
         let (copied, removed) = (of.copied as i64, of.removed as i64);

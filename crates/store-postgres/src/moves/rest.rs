@@ -67,7 +67,9 @@ impl PostgresStore {
         let sql = "select version from endpoint_versions where tenant_id = $1";
         let version = query(&source, sql, &[&tenant]).await?;
         let version = version.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
-        let due = query(&source, "select level, chunk from statistics_due order by level, chunk", &[]).await?;
+        let due =
+            query(&source, "select level, chunk from statistics_due order by level, chunk", &[])
+                .await?;
         let levels = due.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<i16>>>()?;
         let chunks = due.iter().map(|row| rows::get(row, 1)).collect::<Result<Vec<i64>>>()?;
         let before = numbers(&source, of.source).await?;

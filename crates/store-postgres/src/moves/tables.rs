@@ -10,11 +10,7 @@ pub struct MovedTable {
     pub(crate) batch: usize,
 }
 
-const fn table(
-    name: &'static str,
-    key: &'static [&'static str],
-    batch: usize,
-) -> MovedTable {
+const fn table(name: &'static str, key: &'static [&'static str], batch: usize) -> MovedTable {
     MovedTable { name, key, batch }
 }
 
@@ -42,9 +38,15 @@ pub const MOVED_TABLES: [MovedTable; 16] = [
 /// Tables with a tenant in them that is not moved, and why.
 #[cfg(test)]
 const NOT_MOVED: [(&str, &str); 8] = [
-    ("intake", "follows by itself: applications hold its rows in transactions of their own (late_intake.rs)"),
+    (
+        "intake",
+        "follows by itself: applications hold its rows in transactions of their own (late_intake.rs)",
+    ),
     ("dead_counts", "counted by a trigger as dead letters are copied and removed"),
-    ("endpoint_versions", "counted by a trigger, and raised above that of the old cell when the tenant moves"),
+    (
+        "endpoint_versions",
+        "counted by a trigger, and raised above that of the old cell when the tenant moves",
+    ),
     ("deleted_tenants", "a tenant that was deleted is not moved"),
     ("audit_log", "in the home cell, for all tenants"),
     ("cell_tenants", "the directory"),

@@ -55,7 +55,9 @@ impl From<MoveInfo> for MoveView {
             state,
             copied_rows: of.copied_rows,
             removed_rows: of.removed_rows,
-            closed_ms: of.closed.map(|closed| u64::try_from(closed.as_millis()).unwrap_or(u64::MAX)),
+            closed_ms: of
+                .closed
+                .map(|closed| u64::try_from(closed.as_millis()).unwrap_or(u64::MAX)),
             seconds: of.age.as_secs(),
             error: of.error,
         }

@@ -67,8 +67,12 @@ impl Move {
         let (from, to) = (text(&of["from"]), text(&of["to"]));
         let said = match of["state"].as_str() {
             Some("done") => format!("Moved {slug} from {from} to {to}."),
-            Some("taken_back") => format!("{slug} stays in {from}. What was copied to {to} is removed."),
-            _ => format!("{slug} moves from {from} to {to}. See `gancho tenants move {slug} --status`."),
+            Some("taken_back") => {
+                format!("{slug} stays in {from}. What was copied to {to} is removed.")
+            }
+            _ => format!(
+                "{slug} moves from {from} to {to}. See `gancho tenants move {slug} --status`."
+            ),
         };
         table::say(&said)?;
         facts(of).print()
