@@ -105,7 +105,9 @@ impl Directory {
             let Some(last) = batch.last() else { break };
             after = Some(last.tenant);
             let mut known = self.known.write();
-            batch.iter().for_each(|one| known.note(one));
+            for one in &batch {
+                known.note(one);
+            }
         }
         self.known.write().refreshed_at = Some(at);
         Ok(())

@@ -62,7 +62,7 @@ impl CellStore {
     }
 
     async fn carry(&self, row: MoveRow) -> Result<MoveStep> {
-        let store = |number| Ok::<_, StoreError>(self.cell(number)?.open_store()?);
+        let store = |number| self.cell(number)?.open_store();
         let mover = Mover {
             cells: self,
             rules: &self.setup.moves,

@@ -39,7 +39,7 @@ impl Default for MoveRules {
     }
 }
 
-/// Where a move can be interrupted with something different to be found by whoever goes on.
+/// Where a move can be interrupted so that the node that goes on finds something different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MovePoint {
     Begun,
@@ -131,7 +131,7 @@ impl CellStore {
                     MoveStep::GoingBack => {
                         Err(refused("the tenant is being taken back: try again when that is over"))
                     }
-                    _ if before.target == target.number => self.status(before),
+                    _ if before.target == target.number => Ok(self.status(before)),
                     _ => {
                         let other = self.cell(before.target)?;
                         Err(refused(format!(
@@ -196,7 +196,7 @@ impl CellStore {
             return Err(refused("the tenant is not being moved"));
         };
         match found.step {
-            MoveStep::GoingBack => self.status(found),
+            MoveStep::GoingBack => Ok(self.status(found)),
             MoveStep::TakenBack => {
                 Err(refused("the last move of the tenant was taken back already"))
             }
@@ -212,7 +212,7 @@ impl CellStore {
     /// The last move of the tenant.
     pub async fn move_status(&self, tenant: TenantId) -> Result<Option<MoveStatus>> {
         let found = self.home.open_store()?.move_of(tenant).await?;
-        found.map(|found| self.status(found)).transpose()
+        Ok(found.map(|found| self.status(found)))
     }
 
     async fn status_of(&self, tenant: TenantId) -> Result<MoveStatus> {
@@ -220,10 +220,10 @@ impl CellStore {
         status.ok_or_else(|| StoreError::Corrupt("a move is gone".into()))
     }
 
-    fn status(&self, of: MoveRow) -> Result<MoveStatus> {
+    fn status(&self, of: MoveRow) -> MoveStatus {
         let (from, to) = (self.name_of(of.source), self.name_of(of.target));
         let MoveRow { step, copied, removed, closed, error, age, .. } = of;
-        Ok(MoveStatus {
+        MoveStatus {
             from,
             to,
             step,
@@ -232,7 +232,7 @@ impl CellStore {
             closed,
             error,
             age,
-        })
+        }
     }
 
     fn name_of(&self, number: u32) -> String {

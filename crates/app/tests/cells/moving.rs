@@ -39,7 +39,7 @@ fn publish_until(gateway: &Gateway, key: &str, is_over: &AtomicBool) -> Publishe
             seen.acked.push(answer.json()["id"].as_str().unwrap().to_owned());
             let refused_for = since.take().map_or(Duration::ZERO, |since: Instant| since.elapsed());
             seen.refused_for = seen.refused_for.max(refused_for);
-            // Sleeps, so that no more is published than a busy machine delivers.
+            // Sleeps so that no more is published than a busy machine delivers.
             thread::sleep(Duration::from_millis(20));
         } else {
             assert_eq!(answer.status, 503, "{}", answer.body);

@@ -125,9 +125,7 @@ impl World {
 }
 
 pub fn uuid(tenant: TenantId) -> String {
-    let hex: String = tenant.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
-    parts.join("-")
+    format!("{:032x}", u128::from_be_bytes(tenant.bytes()))
 }
 
 pub async fn ended(store: &CellStore, tenant: TenantId, step: MoveStep) -> MoveStatus {

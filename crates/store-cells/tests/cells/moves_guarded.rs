@@ -128,7 +128,9 @@ async fn a_copy_is_not_used() {
     let store = world.node(at_once()).await;
     let tenant = world.with_tenant(&store).await;
     world.fill("home", tenant, 12).await;
-    world.run("set search_path = home; update deliveries set due_at = 1 where state = 2").await;
+    let node = store.join("node", now()).await.unwrap();
+    let due = vec![world.maker.event(tenant), world.maker.event(tenant)];
+    store.accept(due, node).await.unwrap();
     drop(store);
     let (home, a) = (cell(&world, "home").await, cell(&world, "a").await);
     assert!(home.begin_move(tenant, 0, 1).await.unwrap());
@@ -138,7 +140,7 @@ async fn a_copy_is_not_used() {
     for table in MOVED_TABLES {
         home.copy_rows(&a, &run, table, None).await.unwrap();
     }
-    assert_eq!(world.content("a", tenant).await["deliveries"].0, 12);
+    assert_eq!(world.content("a", tenant).await["deliveries"].0, 14);
     let node = a.join("node", now()).await.unwrap();
     assert!(a.claim(claim(node)).await.unwrap().jobs.is_empty(), "a node that does not know");
     let store = world.node(at_once()).await;

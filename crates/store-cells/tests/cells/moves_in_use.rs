@@ -86,7 +86,7 @@ async fn publish(store: &CellStore, node: NodeId, traffic: &Traffic, next: impl 
             let micros = since.elapsed().as_micros() as u64;
             traffic.refused_for.fetch_max(micros, Ordering::Relaxed);
         }
-        // Sleeps, so that no more is published than a busy machine delivers.
+        // Sleeps so that no more is published than a busy machine delivers.
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
 }

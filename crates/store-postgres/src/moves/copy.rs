@@ -94,21 +94,21 @@ impl PostgresStore {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let keys = literal(&format!("[{}]", keys.join(",")));
             let on = |key: &dyn Fn(&str) -> String| -> String {
-                table
-                    .key
-                    .iter()
-                    .map(|column| format!(" and t.{column} = {}", key(column)))
-                    .collect()
+                let same = table.key.iter().map(|column| format!("t.{column} = {}", key(column)));
+                std::iter::once(format!("t.tenant_id = '{tenant}'"))
+                    .chain(same)
+                    .collect::<Vec<_>>()
+                    .join(" and ")
             };
             let these = format!("jsonb_populate_recordset(null::{}, {keys}::jsonb) k", table.name);
             let delete = format!(
-                "delete from {} t using {these} where t.tenant_id = '{tenant}'{}",
+                "delete from {} t using {these} where {}",
                 table.name,
                 on(&|column| table.target_key(column, of.source))
             );
             let columns = columns(source.session()?, table).await?;
             let select = format!(
-                "select {} from (select distinct * from {these}) k join {} t on t.tenant_id = '{tenant}'{}",
+                "select {} from (select distinct * from {these}) k join {} t on {}",
                 sources(table, &columns, of.source),
                 table.name,
                 on(&|column| format!("k.{column}"))

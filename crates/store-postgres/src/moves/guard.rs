@@ -76,7 +76,7 @@ impl PostgresStore {
             Ok(())
         };
         put.await.map_err(TxError::into_error)?;
-        // After the row is there: whoever has written to a table before it was, has ended when its trigger is enabled.
+        // After the row is there: transactions that have written to a table before have ended when its trigger is enabled.
         for table in MOVED_TABLES {
             self.enable_guard(table.name).await?;
         }
@@ -209,7 +209,7 @@ pub(crate) async fn enter(
     Ok(())
 }
 
-/// Whoever else has taken the move goes on with it.
+/// The node that has taken the move goes on with it.
 pub(crate) fn taken_over() -> StoreError {
     StoreError::Refused("another node has taken the move over".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The moves, in the home cell: what is to be done next, and by whom.
+//! The moves, in the home cell: what is to be done next, and which run does it.
 
 use std::time::Duration;
 
@@ -209,8 +209,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// Whoever carries it out carries on no longer; it is taken back by whoever takes it next. Whether there was a move that
-    /// could be.
+    /// The run that carries it out ends, and the next takes it back. Whether there was a move that could be taken back.
     pub async fn take_move_back(&self, tenant: TenantId) -> Result<bool> {
         let sql = "update moves set step = 5, run = run + 1, lease_until = clock_timestamp(), error = null
             where tenant_id = $1 and step in (1, 2)";

@@ -38,7 +38,7 @@ where s.level = any ($4) and s.chunk >= $5 and s.tenant_id = $1 and s.node = k.n
       and o.target_id = s.target_id and o.lane = s.lane and o.at = s.at and o.node = k.number
       and o.part = s.part offset 0)";
 
-/// Without its number, which the new cell gives anew, in the same order.
+/// Without its number, which is another in the new cell; they keep their order.
 const INTAKE: &str = "tenant_id, id, state, event_type, subject, external_id, idempotency_key, key, content, deliver_at,
     body, size, published_at, code, reason, rejected_at";
 /// Rows of the intake in one transaction.
