@@ -99,6 +99,13 @@ impl Mover<'_> {
 
     async fn go_on(mut self) -> Result<MoveStep> {
         self.at(MovePoint::Begun)?;
+        // An earlier run has closed the tenant: what is left is done at once.
+        if self.row.step == MoveStep::Closing
+            && self.source.keep_guard(&self.row).await?
+            && self.target.keep_guard(&self.row).await?
+        {
+            return self.close_and_remove().await;
+        }
         self.target.guard_arrival(&self.row).await?;
         self.at(MovePoint::ArrivalGuarded)?;
         self.source.guard_departure(&self.row).await?;
@@ -113,6 +120,10 @@ impl Mover<'_> {
         self.at(MovePoint::CaughtUp)?;
         self.drain().await?;
         self.set_step(MoveStep::Closing).await?;
+        self.close_and_remove().await
+    }
+
+    async fn close_and_remove(mut self) -> Result<MoveStep> {
         self.close_and_switch().await?;
         let linger = self.rules.linger;
         self.remove(linger).await
@@ -200,25 +211,42 @@ impl Mover<'_> {
             tokio::time::sleep(LOOK).await;
         };
         self.at(MovePoint::Closed)?;
-        while self.copy_changes(MovePoint::LastChangesCopied).await? > 0 {}
-        self.source.copy_rest(&self.target, &self.row).await?;
+        if let Err(error) = self.copy_last().await {
+            // The directory has not changed. Nobody waits for a cell that does not answer.
+            if !matches!(error, StoreError::Broken(_)) {
+                self.source.reopen_departure(&self.row).await?;
+            }
+            return Err(error);
+        }
         self.at(MovePoint::RestCopied)?;
         if !self.home.switch_move(&self.row).await? {
             return Err(taken_over());
         }
         self.row.step = MoveStep::Removing;
         self.at(MovePoint::Switched)?;
-        self.target.lift_guard(&self.row).await?;
+        self.open().await?;
         self.row.closed = Some(closed_at.elapsed());
         self.cells.home.tenant_moves.notify_one();
         self.at(MovePoint::Opened)?;
         self.note().await
     }
 
+    async fn copy_last(&self) -> Result<()> {
+        while self.copy_changes(MovePoint::LastChangesCopied).await? > 0 {}
+        self.source.copy_rest(&self.target, &self.row).await
+    }
+
+    /// The new cell, unless an earlier run has done so.
+    async fn open(&self) -> Result<()> {
+        if self.target.keep_arrival(&self.row).await? {
+            self.source.hand_over_statistics(&self.target, &self.row).await?;
+        }
+        self.target.lift_guard(&self.row).await
+    }
+
     /// From the old cell, when nobody reads there any more.
     async fn remove(mut self, linger: Duration) -> Result<MoveStep> {
-        // Unless the run before has done so.
-        self.target.lift_guard(&self.row).await?;
+        self.open().await?;
         tokio::time::sleep(linger).await;
         if self.source.keep_guard(&self.row).await? {
             self.source.forward_intake(&self.target, self.row.tenant).await?;

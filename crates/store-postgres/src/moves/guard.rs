@@ -127,6 +127,19 @@ impl PostgresStore {
         }
     }
 
+    /// Before the directory has changed: the tenant can be written again, and changes are noted as before.
+    pub async fn reopen_departure(&self, of: &MoveRow) -> Result<()> {
+        self.set_guard(of, &[CLOSED], LEAVING).await.map(drop)
+    }
+
+    /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Whether there was one.
+    pub async fn keep_arrival(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update moving_tenants set run = $2
+            where tenant_id = $1 and run <= $2 and state = 3";
+        let session = self.session().await?;
+        Ok(execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)? > 0)
+    }
+
     /// Where the tenant lives: in the new cell, when it has arrived, or in the old one, which it does not leave after all.
     pub async fn lift_guard(&self, of: &MoveRow) -> Result<()> {
         let session = self.session().await?;

@@ -55,34 +55,44 @@ impl PostgresStore {
 
     /// When all rows are copied, and nothing can be written in the old cell.
     pub async fn copy_rest(&self, to: &Self, of: &MoveRow) -> Result<()> {
-        self.copy_rest_once(to, of).await.map_err(TxError::into_error)?;
-        // The rows stay here, too, for the case that the tenant does.
-        let copied = self.forward_some(to, uuid(of.tenant), Some(of.run)).await;
-        copied.map(drop).map_err(TxError::into_error)
+        let copied = async {
+            let tenant = uuid(of.tenant);
+            let sql = "select version from endpoint_versions where tenant_id = $1";
+            let version = query(&self.session().await?, sql, &[&tenant]).await?;
+            let version = version.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
+            let transaction = to.begin_session().await?;
+            let target = transaction.session()?;
+            enter(target, tenant, of.run, Writable::Arriving).await?;
+            execute(target, RAISE_VERSION, &[&tenant, &version.unwrap_or(0)]).await?;
+            // Of an earlier try, after which they may have been accepted in the old cell.
+            execute(target, "delete from intake where tenant_id = $1", &[&tenant]).await?;
+            transaction.commit().await?;
+            // The rows stay here, too, for the case that the tenant does.
+            self.forward_some(to, tenant, Some(of.run)).await
+        };
+        copied.await.map(drop).map_err(TxError::into_error)
     }
 
-    async fn copy_rest_once(&self, to: &Self, of: &MoveRow) -> Result<(), TxError> {
-        let source = self.session().await?;
-        let tenant = uuid(of.tenant);
-        let sql = "select version from endpoint_versions where tenant_id = $1";
-        let version = query(&source, sql, &[&tenant]).await?;
-        let version = version.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
-        let due =
-            query(&source, "select level, chunk from statistics_due order by level, chunk", &[])
-                .await?;
+    /// When the tenant lives in the new cell, before anyone writes there: its nodes go on with the minutes that they have
+    /// begun, and what is not rolled up yet is rolled up there.
+    pub async fn hand_over_statistics(&self, to: &Self, of: &MoveRow) -> Result<()> {
+        self.hand_over(to, of).await.map_err(TxError::into_error)
+    }
+
+    async fn hand_over(&self, to: &Self, of: &MoveRow) -> Result<(), TxError> {
+        let (source, tenant) = (self.session().await?, uuid(of.tenant));
+        let sql = "select level, chunk from statistics_due order by level, chunk";
+        let due = query(&source, sql, &[]).await?;
         let levels = due.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<i16>>>()?;
         let chunks = due.iter().map(|row| rows::get(row, 1)).collect::<Result<Vec<i64>>>()?;
         let before = numbers(&source, of.source).await?;
         drop(source);
-
         let transaction = to.begin_session().await?;
         let target = transaction.session()?;
         enter(target, tenant, of.run, Writable::Arriving).await?;
-        execute(target, RAISE_VERSION, &[&tenant, &version.unwrap_or(0)]).await?;
         let (mut from, mut into) = (Vec::new(), Vec::new());
         for (node, number) in numbers(target, of.target).await? {
-            let known = before.iter().filter(|(known, _)| *known == node);
-            for (_, number_before) in known {
+            for (_, number_before) in before.iter().filter(|(known, _)| *known == node) {
                 from.push(-(number_before + node_offset(of.source)));
                 into.push(number);
             }
