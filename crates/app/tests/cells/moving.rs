@@ -114,7 +114,7 @@ fn a_tenant_moves_while_it_is_published_to() {
     assert_eq!(status["state"], "taken_back", "{status}");
 
     // The node that has begun it is killed.
-    let begun = two.operator("POST", "/v1/tenants/acme/move", r#"{"to":"b"}"#);
+    let begun = two.operator("POST", "/v1/tenants/acme/move", r#"{"cell":"b"}"#);
     assert_eq!(begun.status, 202, "{}", begun.body);
     two.signal("KILL");
     acked.push(publish(one, &key).json()["id"].as_str().unwrap().to_owned());

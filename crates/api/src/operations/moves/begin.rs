@@ -18,7 +18,7 @@ use crate::{
 request! {
     struct MoveBody {
         /// The name of the cell to which the tenant moves.
-        required to: String as text(1, 40),
+        required cell: String as text(1, 40),
     }
 }
 
@@ -38,8 +38,8 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let MoveBody { to } = call.parse_body()?;
+    let MoveBody { cell } = call.parse_body()?;
     let tenant = find(&call).await?;
-    let begun = service(&call.api)?.move_tenant(tenant.id, &to).await.map_err(refused)?;
+    let begun = service(&call.api)?.move_tenant(tenant.id, &cell).await.map_err(refused)?;
     Answer::accepted(&MoveView::from(begun))
 }

@@ -43,7 +43,7 @@ impl Move {
         let tenant = remote.get(&path(&self.tenant)).await?;
         let (slug, path) = (text(&tenant["slug"]), format!("{}/move", path(&text(&tenant["id"]))));
         let begun = match &self.to {
-            Some(to) => remote.post(&path, &json!({ "to": to })).await?,
+            Some(to) => remote.post(&path, &json!({ "cell": to })).await?,
             None if self.back => remote.delete(&path).await?,
             None => return self.print(&slug, &remote.get(&path).await?),
         };
