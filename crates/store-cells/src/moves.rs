@@ -257,7 +257,7 @@ impl CellStore {
                 for of in taken {
                     let (store, stop) = (self.clone(), self.stopping.clone());
                     self.tasks.spawn(async move {
-                        stop.run_until_cancelled(store.carry_out(of)).await;
+                        stop.run_until_cancelled(Box::pin(store.carry_out(of))).await;
                     });
                 }
             }
