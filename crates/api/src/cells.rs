@@ -1,6 +1,9 @@
 //! The cells of a gateway that uses several databases, behind a trait: this crate names no store.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use gancho_domain::TenantId;
 use gancho_store::Result;
 
 /// Manages the cells. A refused change is a [`gancho_store::StoreError::Refused`] with what to do.
@@ -13,6 +16,41 @@ pub trait CellService: Send + Sync {
 
     /// A cell that drains gets no new tenants. Whether there is such a cell.
     async fn set_draining(&self, name: &str, is_draining: bool) -> Result<bool>;
+
+    /// Begins to move a tenant to another cell.
+    async fn move_tenant(&self, tenant: TenantId, to: &str) -> Result<MoveInfo>;
+
+    /// Takes back a move before the tenant lives in the new cell.
+    async fn take_tenant_back(&self, tenant: TenantId) -> Result<MoveInfo>;
+
+    /// The last move of a tenant.
+    async fn tenant_move(&self, tenant: TenantId) -> Result<Option<MoveInfo>>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveInfo {
+    /// The names of the cells.
+    pub from: String,
+    pub to: String,
+    pub state: MoveState,
+    pub copied_rows: u64,
+    pub removed_rows: u64,
+    /// How long nothing could be written for the tenant.
+    pub closed: Option<Duration>,
+    /// Since it began, and until it ended.
+    pub age: Duration,
+    /// Why it does not go on.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MoveState {
+    Copying,
+    Closing,
+    Removing,
+    Done,
+    TakingBack,
+    TakenBack,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -142,6 +142,9 @@ codes! {
     UNAVAILABLE SERVICE_UNAVAILABLE "unavailable" "Service unavailable"
         "The store cannot be reached, or the gateway is shutting down or overloaded. Nothing was accepted."
         "Retry after the number of seconds in `Retry-After`, with the same idempotency key.";
+    TENANT_MOVING SERVICE_UNAVAILABLE "tenant_moving" "Tenant is moving"
+        "The tenant is being moved to another database of the gateway. Nothing was changed. This takes about a second."
+        "Retry after the number of seconds in `Retry-After`, with the same idempotency key.";
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "Storage full"
         "The store has reached its size limit and accepts no new data. Events that are already stored are still delivered."
         "Retry later with the same idempotency key. The operator must free space.";

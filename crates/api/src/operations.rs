@@ -14,6 +14,7 @@ pub mod erasures;
 pub mod event_types;
 pub mod events;
 pub mod ledger;
+pub mod moves;
 pub mod nodes;
 pub mod portal_links;
 pub mod queues;
@@ -108,6 +109,9 @@ pub const ROUTES: &[&Route] = &[
     &tenants::delete::ROUTE,
     &tenants::pause::PAUSE,
     &tenants::pause::RESUME,
+    &moves::begin::ROUTE,
+    &moves::get::ROUTE,
+    &moves::take_back::ROUTE,
     &api_keys::create::ROUTE,
     &api_keys::list::ROUTE,
     &api_keys::revoke::ROUTE,

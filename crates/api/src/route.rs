@@ -145,6 +145,7 @@ impl Route {
             &codes::WRONG_HOST,
             &codes::INTERNAL,
             &codes::UNAVAILABLE,
+            &codes::TENANT_MOVING,
         ];
         // Every operation rejects unknown parameters, even if it has none.
         all.extend([&codes::UNKNOWN_FIELD, &codes::INVALID_FIELD]);

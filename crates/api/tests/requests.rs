@@ -66,6 +66,7 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::PATCH, "/users/{user}") => json!({}),
         (&Method::POST, "/cells") => json!({"name": "b", "url": "postgres://127.0.0.1:1/none"}),
         (&Method::PATCH, "/cells/{cell}") => json!({"is_draining": true}),
+        (&Method::POST, "/tenants/{tenant}/move") => json!({"cell": "b"}),
         (&Method::POST, "/me/password") => json!({
             "current_password": "correct horse battery",
             "password": "another horse battery",

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gancho_api::cells::{CellInfo, CellService};
+use gancho_api::cells::{CellInfo, CellService, MoveInfo, MoveState};
+use gancho_domain::TenantId;
 use gancho_store::Result;
-use gancho_store_cells::{CellSecrets, CellStore, HOME_NAME};
+use gancho_store_cells::{CellSecrets, CellStore, HOME_NAME, MoveStatus, MoveStep};
 use gancho_vault::{KeyRing, Place};
 
 /// Encrypts the URLs and identities of cells with the key ring.
@@ -53,4 +54,29 @@ impl CellService for Cells {
     async fn set_draining(&self, name: &str, is_draining: bool) -> Result<bool> {
         self.0.drain_cell(name, is_draining).await
     }
+
+    async fn move_tenant(&self, tenant: TenantId, to: &str) -> Result<MoveInfo> {
+        self.0.move_tenant(tenant, to).await.map(info)
+    }
+
+    async fn take_tenant_back(&self, tenant: TenantId) -> Result<MoveInfo> {
+        self.0.take_tenant_back(tenant).await.map(info)
+    }
+
+    async fn tenant_move(&self, tenant: TenantId) -> Result<Option<MoveInfo>> {
+        Ok(self.0.move_status(tenant).await?.map(info))
+    }
+}
+
+fn info(of: MoveStatus) -> MoveInfo {
+    let MoveStatus { from, to, step, copied_rows, removed_rows, closed, error, age } = of;
+    let state = match step {
+        MoveStep::Copying => MoveState::Copying,
+        MoveStep::Closing => MoveState::Closing,
+        MoveStep::Removing => MoveState::Removing,
+        MoveStep::Done => MoveState::Done,
+        MoveStep::GoingBack => MoveState::TakingBack,
+        MoveStep::TakenBack => MoveState::TakenBack,
+    };
+    MoveInfo { from, to, state, copied_rows, removed_rows, closed, age, error }
 }

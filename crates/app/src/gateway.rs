@@ -9,7 +9,7 @@ mod mailing;
 mod notices;
 mod receiving;
 mod setup;
-mod shared_settings;
+pub mod shared_settings;
 mod tenants;
 mod unsent;
 
@@ -41,7 +41,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use alerting::AlertSettings;
 pub use archiving::ArchiveSetup;
 pub use lanes::Lanes;
-pub use live::LiveParts;
+pub use live::{LiveParts, LiveSettings};
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 

@@ -7,7 +7,7 @@ use gancho_api::reload::{ReloadService, ReloadedSettings};
 use parking_lot::Mutex;
 
 use crate::{
-    gateway::LiveParts,
+    gateway::{LiveParts, LiveSettings, shared_settings},
     lifecycle::ReloadSignal,
     logs,
     settings::{self, Flags},
@@ -46,13 +46,14 @@ pub const LIVE: [&str; 23] = [
 pub struct Reloader {
     parts: LiveParts,
     flags: Flags,
-    current: Mutex<ShownSettings>,
+    /// What this process runs with.
+    running: Mutex<ShownSettings>,
 }
 
 impl Reloader {
-    /// `current` are the settings that the gateway was started with.
-    pub fn new(parts: LiveParts, flags: Flags, current: ShownSettings) -> Self {
-        Self { parts, flags, current: Mutex::new(current) }
+    /// `running` are the settings that the gateway was started with.
+    pub fn new(parts: LiveParts, flags: Flags, running: ShownSettings) -> Self {
+        Self { parts, flags, running: Mutex::new(running) }
     }
 
     /// Reloads the policy pack and the settings whenever the signal comes.
@@ -76,24 +77,38 @@ impl Reloader {
 impl ReloadService for Reloader {
     fn load(&self) -> Result<Box<dyn FnOnce() -> ReloadedSettings + Send + '_>, String> {
         let read = settings::load(&self.flags).map_err(|error| error.to_string())?;
-        let live = self.parts.prepare(&read).map_err(|error| format!("{error:#}"))?;
+        let live = LiveSettings::of(&read.settings).map_err(|error| format!("{error:#}"))?;
+        let written = shared_settings::written(&read).map_err(|error| format!("{error:#}"))?;
         Ok(Box::new(move || {
             self.parts.apply(live);
             logs::set_level(&read.settings.log_level);
-            let shown = read.settings.shown();
-            let before = std::mem::replace(&mut *self.current.lock(), shown.clone());
-            report(&before, &shown)
+            let mut running = self.running.lock();
+            let report = take_over(&mut running, written);
+            self.parts.describe(&running);
+            report
         }))
     }
 }
 
-/// Secrets are masked in what is shown, so a changed secret is not noticed; it needs a restart.
-fn report(before: &ShownSettings, after: &ShownSettings) -> ReloadedSettings {
-    let changed = before.iter().zip(after).filter(|(old, new)| old != new).map(|(old, _)| old.0);
-    let (applied, needs_restart): (Vec<_>, Vec<_>) = changed.partition(|name| LIVE.contains(name));
-    tracing::info!(changed = applied.join(","), "settings reloaded");
-    if !needs_restart.is_empty() {
-        tracing::warn!(changed = needs_restart.join(","), "some changed settings need a restart");
+/// What can change while the process runs is taken over; the rest keeps the value it was started with. Secrets are masked
+/// in what is compared, so a changed one is not noticed; it needs a restart.
+fn take_over(running: &mut ShownSettings, written: ShownSettings) -> ReloadedSettings {
+    let mut report = ReloadedSettings::default();
+    for ((name, value), (_, new)) in running.iter_mut().zip(written) {
+        if *value == new {
+            continue;
+        }
+        if LIVE.contains(name) {
+            *value = new;
+            report.applied.push(name);
+        } else {
+            report.needs_restart.push(name);
+        }
     }
-    ReloadedSettings { applied, needs_restart }
+    tracing::info!(changed = report.applied.join(","), "settings reloaded");
+    if !report.needs_restart.is_empty() {
+        let changed = report.needs_restart.join(",");
+        tracing::warn!(changed, "some changed settings need a restart");
+    }
+    report
 }

@@ -21,6 +21,7 @@ mod bench {
 }
 mod browser;
 mod cells {
+    mod moving;
     mod serve;
 }
 mod cli {

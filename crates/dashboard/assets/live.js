@@ -107,19 +107,23 @@
 // Parts that change come with the page itself, after the seconds that they name, while it is seen. `0` ends it.
 (() => {
   const parts = (root) => [...root.querySelectorAll("[data-refresh], .vitals")];
-  const seconds = (root) => Number(root.querySelector("[data-refresh]")?.dataset.refresh || 0);
+  const seconds = (root) => Math.max(0, ...parts(root).map((el) => Number(el.dataset.refresh || 0)));
+  // Whoever is filling in a form is not taken away from it.
+  const isTyping = () => [...document.querySelectorAll("main :is(input:not([type=hidden]), textarea)")].some((el) => el.value !== el.defaultValue);
   const again = () => { const after = seconds(document); if (after) setTimeout(refresh, after * 1000); };
   const refresh = async () => {
     if (document.hidden) return again();
     const answer = await fetch(location.href).catch(() => null), lost = document.querySelector("[data-lost]");
-    if (answer?.redirected) return location.reload();
-    if (!answer?.ok) { if (lost) lost.hidden = false; return again(); }
+    if (answer?.redirected && !isTyping()) return location.reload();
+    if (!answer?.ok || answer.redirected) { if (lost) lost.hidden = false; return again(); }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = parts(page);
     if (lost) lost.hidden = page.querySelector("[data-lost]")?.hidden ?? true;
     document.title = page.title;
     parts(document).forEach((el, i) => {
-      if (next[i] && !el.contains(document.activeElement) && el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
-      if (next[i]?.dataset.refresh) el.dataset.refresh = next[i].dataset.refresh;
+      // A part with the focus in it waits for the next time.
+      if (!next[i] || el.contains(document.activeElement)) return;
+      if (el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
+      if (next[i].dataset.refresh) el.dataset.refresh = next[i].dataset.refresh;
     });
     again();
   };

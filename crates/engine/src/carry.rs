@@ -57,7 +57,9 @@ async fn untried(engine: &Arc<Engine>, lane: &LaneState, job: &Job, now: Time) -
     if job.parcel.erased_at.is_some() {
         return Some(Failure::new(Code::ERASED, "the content was erased"));
     }
-    let has_expired = lane.expires_at(job).is_some_and(|end| now >= end);
+    // Where the store expires what waits, it knows what was scheduled for later; that is tried at its time.
+    let is_checked = job.attempts > 0 || !lane.expires_in_store;
+    let has_expired = is_checked && lane.expires_at(job).is_some_and(|end| now >= end);
     if has_expired && engine.trusts_clock(now) {
         return Some(expired(last_failure(engine, job).await.as_ref()));
     }

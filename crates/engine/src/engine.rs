@@ -160,6 +160,9 @@ impl Engine {
         tracing::info!(node = node.0, name = engine.name, "engine started");
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
+        if engine.trusts_clock(engine.clock.now()) {
+            engine.expire_once().await?;
+        }
         engine.start_loops();
         Ok(engine)
     }

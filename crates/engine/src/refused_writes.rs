@@ -50,7 +50,7 @@ impl Engine {
                 (&refused.full, "storage_full")
             }
             StoreError::Busy(_) => (&refused.busy, "too_many_requests"),
-            StoreError::Unavailable(_) | StoreError::Broken(_) => {
+            StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Moving(_) => {
                 (&refused.unavailable, "unavailable")
             }
             StoreError::Fenced

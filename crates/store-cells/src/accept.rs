@@ -22,6 +22,7 @@ impl Accept for CellStore {
     }
 
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
+        let parcels = self.not_held(parcels);
         let parts = self.by_cell(parcels, |new| new.parcel.tenant).await?;
         in_parts(parts, |cell, parcels| async move {
             if !cell.is_home() && parcels.iter().any(|new| new.ledger.is_some()) {
@@ -37,7 +38,10 @@ impl Accept for CellStore {
         .await
     }
 
-    async fn place_part(&self, part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+    async fn place_part(&self, mut part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+        if self.directory.is_leaving(part.parcel.tenant) {
+            part.deliveries.iter_mut().for_each(|to| to.hold = false);
+        }
         let cell = self.cell_of(part.parcel.tenant).await?;
         let store = cell.store()?;
         let number = self.joined_number(&cell, holder).await?;
@@ -59,6 +63,16 @@ pub(crate) struct Part<T> {
 }
 
 impl CellStore {
+    /// Nothing is leased of a tenant that is about to leave its cell.
+    pub(crate) fn not_held(&self, mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
+        for new in &mut parcels {
+            if self.directory.is_leaving(new.parcel.tenant) {
+                new.deliveries.iter_mut().for_each(|to| to.hold = false);
+            }
+        }
+        parcels
+    }
+
     /// Splits what belongs to tenants by their cells.
     pub(crate) async fn by_cell<T>(
         &self,

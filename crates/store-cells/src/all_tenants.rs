@@ -26,7 +26,7 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<DeliveryRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+        Ok(merged(self.living_pages(pages, |one| one.tenant).into_iter(), page.max, place))
     }
 
     async fn all_events(
@@ -41,13 +41,13 @@ impl AllTenants for CellStore {
             })
             .await?;
         let place = |one: &TenantRow<EventRow>| place_of_id(one.row.id.bytes());
-        Ok(merged(pages.into_iter().map(|(_, page)| page), page.max, place))
+        Ok(merged(self.living_pages(pages, |one| one.tenant).into_iter(), page.max, place))
     }
 
     async fn all_endpoints(&self, before: Option<EndpointId>, max: usize) -> Result<Vec<Endpoint>> {
         let found =
             self.each(|store, _| async move { store.all_endpoints(before, max).await }).await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |endpoint| Some(endpoint.tenant));
         found.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.id));
         found.truncate(max);
         Ok(found)
@@ -64,7 +64,7 @@ impl AllTenants for CellStore {
                 async move { store.all_suppressions(after, max).await }
             })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.tenant));
         found.sort_by(|one, other| {
             (one.tenant, &one.row.address).cmp(&(other.tenant, &other.row.address))
         });

@@ -29,7 +29,7 @@ impl Archiving for CellStore {
         let found = self
             .each(|store, _| async move { store.letters_to_archive(which, max, max_bytes).await })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.letter.tenant));
         found.sort_by_key(|one| (one.letter.expires_at, one.letter.delivery));
         let mut bytes = 0;
         let fits = |one: &&FullDeadLetter| {

@@ -10,8 +10,9 @@ use std::{
 };
 
 use gancho_store::{Result, StoreError};
-use gancho_store_postgres::{CellState, PostgresStore};
+use gancho_store_postgres::{CellRow, CellState, PostgresStore};
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
 
 /// A cell that fails is left alone for this long: callers are refused at once rather than made to wait.
 const REST: Duration = Duration::from_secs(1);
@@ -40,6 +41,8 @@ pub(crate) struct Cell {
     pub is_only: AtomicBool,
     /// Held while a node joins, so that it joins once.
     pub joining: tokio::sync::Mutex<()>,
+    /// Rung when the cell refuses something because a tenant moves: then the directory is looked at at once.
+    pub tenant_moves: Arc<Notify>,
 }
 
 struct Connection {
@@ -58,7 +61,7 @@ struct Health {
 }
 
 impl Cell {
-    pub fn home(store: Arc<PostgresStore>) -> Self {
+    pub fn home(store: Arc<PostgresStore>, tenant_moves: Arc<Notify>) -> Self {
         let connection = Connection { state: CellState::Active, url: Vec::new(), store: Ok(store) };
         Self {
             number: HOME,
@@ -67,14 +70,16 @@ impl Cell {
             health: Mutex::default(),
             is_only: AtomicBool::new(true),
             joining: tokio::sync::Mutex::default(),
+            tenant_moves,
         }
     }
 
-    pub fn closed(number: u32, name: String, state: CellState, url: Vec<u8>) -> Self {
+    pub fn closed(row: &CellRow, tenant_moves: Arc<Notify>) -> Self {
+        let CellRow { number, name, url, state } = row.clone();
         let connection = Connection { state, url, store: Err(NEW.to_owned()) };
         let (connection, health) = (RwLock::new(connection), Mutex::default());
-        let joining = tokio::sync::Mutex::default();
-        Self { number, name, connection, health, is_only: AtomicBool::new(false), joining }
+        let (joining, is_only) = (tokio::sync::Mutex::default(), AtomicBool::new(false));
+        Self { number, name, connection, health, is_only, joining, tenant_moves }
     }
 
     pub fn is_home(&self) -> bool {
@@ -171,6 +176,9 @@ impl Cell {
                 Err(self.unavailable(&why))
             }
             other => {
+                if matches!(other, Err(StoreError::Moving(_))) {
+                    self.tenant_moves.notify_one();
+                }
                 self.answers();
                 other
             }

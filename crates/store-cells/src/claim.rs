@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::Arc,
     time::Duration,
 };
 
@@ -113,11 +114,9 @@ impl CellStore {
             Some(Late { node, answer: Answer::Awaited(awaited) }) => (node, awaited, for_late),
             None => {
                 let node = self.number_to_claim(cell, round.claim.node)?;
-                (
-                    node,
-                    self.start_claim(cell, round.part(cell.number, node))?,
-                    self.setup.claim_wait,
-                )
+                let mut part = round.part(cell.number, node);
+                self.leave_out_moving(cell, &mut part);
+                (node, self.start_claim(cell, part)?, self.setup.claim_wait)
             }
         };
         match tokio::time::timeout(wait, &mut awaited).await {
@@ -129,6 +128,14 @@ impl CellStore {
                 self.late_claims.0.lock().insert(key, late);
                 Ok(Asked::Pending)
             }
+        }
+    }
+
+    /// What is copied to another cell is claimed in one of them alone.
+    fn leave_out_moving(&self, cell: &Cell, claim: &mut Claim) {
+        let moving = self.directory.not_to_claim(cell.number);
+        if !moving.is_empty() {
+            Arc::make_mut(&mut claim.skip).tenants.extend(moving);
         }
     }
 
@@ -163,6 +170,7 @@ impl CellStore {
         if self.number_in(cell, round.claim.node) != node {
             return Asked::Pending;
         }
+        claimed.jobs.retain(|job| !self.directory.is_elsewhere(job.tenant, cell.number));
         if claimed.jobs.len() > round.claim.max {
             let jobs = claimed.jobs.split_off(round.claim.max);
             let (cursor, left) = (claimed.cursor.clone(), claimed.left.clone());

@@ -29,7 +29,7 @@ impl DeadLetters for CellStore {
                 async move { store.dead_letters(filter, page).await }
             })
             .await?;
-        let pages = pages.into_iter().map(|(_, page)| page);
+        let pages = self.living_pages(pages, |letter| letter.tenant).into_iter();
         let size = |letter: &DeadLetter| letter.original.len();
         Ok(merge(pages, page.order, page.max, MAX_PAGE_BYTES, place, size))
     }

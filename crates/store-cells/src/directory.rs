@@ -36,6 +36,10 @@ struct PlacementCache {
     cells: HashMap<TenantId, u32>,
     /// Those that had no entry, and when.
     absent: HashMap<TenantId, Instant>,
+    /// Those that are being moved, or are not removed from their old cell yet, and whether they are about to leave.
+    moving: HashMap<TenantId, bool>,
+    /// Those that were in another cell, and when this node learned that they are not.
+    moved: HashMap<TenantId, Instant>,
     refreshed_at: Option<Instant>,
 }
 
@@ -52,9 +56,32 @@ impl Directory {
     }
 
     pub fn note(&self, placement: &Placement) {
-        let mut known = self.known.write();
-        known.absent.remove(&placement.tenant);
-        known.cells.insert(placement.tenant, placement.cell);
+        self.known.write().note(placement);
+    }
+
+    /// Whether the tenant is about to leave its cell: nothing of it is leased any more.
+    pub fn is_leaving(&self, tenant: TenantId) -> bool {
+        self.known.read().moving.get(&tenant).copied().unwrap_or(false)
+    }
+
+    /// Whether rows of the tenant in this cell are not the tenant's: it is on its way here, or lives elsewhere by now.
+    pub fn is_elsewhere(&self, tenant: TenantId, cell: u32) -> bool {
+        let known = self.known.read();
+        known.moving.contains_key(&tenant) && known.cells.get(&tenant) != Some(&cell)
+    }
+
+    /// When this node learned that the tenant lives in another cell than before.
+    pub fn moved_at(&self, tenant: TenantId) -> Option<Instant> {
+        self.known.read().moved.get(&tenant).copied()
+    }
+
+    /// Tenants of which nothing may be claimed in this cell.
+    pub fn not_to_claim(&self, cell: u32) -> Vec<TenantId> {
+        let known = self.known.read();
+        let is_barred = |(tenant, leaves): (&TenantId, &bool)| {
+            (*leaves || known.cells.get(tenant) != Some(&cell)).then_some(*tenant)
+        };
+        known.moving.iter().filter_map(is_barred).collect()
     }
 
     fn note_absent(&self, tenant: TenantId) {
@@ -78,7 +105,9 @@ impl Directory {
             let Some(last) = batch.last() else { break };
             after = Some(last.tenant);
             let mut known = self.known.write();
-            known.cells.extend(batch.iter().map(|one| (one.tenant, one.cell)));
+            for one in &batch {
+                known.note(one);
+            }
         }
         self.known.write().refreshed_at = Some(at);
         Ok(())
@@ -94,6 +123,23 @@ impl Directory {
         }
         self.known.write().refreshed_at = Some(at);
         Ok(())
+    }
+}
+
+impl PlacementCache {
+    fn note(&mut self, placement: &Placement) {
+        let (tenant, cell, state) = (placement.tenant, placement.cell, placement.state);
+        self.absent.remove(&tenant);
+        if self.cells.insert(tenant, cell).is_some_and(|before| before != cell) {
+            self.moved.insert(tenant, Instant::now());
+        }
+        match state {
+            PlacementState::Moving => _ = self.moving.insert(tenant, false),
+            PlacementState::Leaving => _ = self.moving.insert(tenant, true),
+            PlacementState::Creating | PlacementState::Active | PlacementState::Deleted => {
+                self.moving.remove(&tenant);
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Collection, Document, Documents, Expect, Result};
 
-use crate::{CellStore, at_home, in_cell};
+use crate::{CellStore, at_home, cell::Cell, in_cell};
 
 /// Keys whose cells are remembered.
 const MAX_KEYS: usize = 50_000;
@@ -33,7 +33,11 @@ impl Documents for CellStore {
         if let Some(found) = self.find_where_it_was(kind, key).await? {
             return Ok(Some(found));
         }
-        let found = self.first(|store| async move { store.find_document(kind, key).await }).await?;
+        let found = self
+            .first_in(|store, cell| async move {
+                Ok(self.of_cell(&cell, store.find_document(kind, key).await?))
+            })
+            .await?;
         Ok(found.map(|(cell, document)| {
             let mut known = self.document_cells.lock();
             if known.len() >= MAX_KEYS {
@@ -66,7 +70,7 @@ impl Documents for CellStore {
                 async move { store.documents_of_all(kind, after, max).await }
             })
             .await?;
-        let mut found: Vec<Document> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| one.tenant);
         found.sort_by(|one, other| (one.tenant, &one.key).cmp(&(other.tenant, &other.key)));
         found.truncate(max);
         Ok(found)
@@ -82,7 +86,7 @@ impl Documents for CellStore {
         let found = self
             .each(|store, _| async move { store.documents_ending(kind, from, to, max).await })
             .await?;
-        let mut found: Vec<Document> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| one.tenant);
         found.sort_by(|one, other| (one.ends_at, &one.key).cmp(&(other.ends_at, &other.key)));
         found.truncate(max);
         Ok(found)
@@ -132,6 +136,12 @@ impl CellStore {
         let number = self.document_cells.lock().get(&(kind, key.to_owned())).copied();
         let Some(cell) = number.and_then(|number| self.cell(number).ok()) else { return Ok(None) };
         let store = cell.store()?;
-        cell.noted(store.find_document(kind, key).await)
+        Ok(self.of_cell(&cell, cell.noted(store.find_document(kind, key).await)?))
+    }
+
+    /// Unless it is of a tenant that is on its way here, or has left: there it may have been changed or deleted.
+    fn of_cell(&self, cell: &Cell, found: Option<Document>) -> Option<Document> {
+        let is_elsewhere = |tenant| self.directory.is_elsewhere(tenant, cell.number);
+        found.filter(|document| !document.tenant.is_some_and(is_elsewhere))
     }
 }

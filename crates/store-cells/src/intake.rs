@@ -1,6 +1,10 @@
 //! The intake: every cell has one, where `gancho.publish` is called for the tenants that live there.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use gancho_domain::{EventId, TenantId, TenantScope, Time};
@@ -8,10 +12,11 @@ use gancho_store::{
     AcceptOutcome, Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, NewParcel,
     NodeId, RejectedEvent, Result,
 };
+use gancho_store_postgres::PlacementState;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::{CellStore, accept::in_parts, at_home, in_cell};
+use crate::{CellStore, accept::in_parts, at_home, cell::Cell, in_cell};
 
 #[derive(Default)]
 pub(crate) struct IntakeState {
@@ -65,7 +70,17 @@ impl Intake for CellStore {
             if let Some(last) = events.last() {
                 self.intake.positions.lock().insert(cell.number, last.tenant);
             }
-            all.extend(events);
+            let mut strays = BTreeSet::new();
+            for event in events {
+                if self.directory.known_cell(event.tenant) == cell.number {
+                    all.push(event);
+                } else {
+                    strays.insert(event.tenant);
+                }
+            }
+            for tenant in strays {
+                self.forward_strays(tenant, &cell).await;
+            }
         }
         Ok(all)
     }
@@ -75,6 +90,7 @@ impl Intake for CellStore {
         parcels: Vec<NewParcel>,
         holder: NodeId,
     ) -> Result<Vec<AcceptOutcome>> {
+        let parcels = self.not_held(parcels);
         let parts = self.by_cell(parcels, |new| new.parcel.tenant).await?;
         in_parts(parts, |cell, parcels| async move {
             let store = cell.store()?;
@@ -116,7 +132,7 @@ impl Intake for CellStore {
         let found = self
             .each(|store, _| async move { store.rejected_events(None, after, max).await })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.event.tenant));
         found.sort_by_key(|one| std::cmp::Reverse(one.event.id));
         found.truncate(max);
         Ok(found)
@@ -158,5 +174,27 @@ impl Intake for CellStore {
             sum.rejected = (sum.rejected + counts.rejected).min(IntakeCounts::MAX);
         }
         Ok(sum)
+    }
+}
+
+impl CellStore {
+    /// Events that an application has published in a cell which their tenant has left, in a transaction that was open then.
+    async fn forward_strays(&self, tenant: TenantId, from: &Cell) {
+        let forwarded = async {
+            let home = self.home.store()?;
+            let placement = self.home.bounded(home.placement(tenant)).await?;
+            // A move forwards them itself.
+            let Some(to) = placement.filter(|one| one.state == PlacementState::Active) else {
+                return Ok(());
+            };
+            if to.cell == from.number {
+                self.directory.note(&to);
+                return Ok(());
+            }
+            from.store()?.forward_intake(&*self.cell(to.cell)?.store()?, tenant).await
+        };
+        if let Err(error) = forwarded.await {
+            tracing::warn!(%tenant, cell = from.name, %error, "could not forward events of a tenant that has moved; will retry");
+        }
     }
 }

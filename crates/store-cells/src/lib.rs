@@ -10,6 +10,8 @@
 //! [`nodes`], [`tenants`], [`documents`], [`dead_letters`], [`archiving`], [`all_tenants`], [`intake`],
 //! [`pauses`], [`replays`], [`statistics`], [`orphans`] and [`upkeep`] have to do with several.
 //!
+//! [`moves`] moves a tenant from one cell to another, in the steps of [`mover`].
+//!
 //! This crate holds no SQL. It writes nothing in two cells that would have to be in one transaction.
 
 mod accept;
@@ -25,6 +27,8 @@ mod identity;
 mod intake;
 mod members;
 mod merge;
+mod mover;
+mod moves;
 mod nodes;
 mod open;
 mod orphans;
@@ -47,8 +51,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{cell::Cell, directory::Directory, members::Members};
 pub use crate::{
     cell::{HOME, HOME_NAME},
+    moves::{MovePoint, MoveRules, MoveStatus},
     open::{CellSecrets, CellSetup, CellStatus},
 };
+pub use gancho_store_postgres::MoveStep;
 
 pub struct CellStore {
     home: Arc<Cell>,

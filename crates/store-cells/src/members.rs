@@ -189,9 +189,14 @@ impl CellStore {
         if self.is_alone() {
             return LeaseStanding::Held;
         }
+        if self.directory.moved_at(tenant).is_some_and(|at| at > leased_at) {
+            return LeaseStanding::Lost;
+        }
         let cell = self.directory.known_cell(tenant);
         match self.members.term(node, cell) {
             None => LeaseStanding::Lost,
+            // It is given back: the tenant leaves when nothing of it is held.
+            Some(_) if self.directory.is_leaving(tenant) => LeaseStanding::Doubtful,
             Some(term) if term.since > leased_at => LeaseStanding::Lost,
             Some(term) if term.beaten_at.elapsed() < trusted => LeaseStanding::Held,
             Some(_) => LeaseStanding::Doubtful,

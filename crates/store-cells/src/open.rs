@@ -4,7 +4,7 @@
 
 use std::{
     sync::{Arc, Weak, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::future::join_all;
@@ -17,10 +17,13 @@ use crate::{
     CellStore,
     cell::{Cell, HOME_NAME},
     identity::{Identity, identity, is_home, of_check, of_url, put_identity},
+    moves::MoveRules,
 };
 
 /// How often the directory is looked at.
 const REFRESH: Duration = Duration::from_secs(1);
+/// How long after a tenant was found to have moved.
+const REFRESH_AT_ONCE: Duration = Duration::from_millis(20);
 /// How long after a failure a cell is tried again.
 const REOPEN: Duration = Duration::from_secs(5);
 const MAX_NAME: usize = 40;
@@ -43,11 +46,13 @@ pub struct CellSetup {
     pub secrets: Arc<dyn CellSecrets>,
     /// How long a claim waits for one cell before it goes on with the next.
     pub claim_wait: Duration,
+    pub moves: MoveRules,
 }
 
 impl CellSetup {
     pub fn new(options: Options, secrets: Arc<dyn CellSecrets>) -> Self {
-        Self { options, secrets, claim_wait: Duration::from_millis(250) }
+        let claim_wait = Duration::from_millis(250);
+        Self { options, secrets, claim_wait, moves: MoveRules::default() }
     }
 }
 
@@ -74,7 +79,8 @@ impl CellStore {
             )));
         }
         let (bell, intake_bell) = (home.bell(), home.intake_bell());
-        let home = Arc::new(Cell::home(home));
+        let tenant_moves = Arc::new(Notify::new());
+        let home = Arc::new(Cell::home(home, tenant_moves.clone()));
         let store = Arc::new(Self {
             all: vec_of(vec![home.clone()]),
             home,
@@ -94,12 +100,12 @@ impl CellStore {
         let found = store.refresh_once().await?;
         join_all(found.iter().map(|cell| store.open_cell(cell))).await;
         let (weak, stop) = (Arc::downgrade(&store), store.stopping.clone());
-        store.tasks.spawn(async move { watch(weak, stop).await });
+        store.tasks.spawn(async move { watch(weak, tenant_moves, stop).await });
         Ok(store)
     }
 
     /// Reads the directory, and returns the cells that are not open.
-    async fn refresh_once(&self) -> Result<Vec<Arc<Cell>>> {
+    pub(crate) async fn refresh_once(&self) -> Result<Vec<Arc<Cell>>> {
         let home = self.home.open_store()?;
         let rows = home.cells().await?;
         if !rows.is_empty() {
@@ -113,7 +119,7 @@ impl CellStore {
         let before = self.cells();
         let of_row = |row: &CellRow| {
             let known = before.iter().find(|cell| cell.number == row.number && !cell.is_home());
-            let new = || Cell::closed(row.number, row.name.clone(), row.state, row.url.clone());
+            let new = || Cell::closed(row, self.home.tenant_moves.clone());
             let cell = known.cloned().unwrap_or_else(|| Arc::new(new()));
             cell.refresh(row.state, &row.url);
             cell
@@ -301,22 +307,29 @@ fn forward(tasks: &TaskTracker, stop: &CancellationToken, from: Arc<Notify>, to:
     });
 }
 
-/// Looks at the directory, and tries again to open what is closed.
-async fn watch(store: Weak<CellStore>, stop: CancellationToken) {
-    let mut since_reopen = Duration::ZERO;
-    while tokio::time::timeout(REFRESH, stop.cancelled()).await.is_err() {
+/// Looks at the directory, tries again to open what is closed, and carries out moves that nobody does.
+async fn watch(store: Weak<CellStore>, tenant_moves: Arc<Notify>, stop: CancellationToken) {
+    let (mut looked_at, mut reopened_at) = (Instant::now(), Instant::now());
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(REFRESH.saturating_sub(looked_at.elapsed())) => {}
+            () = tenant_moves.notified() => tokio::time::sleep(REFRESH_AT_ONCE).await,
+        }
         let Some(store) = store.upgrade() else { return };
-        since_reopen += REFRESH;
+        looked_at = Instant::now();
         match store.refresh_once().await {
             Ok(closed) => {
-                let is_time = since_reopen >= REOPEN;
+                let is_time = reopened_at.elapsed() >= REOPEN;
                 let is_new = |cell: &Arc<Cell>| cell.trouble().as_deref() == Some(crate::cell::NEW);
                 let closed = closed.into_iter().filter(|cell| is_time || is_new(cell));
                 if is_time {
-                    since_reopen = Duration::ZERO;
+                    reopened_at = Instant::now();
                 }
                 let closed: Vec<_> = closed.collect();
                 join_all(closed.iter().map(|cell| store.open_cell(cell))).await;
+                store.resume_moves().await;
             }
             Err(error) => {
                 tracing::debug!(%error, "could not read the directory of cells; will retry");

@@ -54,7 +54,7 @@ impl ReplayJobs for CellStore {
 
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>> {
         let found = self.each(|store, _| async move { store.open_replays(max).await }).await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |job| job.tenant);
         found.sort_by_key(|job| std::cmp::Reverse(job.id));
         found.truncate(max);
         Ok(found)

@@ -62,7 +62,8 @@ impl CellStore {
         let (mut own, mut outcomes) = (Vec::new(), Vec::new());
         for mut settlement in settlements {
             let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
-            for (place, new) in std::mem::take(&mut settlement.follow).into_iter().enumerate() {
+            let follow = self.not_held(std::mem::take(&mut settlement.follow));
+            for (place, new) in follow.into_iter().enumerate() {
                 let to = self.cell_of(new.parcel.tenant).await;
                 match to {
                     Ok(to) if to.number == cell.number => here.push(new),

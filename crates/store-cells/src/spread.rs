@@ -6,7 +6,8 @@
 use std::{future::Future, sync::Arc};
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
-use gancho_store::{Result, StoreError};
+use gancho_domain::TenantId;
+use gancho_store::{Page, Result, StoreError};
 use gancho_store_postgres::PostgresStore;
 
 use crate::{CellStore, cell::Cell};
@@ -39,6 +40,35 @@ impl CellStore {
             (answers, None) => Ok(answers),
             (_, Some(error)) => Err(error),
         }
+    }
+
+    /// The rows of all cells, but those of a tenant that is on its way to the cell, or has left it.
+    pub(crate) fn living<T>(
+        &self,
+        found: Vec<(Arc<Cell>, Vec<T>)>,
+        tenant: impl Fn(&T) -> Option<TenantId>,
+    ) -> Vec<T> {
+        let lives = |cell: &Cell, one: &T| {
+            !tenant(one).is_some_and(|tenant| self.directory.is_elsewhere(tenant, cell.number))
+        };
+        let of_cell = |(cell, mut rows): (Arc<Cell>, Vec<T>)| {
+            rows.retain(|one| lives(&cell, one));
+            rows
+        };
+        found.into_iter().flat_map(of_cell).collect()
+    }
+
+    /// The same for pages.
+    pub(crate) fn living_pages<T>(
+        &self,
+        pages: Vec<(Arc<Cell>, Page<T>)>,
+        tenant: impl Fn(&T) -> TenantId,
+    ) -> Vec<Page<T>> {
+        let of_cell = |(cell, mut page): (Arc<Cell>, Page<T>)| {
+            page.rows.retain(|one| !self.directory.is_elsewhere(tenant(one), cell.number));
+            page
+        };
+        pages.into_iter().map(of_cell).collect()
     }
 
     async fn ask<T, F>(
@@ -85,11 +115,23 @@ impl CellStore {
     where
         F: Future<Output = Result<Option<T>>>,
     {
+        self.first_in(|store, _| call(store)).await
+    }
+
+    /// The same for a call that asks which cell it is.
+    pub(crate) async fn first_in<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> Result<Option<(Arc<Cell>, T)>>
+    where
+        F: Future<Output = Result<Option<T>>>,
+    {
         let cells = self.cells();
         let mut asked: FuturesUnordered<_> = cells
             .iter()
             .map(|cell| {
                 let call = &call;
+                let call = move |store| call(store, cell.clone());
                 async move { (cell.clone(), patiently(cell, call).await) }
             })
             .collect();

@@ -75,6 +75,7 @@ impl CellStore {
     ) -> Result<()> {
         self.deferred.put(cell.number, of, rows);
         while let Some((of, rows)) = self.deferred.take(cell.number) {
+            let rows = self.reroute(cell, of, rows);
             let written = async {
                 let node = self.first_number(cell, of.0).await?;
                 let batch = StatisticsBatch { node, part: of.1, rows: rows.clone() };
@@ -92,6 +93,30 @@ impl CellStore {
             }
         }
         Ok(())
+    }
+}
+
+impl CellStore {
+    /// Those of tenants that have moved since they were counted go where they live now.
+    fn reroute(
+        &self,
+        cell: &Cell,
+        of: (NodeId, u32),
+        rows: Vec<MinuteFigures>,
+    ) -> Vec<MinuteFigures> {
+        let mut here = Vec::new();
+        for row in rows {
+            let lives_in =
+                row.series.tenant().map_or(HOME, |tenant| self.directory.known_cell(tenant));
+            let is_known =
+                row.series.tenant().is_some_and(|one| self.directory.moved_at(one).is_some());
+            if is_known && lives_in != cell.number {
+                self.deferred.put(lives_in, of, vec![row]);
+            } else {
+                here.push(row);
+            }
+        }
+        here
     }
 }
 
@@ -162,7 +187,7 @@ impl Statistics for CellStore {
         let found = self
             .each(|store, _| async move { store.failing_targets_of_all(lane, until, max).await })
             .await?;
-        let mut found: Vec<_> = found.into_iter().flat_map(|(_, found)| found).collect();
+        let mut found = self.living(found, |one| Some(one.tenant));
         // Stable: those of one cell keep their order.
         found.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
         found.truncate(max);
@@ -172,6 +197,6 @@ impl Statistics for CellStore {
     async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
         let found =
             self.each(|store, _| async move { store.targets_without_success(of).await }).await?;
-        Ok(fair_order(found.into_iter().flat_map(|(_, found)| found).collect()))
+        Ok(fair_order(self.living(found, |one| Some(one.tenant))))
     }
 }

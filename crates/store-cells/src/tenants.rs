@@ -48,12 +48,12 @@ impl Tenants for CellStore {
     /// All or none: who looks for all tenants, as to encrypt their secrets again, must not miss any.
     async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let found = self.all(|store, _| async move { store.tenants(after, max).await }).await?;
-        Ok(by_slug(found.into_iter().flat_map(|(_, found)| found), max))
+        Ok(by_slug(self.living(found, |tenant| Some(tenant.id)), max))
     }
 
     async fn tenants_to_show(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let found = self.each(|store, _| async move { store.tenants(after, max).await }).await?;
-        Ok(by_slug(found.into_iter().flat_map(|(_, found)| found), max))
+        Ok(by_slug(self.living(found, |tenant| Some(tenant.id)), max))
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
@@ -77,8 +77,7 @@ impl Tenants for CellStore {
     }
 }
 
-fn by_slug(found: impl Iterator<Item = Tenant>, max: usize) -> Vec<Tenant> {
-    let mut tenants: Vec<Tenant> = found.collect();
+fn by_slug(mut tenants: Vec<Tenant>, max: usize) -> Vec<Tenant> {
     tenants.sort_by(|one, other| one.slug.cmp(&other.slug));
     tenants.truncate(max);
     tenants
@@ -121,7 +120,7 @@ impl CellStore {
                 self.place(Placement { state: PlacementState::Deleted, ..other.clone() }).await?;
                 Ok(true)
             }
-            PlacementState::Deleted => Ok(false),
+            PlacementState::Deleted | PlacementState::Moving | PlacementState::Leaving => Ok(false),
         }
     }
 }
@@ -131,6 +130,11 @@ impl Erasure for CellStore {
     async fn delete_tenant(&self, id: TenantId, now: Time) -> Result<bool> {
         if self.is_alone() {
             return at_home!(self, |store| store.delete_tenant(id, now));
+        }
+        let home = self.home.store()?;
+        let placement = self.home.bounded(home.placement(id)).await?;
+        if placement.is_some_and(|one| one.is_moving()) {
+            return Err(StoreError::Moving("a tenant can be deleted when the move is over".into()));
         }
         let cell = self.cell_of(id).await?;
         let store = cell.store()?;

@@ -4,6 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cells {
+    mod moved;
+    mod moves;
+    mod moves_guarded;
+    mod moves_in_use;
     mod outage;
     mod placement;
     mod refusals;

@@ -38,6 +38,12 @@ begin
         raise exception using errcode = 'WH404', constraint = 'unknown_tenant',
             message = format('unknown_tenant: no tenant has the slug or id %L', publish.tenant);
     end if;
+    -- Its events may leave with it for another cell, which alone can accept them then.
+    if exists (select from moving_tenants m where m.tenant_id = owner.tenant_id and m.state in (2, 3, 4)) then
+        raise exception using errcode = 'WH503', constraint = 'tenant_moved',
+            message = format('tenant_moved: the tenant %L is being moved to another database, or was: publish there',
+                publish.tenant);
+    end if;
     select s.settings into settings from intake_settings s;
 
     if publish.type is null or publish.data is null then

@@ -43,6 +43,13 @@ pub struct Placement {
     pub state: PlacementState,
 }
 
+impl Placement {
+    /// Whether it is in two cells.
+    pub fn is_moving(&self) -> bool {
+        matches!(self.state, PlacementState::Moving | PlacementState::Leaving)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementState {
     /// The cell may not have it yet.
@@ -50,6 +57,10 @@ pub enum PlacementState {
     Active,
     /// Its slug is free; the cell removes what is left of it.
     Deleted,
+    /// It is being moved to another cell, or was, and is not removed from the old one yet.
+    Moving,
+    /// It is about to leave for another cell: none of its deliveries is leased any more.
+    Leaving,
 }
 
 /// The outcome of reserving a slug.
@@ -75,6 +86,8 @@ impl PlacementState {
             Self::Creating => 1,
             Self::Active => 2,
             Self::Deleted => 3,
+            Self::Moving => 4,
+            Self::Leaving => 5,
         }
     }
 }
@@ -261,6 +274,8 @@ fn placement(row: &Row) -> Result<Placement> {
         1 => PlacementState::Creating,
         2 => PlacementState::Active,
         3 => PlacementState::Deleted,
+        4 => PlacementState::Moving,
+        5 => PlacementState::Leaving,
         other => return Err(StoreError::Corrupt(format!("no state of a placement is {other}"))),
     };
     let (tenant, slug) = (rows::id(row, 0)?, rows::get(row, 1)?);

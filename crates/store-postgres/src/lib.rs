@@ -14,7 +14,8 @@
 //! [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es, and [`usage`] are the rest of the
 //! contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows into the words of
 //! the domain and back; [`tx_error`] says what an error of the database means to a caller. [`directory`] says
-//! which tenant lives in which cell, for a store made of several of these. [`scratch`] creates and removes a
+//! which tenant lives in which cell, for a store made of several of these, and [`moves`] is how one gets from one to
+//! another. [`scratch`] creates and removes a
 //! database for one run.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error for something
@@ -52,6 +53,7 @@ mod list_cost;
 mod listen;
 mod look;
 mod migrations;
+mod moves;
 mod nodes;
 mod open;
 mod order;
@@ -93,6 +95,7 @@ use tokio_util::sync::DropGuard;
 
 pub use directory::{CellRow, CellState, Placement, PlacementState, Reservation};
 pub use migrations::{SCHEMA_VERSION, schema_version};
+pub use moves::{CopiedRows, MOVED_TABLES, MoveRow, MoveStep, MovedTable};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 

@@ -100,6 +100,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "provider_codes",
         sql: include_str!("../migrations/0027_provider_codes.sql"),
     },
+    Migration { number: 28, name: "moves", sql: include_str!("../migrations/0028_moves.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -10,7 +10,7 @@ use tokio_postgres::Transaction;
 use crate::tx_error::store_error;
 
 /// Raised with every change of the function. A node of an earlier version leaves a later one in place.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 const FUNCTION: &str = include_str!("../functions/publish.sql");
 const SIGNATURE: &str = "publish(text, text, json, text, text, text, timestamptz)";
 

@@ -9,13 +9,14 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
 use gancho_domain::TenantId;
 use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
 use tokio_postgres::{
-    Error, Row,
+    CopyInSink, CopyOutStream, Error, Row,
     types::{ToSql, Type},
 };
 
@@ -181,6 +182,21 @@ impl Session {
                 self.client.batch_execute(&sql).await
             }
         }
+    }
+
+    /// A statement that is not prepared, because it is another each time. In a transaction.
+    pub(crate) async fn query_once(&self, sql: &str) -> Result<Vec<Row>, Error> {
+        self.client.query_typed(sql, &[]).await
+    }
+
+    /// In a transaction.
+    pub(crate) async fn copy_out(&self, sql: &str) -> Result<CopyOutStream, Error> {
+        self.client.copy_out(sql).await
+    }
+
+    /// In a transaction.
+    pub(crate) async fn copy_in(&self, sql: &str) -> Result<CopyInSink<Bytes>, Error> {
+        self.client.copy_in(sql).await
     }
 
     /// What the server takes the parameters of a statement for.

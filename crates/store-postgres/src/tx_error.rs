@@ -4,6 +4,9 @@ use deadpool_postgres::PoolError;
 use gancho_store::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
+/// The tenant is being moved to another cell, or was: see 0028_moves.sql.
+const MOVING: &str = "WH503";
+
 /// How a transaction failed, by what is to be done about it. In all cases but a lost commit, which
 /// is not an error here, nothing was written.
 #[derive(Debug)]
@@ -32,6 +35,9 @@ impl From<Error> for TxError {
         if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code) {
             return Self::Retry(error_of(&error));
         }
+        if code.code() == MOVING {
+            return Self::Content(error_of(&error));
+        }
         match &code.code()[..2] {
             // Data, constraints, limits of a statement, and what is plainly wrong with one.
             "21" | "22" | "23" | "42" | "54" => Self::Content(error_of(&error)),
@@ -49,6 +55,7 @@ impl From<StoreError> for TxError {
 pub(crate) fn error_of(error: &Error) -> StoreError {
     let text = text_of(error);
     match error.code() {
+        Some(code) if code.code() == MOVING => StoreError::Moving(text),
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full(text),
         Some(code) if *code == SqlState::UNIQUE_VIOLATION => StoreError::Taken(text),
         // Data, constraints, limits of a row: no later try will fare better.

@@ -21,6 +21,8 @@ select tenant_id, id from deliveries
 where state in ({PENDING}, {WAITING}) and lane = $1 and created_at < $2
   -- One that was redelivered by hand has all the time its plan asks for.
   and attempts_before = 0 and not was_dead
+  -- One that was scheduled for later has its time from then on.
+  and (attempts > 0 or due_at < $2)
 order by created_at limit $3"
     )
 });

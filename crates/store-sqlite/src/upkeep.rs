@@ -111,6 +111,7 @@ fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<
         .prepare_cached(
             sql!("SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
              WHERE d.state = {PENDING} AND d.lane = ?1 AND d.created_at < ?2 AND d.attempts_before = 0
+               AND (d.attempts > 0 OR d.due_at < ?2)
              UNION ALL
              SELECT d.seq FROM deliveries d INDEXED BY deliveries_in_order
              WHERE d.subject IS NOT NULL AND d.state < {ENDED} AND d.state = {WAITING} AND d.lane = ?1

@@ -536,6 +536,7 @@ macro_rules! conformance_suite {
                 an_expired_one_is_a_dead_letter
                 only_old_unfinished_ones_of_the_lane_expire
                 no_more_expire_than_asked
+                one_that_is_scheduled_has_its_time_from_then_on
                 those_that_wait_expire_too
                 the_next_in_order_moves_up
                 one_that_expires_behind_another_leaves_the_line

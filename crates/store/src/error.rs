@@ -13,6 +13,9 @@ pub enum StoreError {
     /// Nothing was done: too many calls of this tenant wait already. Other tenants are served.
     #[error("too many calls: {0}")]
     Busy(String),
+    /// Nothing was written: the tenant is being moved to another cell, or was. Retry in a moment.
+    #[error("the tenant moves: {0}")]
+    Moving(String),
     /// The outcome is unknown and this store does nothing more. Stop and reopen it.
     #[error("the store stopped after an error: {0}")]
     Broken(String),
@@ -41,6 +44,7 @@ impl StoreError {
             Self::Full(_)
             | Self::Unavailable(_)
             | Self::Broken(_)
+            | Self::Moving(_)
             | Self::Fenced
             | Self::Busy(_)
             | Self::Refused(_) => false,

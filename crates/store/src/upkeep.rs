@@ -63,7 +63,7 @@ pub trait Upkeep: Send + Sync + 'static {
     async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
     /// Gives up at most `max` pending or waiting deliveries of a lane created before `before`, as dead
-    /// letters with the code `EXPIRED`. Returns how many.
+    /// letters with the code `EXPIRED`; what was not tried yet and is due later stays. Returns how many.
     async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64>;
 
     /// One for each lane.

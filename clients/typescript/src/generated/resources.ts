@@ -160,6 +160,39 @@ export class Cells extends Resource {
   async update(cell: string, options: types.UpdateCellOptions): Promise<types.Cell> {
     return this._call<types.Cell>({ method: "PATCH", url: `/v1/cells/${path(cell)}`, body: options, required: ["is_available", "is_draining", "is_home", "name", "tenants"] });
   }
+
+  /**
+   * Take back the move of a tenant.
+   *
+   * The tenant stays in its cell, and what was copied is removed. This is refused once the tenant lives in the new cell; move it to the old one then.
+   *
+   * Operator only.
+   */
+  async takeBackTenantMove(tenant: string): Promise<types.TenantMove> {
+    return this._call<types.TenantMove>({ method: "DELETE", url: `/v1/tenants/${path(tenant)}/move`, required: ["copied_rows", "from", "removed_rows", "seconds", "state", "to"] });
+  }
+
+  /**
+   * Get the move of a tenant.
+   *
+   * Operator only.
+   */
+  async getTenantMove(tenant: string): Promise<types.TenantMove> {
+    return this._call<types.TenantMove>({ method: "GET", url: `/v1/tenants/${path(tenant)}/move`, required: ["copied_rows", "from", "removed_rows", "seconds", "state", "to"] });
+  }
+
+  /**
+   * Move a tenant to another cell.
+   *
+   * Moves the tenant with all that it has and has sent to another database of the gateway, while it is in use. Its requests are refused with `tenant_moving` for less than a second. If the same move is under way already, it goes on.
+   *
+   * Operator only.
+   *
+   * @example gancho.cells.moveTenant(tenant, {"cell": "text"})
+   */
+  async moveTenant(tenant: string, options: types.MoveTenantOptions): Promise<types.TenantMove> {
+    return this._call<types.TenantMove>({ method: "POST", url: `/v1/tenants/${path(tenant)}/move`, body: options, required: ["copied_rows", "from", "removed_rows", "seconds", "state", "to"] });
+  }
 }
 
 /** Deliveries that failed permanently, with the reason. */

@@ -1144,6 +1144,28 @@ export interface TenantMetadata {
   metadata: unknown;
 }
 
+export interface TenantMove {
+  /** For how many milliseconds nothing could be written for the tenant; null before that. */
+  closed_ms?: number | null;
+  /** Rows that were copied to the new cell so far, without those that changed meanwhile. */
+  copied_rows: number;
+  /** Why the move failed; null if it did not. It is tried again by itself. */
+  error?: string | null;
+  /** The cell in which the tenant was. */
+  from: string;
+  /** Rows that were removed so far: from the old cell, or the copies if the move is taken back. */
+  removed_rows: number;
+  /** Seconds since the move began, or until it ended. */
+  seconds: number;
+  /**
+   * `copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in the new
+   * cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+   */
+  state: "copying" | "closing" | "removing" | "done" | "taking_back" | "taken_back";
+  /** The cell to which it moves. */
+  to: string;
+}
+
 export interface TestOutcome {
   /** The attempt in detail; null if there was none in time. */
   attempt?: AttemptEntry | null;
@@ -1850,6 +1872,12 @@ export interface CreateTenantApiKeyOptions {
 export interface ReplaceTenantMetadataOptions {
   /** Custom JSON object. It replaces the one that is stored. */
   metadata: Record<string, unknown>;
+}
+
+/** What `cells.moveTenant` takes. */
+export interface MoveTenantOptions {
+  /** The name of the cell to which the tenant moves. */
+  cell: string;
 }
 
 /** What `tenants.replaceNoticeEmails` takes. */

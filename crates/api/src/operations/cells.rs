@@ -13,7 +13,7 @@ use crate::{Api, cells::CellService, codes, problem::Problem};
 
 pub(crate) const TAG: &str = "Cells";
 
-fn service(api: &Api) -> Result<&Arc<dyn CellService>, Problem> {
+pub(crate) fn service(api: &Api) -> Result<&Arc<dyn CellService>, Problem> {
     api.cells.as_ref().ok_or_else(|| {
         Problem::new(
             &codes::CONFLICT,
@@ -23,7 +23,7 @@ fn service(api: &Api) -> Result<&Arc<dyn CellService>, Problem> {
 }
 
 /// What the store refuses says what to do.
-fn refused(error: StoreError) -> Problem {
+pub(crate) fn refused(error: StoreError) -> Problem {
     match error {
         StoreError::Refused(why) => Problem::new(&codes::CONFLICT, why),
         other => other.into(),

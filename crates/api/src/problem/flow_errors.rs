@@ -30,6 +30,11 @@ impl From<StoreError> for Problem {
                 )
                 .retry_after(Duration::from_secs(2))
             }
+            StoreError::Moving(_) => Self::new(
+                &codes::TENANT_MOVING,
+                "the tenant is being moved to another database; nothing was changed, retry in a moment",
+            )
+            .retry_after(Duration::from_secs(1)),
             StoreError::Busy(_) => Self::new(
                 &codes::RATE_LIMITED,
                 "too many requests of this tenant are in progress; send fewer at a time, and retry",

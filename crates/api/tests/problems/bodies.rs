@@ -11,13 +11,14 @@ use crate::{
 };
 
 /// Codes that take more than a request to bring about, and the tests that do.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 9] = [
     "internal",          // health/probes.rs
     "ledger_broken",     // app: ledger/commands.rs
     "loop_detected",     // app: deliveries/loops.rs
     "slow_body",         // listener/hostile_clients.rs
     "storage_full",      // app: listener/slow_clients.rs
     "missing_role",      // access/roles.rs
+    "tenant_moving",     // app: cells/moving.rs
     "too_many_failures", // access/throttle.rs
     "unavailable",       // listener/capacity.rs
 ];

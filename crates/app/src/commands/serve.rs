@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     admin_token, declared_endpoints, file_handles,
-    gateway::{Gateway, Setup, has_role, role_names},
+    gateway::{Gateway, Setup, has_role, role_names, shared_settings},
     lifecycle::{ReloadSignal, Stop},
     logs, private_file,
     reload::Reloader,
@@ -50,7 +50,7 @@ impl Serve {
         }
         private_file::folder(&settings.data_dir)?;
         let mut setup = Setup::of(&loaded)?;
-        let written = loaded.settings.shown();
+        let written = shared_settings::written(&loaded)?;
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
         let settings = &loaded.settings;
         let listener = bind(settings.api_listen, "api_listen").await?;
@@ -60,10 +60,11 @@ impl Serve {
             None
         };
         let mut gateway = Gateway::start(setup).await?;
-        let reloader = Arc::new(Reloader::new(gateway.live_parts(), flags.clone(), written));
+        let reloader =
+            Arc::new(Reloader::new(gateway.live_parts(), flags.clone(), written.clone()));
         gateway.reloader = Some(reloader.clone());
         declared_endpoints::keep_in_step(&gateway, &loaded).await?;
-        gateway.compare_settings(&loaded).await?;
+        gateway.compare_settings(&written).await?;
         warn_of_private_networks(&gateway, settings).await?;
         let unsent = gateway.unsent_emails().await?;
         if unsent > 0 {

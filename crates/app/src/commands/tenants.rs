@@ -1,5 +1,7 @@
 //! `gancho tenants`: the owners of endpoints, events and e-mails.
 
+mod moving;
+
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
@@ -33,6 +35,8 @@ enum Action {
     Pause(One),
     /// Deliver again.
     Resume(One),
+    /// Move a tenant to another database of a gateway that has several, while it is in use.
+    Move(moving::Move),
     /// Delete a tenant with all that it has and has sent. This cannot be undone.
     Delete(Delete),
 }
@@ -183,6 +187,7 @@ impl Tenants {
             }
             Action::Pause(one) => hold(&one, "pause", "Paused").await,
             Action::Resume(one) => hold(&one, "resume", "Resumed").await,
+            Action::Move(to) => to.run().await,
             Action::Delete(delete) => delete.run().await,
         }
     }

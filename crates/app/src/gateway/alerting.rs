@@ -44,6 +44,8 @@ impl AlertSettings {
             text.parse().map_err(|why| anyhow::anyhow!("notify_emails: `{text}`: {why}"))
         };
         let host = settings.public_url.as_ref().and_then(|url| url.host_str().map(str::to_owned));
+        // The host of a URL may be an IP address, which no sender can have.
+        let host = host.filter(|host| format!("gancho@{host}").parse::<Mailbox>().is_ok());
         let default_from = format!("gancho@{}", host.unwrap_or_else(|| "localhost".to_owned()));
         let from = settings.notify_email_from.clone().unwrap_or(default_from);
         Ok(Self {

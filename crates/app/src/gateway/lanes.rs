@@ -65,8 +65,9 @@ impl Lanes {
         webhooks.saturating_add(self.emails.concurrency) as usize
     }
 
+    /// E-mails are few, and keep what a mail server was promised.
     pub fn scale(&mut self, scaled: impl Fn(u32) -> u32) {
-        for terms in [&mut self.webhooks, &mut self.dispatch, &mut self.emails] {
+        for terms in [&mut self.webhooks, &mut self.dispatch] {
             terms.concurrency = scaled(terms.concurrency);
         }
     }

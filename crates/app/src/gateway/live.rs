@@ -14,7 +14,7 @@ use gancho_vault::KeyRing;
 use super::{Gateway, Lanes, mailing::Mailing, setup, shared_settings};
 use crate::{
     file_handles,
-    settings::{LoadedSettings, address_policy},
+    settings::{Settings, address_policy},
 };
 
 /// Nodes whose settings are compared.
@@ -40,7 +40,21 @@ pub struct LiveSettings {
     store_max_bytes: Option<u64>,
     publish_rate: Option<Rate>,
     replay_rate: u32,
-    facts: NodeFacts,
+}
+
+impl LiveSettings {
+    pub fn of(settings: &Settings) -> anyhow::Result<Self> {
+        let (client, own_client) =
+            (address_policy::client(settings)?, address_policy::own_client(settings)?);
+        let idle = client.idle_in_all + own_client.idle_in_all;
+        Ok(Self {
+            policies: [client.policy, own_client.policy],
+            lanes: file_handles::fitting_lanes(settings, idle),
+            store_max_bytes: settings.store_max_bytes.map(|size| size.0),
+            publish_rate: settings.publish_rate,
+            replay_rate: settings.replay_rate,
+        })
+    }
 }
 
 impl Gateway {
@@ -60,8 +74,8 @@ impl Gateway {
     }
 
     /// Tells the other nodes what this one has set, and warns of what they set differently.
-    pub async fn compare_settings(&self, loaded: &LoadedSettings) -> anyhow::Result<()> {
-        let facts = self.live_parts().facts(loaded)?;
+    pub async fn compare_settings(&self, running: &[(&'static str, String)]) -> anyhow::Result<()> {
+        let facts = self.live_parts().facts(running);
         shared_settings::warn(&facts, &self.store.nodes(MAX_NODES).await?);
         self.engine.announce(facts).await;
         Ok(())
@@ -69,27 +83,16 @@ impl Gateway {
 }
 
 impl LiveParts {
-    pub fn prepare(&self, loaded: &LoadedSettings) -> anyhow::Result<LiveSettings> {
-        let settings = &loaded.settings;
-        let (client, own_client) =
-            (address_policy::client(settings)?, address_policy::own_client(settings)?);
-        let idle = client.idle_in_all + own_client.idle_in_all;
-        Ok(LiveSettings {
-            policies: [client.policy, own_client.policy],
-            lanes: file_handles::fitting_lanes(settings, idle),
-            store_max_bytes: settings.store_max_bytes.map(|size| size.0),
-            publish_rate: settings.publish_rate,
-            replay_rate: settings.replay_rate,
-            facts: self.facts(loaded)?,
-        })
+    /// Says of this node that it runs with these settings.
+    pub fn describe(&self, running: &[(&'static str, String)]) {
+        self.engine.set_facts(self.facts(running));
     }
 
-    /// What this node says of itself.
-    pub fn facts(&self, loaded: &LoadedSettings) -> anyhow::Result<NodeFacts> {
-        Ok(NodeFacts {
-            shared_settings: shared_settings::of(loaded, &self.ring)?,
+    fn facts(&self, running: &[(&'static str, String)]) -> NodeFacts {
+        NodeFacts {
+            shared_settings: shared_settings::of(running, &self.ring),
             ..setup::node_facts(self.roles.clone())
-        })
+        }
     }
 
     pub fn apply(&self, live: LiveSettings) {
@@ -103,7 +106,6 @@ impl LiveParts {
             limits.set_of_all(live.lanes.emails_of_tenant);
         }
         live.lanes.apply(&self.engine);
-        self.engine.set_facts(live.facts);
     }
 
     /// Reloads the policy pack. An invalid one changes nothing.

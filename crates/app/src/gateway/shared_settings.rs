@@ -8,8 +8,10 @@ use gancho_vault::KeyRing;
 
 use crate::{admin_token, settings::LoadedSettings};
 
-/// Where nodes differ in one of these, what happens to an event depends on the node that has it. `admin_token`,
-/// `plans` and `profiles` are compared as well.
+/// Not written in the table of settings as they are compared.
+const ALSO: [&str; 3] = ["admin_token", "plans", "profiles"];
+
+/// Where nodes differ in one of these, what happens to an event depends on the node that has it.
 pub const SHARED: [&str; 36] = [
     "alert_after",
     "alert_dead_letter_percent",
@@ -52,28 +54,37 @@ pub const SHARED: [&str; 36] = [
 /// Bytes of a fingerprint: it only tells values apart.
 const LENGTH: usize = 8;
 
-/// The fingerprints, which need the key ring to be made: nobody can guess a value with them.
-pub fn of(loaded: &LoadedSettings, ring: &KeyRing) -> anyhow::Result<SharedSettings> {
+/// The fingerprints of settings by name, which need the key ring to be made: nobody can guess a value with them.
+pub fn of(settings: &[(&'static str, String)], ring: &KeyRing) -> SharedSettings {
     let keys = ring.derive("shared settings");
-    let key = keys.newest();
-    let mut named: Vec<(&str, String)> = loaded.settings.shown();
-    named.retain(|(name, _)| SHARED.contains(name));
-    let token = admin_token::of(&loaded.settings)?;
-    named.push(("admin_token", token.text.reveal().to_owned()));
-    named.push(("plans", format!("{:?}", loaded.plans)));
-    named.push(("profiles", format!("{:?}", loaded.profiles)));
-    let mut settings = Vec::new();
-    for (name, value) in named {
-        let tag = keys.tag(key, &[name, &value]).unwrap_or_default();
+    // The oldest key stays while others are added.
+    let key = ring.numbers().into_iter().min().unwrap_or_default();
+    let is_shared = |name: &str| SHARED.contains(&name) || ALSO.contains(&name);
+    let mut shared = Vec::new();
+    for (name, value) in settings.iter().filter(|(name, _)| is_shared(name)) {
+        // The order of a list means nothing.
+        let mut items: Vec<&str> = value.split(", ").collect();
+        items.sort_unstable();
+        let tag = keys.tag(key, &[*name, &items.join(", ")]).unwrap_or_default();
         let mut fingerprint = String::new();
         for byte in &tag[..LENGTH] {
             _ = write!(fingerprint, "{byte:02x}");
         }
-        settings.push((name.to_owned(), fingerprint));
+        shared.push(((*name).to_owned(), fingerprint));
     }
     // Versions may differ in how they write a value, and fingerprints of two keys cannot be compared.
     let made_by = format!("{}/{key}", env!("CARGO_PKG_VERSION"));
-    Ok(SharedSettings { made_by, settings })
+    SharedSettings { made_by, settings: shared }
+}
+
+/// All settings as they are written, with what is beside the table of settings.
+pub fn written(loaded: &LoadedSettings) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let mut all = loaded.settings.shown();
+    all.retain(|(name, _)| !ALSO.contains(name));
+    let token = admin_token::of(&loaded.settings)?.text.reveal().to_owned();
+    let (plans, profiles) = (format!("{:?}", loaded.plans), format!("{:?}", loaded.profiles));
+    all.extend([("admin_token", token), ("plans", plans), ("profiles", profiles)]);
+    Ok(all)
 }
 
 /// Warns of nodes that are alive and set something differently.

@@ -193,7 +193,8 @@ settings! {
         dispatch_max_attempts: u32 = "10",
         /// Delay after the first failed dispatch. It doubles after each attempt, up to sixteen times this value.
         dispatch_base_delay: Duration = "2s",
-        /// Maximum number of received webhooks that are dispatched at the same time, over all sources.
+        /// Maximum number of received webhooks that are dispatched at the same time to targets that respond promptly; counted as
+        /// `concurrency` is.
         dispatch_concurrency: u32 = "512",
         /// Maximum dispatch rate of this node, retries included, e.g. `500/1s`.
         /// Default: no limit.
@@ -253,12 +254,15 @@ settings! {
         publish_rate: Option<Rate> = "",
         /// Deliveries per second of a replay that does not set its own rate.
         replay_rate: u32 = "100",
-        /// Maximum number of webhook deliveries in flight, over all endpoints.
+        /// Maximum number of webhook deliveries in flight to endpoints that respond promptly, over all endpoints. Attempts that
+        /// wait longer for a response are counted apart, up to ten times as many, so that slow endpoints do not hold up the
+        /// others.
         concurrency: u32 = "512",
         /// Maximum rate of webhook deliveries of this node, retries included, e.g. `2000/1s`.
         /// Default: no limit.
         delivery_rate: Option<Rate> = "",
-        /// A webhook delivery that did not succeed within this time becomes a dead letter (`EXPIRED`).
+        /// A webhook delivery that did not succeed within this time becomes a dead letter (`EXPIRED`). It counts from when the
+        /// event was accepted; one that was scheduled with `deliver_at` is tried at least once, at its time.
         /// Default: the retry plan alone decides.
         delivery_expiry: Option<Duration> = "",
         /// Maximum number of deliveries of one tenant in a row while other tenants are waiting.

@@ -44,6 +44,8 @@ pub fn key(operation: &str) -> Option<&'static str> {
         "revokePortalLinks" => "act.revoke_portal_links",
         "addCell" => "act.add_cell",
         "updateCell" => "act.update_cell",
+        "moveTenant" => "act.move_tenant",
+        "takeBackTenantMove" => "act.take_back_tenant_move",
         "rotateEncryptionKeys" => "act.rotate_encryption_keys",
         "createSource" => "act.create_source",
         "updateSource" => "act.update_source",

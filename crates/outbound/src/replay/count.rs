@@ -16,11 +16,6 @@ const MAX_COUNT: u64 = 100_000;
 pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
     let Some(scope) = scope_of(owner, replay) else {
         let filter = dead_filter(owner, replay);
-        // Those of all tenants are not looked at one by one: there may be any number.
-        let filter = match filter.tenant {
-            Some(_) => filter,
-            None => DeadFilter { only_sendable: false, ..filter },
-        };
         return Ok((store.dead_stats(filter).await?.total, true));
     };
     if !replay.filter.events.is_empty() {
@@ -127,7 +122,7 @@ pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
 pub(super) async fn unsendable(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<u64> {
     let sendable = dead_filter(owner, replay);
     let is_of_letters = replay.filter.of == ReplayOf::DeadLetters;
-    if !is_of_letters || sendable.tenant.is_none() || !sendable.only_sendable {
+    if !is_of_letters || !sendable.only_sendable {
         return Ok(0);
     }
     let all = DeadFilter { only_sendable: false, ..sendable.clone() };

@@ -248,7 +248,10 @@ impl Replays {
         let replayed = self.store.replay_dead(filter, max, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
         let (done, sent) = (replayed.armed.len() as u64, replayed.armed);
-        Ok(PageResult { done, sent, next, ..PageResult::default() })
+        // What is left at the end could not be sent: its endpoint was deleted or is disabled.
+        let rest = replay.total.saturating_sub(replay.done + replay.skipped + replay.failed + done);
+        let skipped = if next.is_none() { rest } else { 0 };
+        Ok(PageResult { done, skipped, sent, next, ..PageResult::default() })
     }
 
     pub(super) fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {

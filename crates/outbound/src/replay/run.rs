@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Replays,
     codec::{Cursor, Request, replay_of},
-    count::count,
+    count::{count, unsendable},
     jobs::MAX_OPEN_IN_ALL,
     page::PageResult,
 };
@@ -112,7 +112,9 @@ impl Replays {
     ) -> Result<Option<(ReplayJob, Option<Time>)>> {
         let mut total = ReplayTotal::default();
         if found.started_at.is_none() {
-            (total.count, total.is_exact) = count(&*self.store, owner, &replay_of(found)?).await?;
+            let replay = replay_of(found)?;
+            (total.count, total.is_exact) = count(&*self.store, owner, &replay).await?;
+            total.count += unsendable(&*self.store, owner, &replay).await?;
         }
         let taken =
             self.store.lease_replay(found.id, self.lease(), total, self.clock.now()).await?;

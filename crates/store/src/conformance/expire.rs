@@ -47,6 +47,22 @@ pub async fn an_expired_one_is_a_dead_letter<F: Fixture>() {
     world.nothing_is_due().await;
 }
 
+pub async fn one_that_is_scheduled_has_its_time_from_then_on<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let at = world.now() + hours(48);
+    let draft = world.event(acme).to_at(world.target(), at);
+    let id = draft.delivery(0);
+    world.accept(draft).await;
+    world.pass(hours(47));
+    assert_eq!(expire(&world, world.now() - hours(24), 10).await, 0, "it is not due yet");
+    world.pass(hours(2));
+    assert_eq!(expire(&world, world.now() - hours(24), 10).await, 0, "it has been due for an hour");
+    world.pass(hours(24));
+    assert_eq!(expire(&world, world.now() - hours(24), 10).await, 1);
+    assert!(is_expired(&world, id).await);
+}
+
 pub async fn only_old_unfinished_ones_of_the_lane_expire<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -336,6 +336,72 @@ class AsyncCells(AsyncResource):
             )
         )
 
+    async def take_back_tenant_move(
+        self,
+        tenant: str,
+    ) -> models.TenantMove:
+        """Take back the move of a tenant.
+
+        The tenant stays in its cell, and what was copied is removed. This is refused once the tenant lives in the new
+        cell; move it to the old one then.
+
+        Operator only.
+
+        :param tenant: Slug or id of the tenant.
+        """
+        return await self._call(
+            Operation(
+                "DELETE",
+                f"/v1/tenants/{path(tenant)}/move",
+                model=models.TenantMove,
+            )
+        )
+
+    async def get_tenant_move(
+        self,
+        tenant: str,
+    ) -> models.TenantMove:
+        """Get the move of a tenant.
+
+        Operator only.
+
+        :param tenant: Slug or id of the tenant.
+        """
+        return await self._call(
+            Operation(
+                "GET",
+                f"/v1/tenants/{path(tenant)}/move",
+                model=models.TenantMove,
+            )
+        )
+
+    async def move_tenant(
+        self,
+        tenant: str,
+        cell: str,
+    ) -> models.TenantMove:
+        """Move a tenant to another cell.
+
+        Moves the tenant with all that it has and has sent to another database of the gateway, while it is in use. Its
+        requests are refused with `tenant_moving` for less than a second. If the same move is under way already, it goes
+        on.
+
+        Operator only.
+
+        Example: `gancho.cells.move_tenant(tenant, cell='text')`
+
+        :param tenant: Slug or id of the tenant.
+        :param cell: The name of the cell to which the tenant moves.
+        """
+        return await self._call(
+            Operation(
+                "POST",
+                f"/v1/tenants/{path(tenant)}/move",
+                model=models.TenantMove,
+                body={"cell": cell},
+            )
+        )
+
 
 class AsyncDeadLetters(AsyncResource):
     """Deliveries that failed permanently, with the reason."""

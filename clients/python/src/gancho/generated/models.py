@@ -94,6 +94,7 @@ __all__ = [
     "Suppression",
     "Tenant",
     "TenantMetadata",
+    "TenantMove",
     "TestOutcome",
     "User",
     "VerificationContext",
@@ -1260,6 +1261,30 @@ class TenantMetadata(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class TenantMove(Model):
+    """Tenant move."""
+    closed_ms: int | None = None
+    """For how many milliseconds nothing could be written for the tenant; null before that."""
+    copied_rows: int
+    """Rows that were copied to the new cell so far, without those that changed meanwhile."""
+    error: str | None = None
+    """Why the move failed; null if it did not. It is tried again by itself."""
+    from_: str
+    """The cell in which the tenant was."""
+    removed_rows: int
+    """Rows that were removed so far: from the old cell, or the copies if the move is taken back."""
+    seconds: int
+    """Seconds since the move began, or until it ended."""
+    state: Literal["copying", "closing", "removing", "done", "taking_back", "taken_back"]
+    """`copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in
+    the new
+    cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+    """
+    to: str
+    """The cell to which it moves."""
+
+
+@dataclass(kw_only=True, repr=False)
 class TestOutcome(Model):
     """Test outcome."""
     attempt: AttemptEntry | None = None
@@ -1715,6 +1740,11 @@ decoded(
     created_at=timestamp,
     publish_rate=RateLimit.from_json,
     retention=Retention.from_json,
+)
+decoded(
+    TenantMove,
+    {"from": "from_"},
+    state=Literal["copying", "closing", "removing", "done", "taking_back", "taken_back"].from_json,
 )
 decoded(
     TestOutcome,

@@ -1,0 +1,270 @@
+//! Copying a tenant's rows from one cell to another, and removing them. Every step can be repeated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{SinkExt, StreamExt, pin_mut};
+use gancho_store::Result;
+use uuid::Uuid;
+
+use super::{
+    MOVED_TABLES, MoveRow, MovedTable,
+    guard::{Writable, enter},
+};
+use crate::{
+    PostgresStore,
+    rows::{self, uuid},
+    session::{Session, Transaction, execute, query},
+    tx_error::TxError,
+};
+
+/// A part of a table that was copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedRows {
+    pub rows: u64,
+    /// Where the next part begins. `None`: there is none.
+    pub next: Option<String>,
+}
+
+impl PostgresStore {
+    /// Copies the rows of a table after `after`, as many as fit into one transaction. What is there of the same part is
+    /// replaced.
+    pub async fn copy_rows(
+        &self,
+        to: &Self,
+        of: &MoveRow,
+        table: MovedTable,
+        after: Option<&str>,
+    ) -> Result<CopiedRows> {
+        self.copy_part(to, of, table, after).await.map_err(TxError::into_error)
+    }
+
+    async fn copy_part(
+        &self,
+        to: &Self,
+        of: &MoveRow,
+        table: MovedTable,
+        after: Option<&str>,
+    ) -> Result<CopiedRows, TxError> {
+        let tenant = uuid(of.tenant);
+        let (source, target) = (self.begin_session().await?, to.begin_session().await?);
+        let next = last_key(source.session()?, tenant, table, after).await?;
+        let keys = table.place().join(", ");
+        let bound = |(sign, at): (&str, Option<&str>)| {
+            at.map_or_else(String::new, |at| format!(" and ({keys}) {sign} ({at})"))
+        };
+        let bounds = [(">", after), ("<=", next.as_deref())].map(bound).concat();
+        let columns = columns(source.session()?, table).await?;
+        let select = format!(
+            "select {} from {} t where t.tenant_id = '{tenant}'{bounds}",
+            sources(table, &columns, of.source),
+            table.name
+        );
+        enter(target.session()?, tenant, of.run, Writable::Arriving).await?;
+        let delete = format!("delete from {} t where t.tenant_id = '{tenant}'{bounds}", table.name);
+        target.session()?.batch_execute(&delete).await?;
+        let rows = pipe(source.session()?, &select, target.session()?, table, &columns).await?;
+        target.commit().await?;
+        Ok(CopiedRows { rows, next })
+    }
+
+    /// Copies what was changed since it was copied, at most `max` changes. Returns how many there were. Until they are
+    /// [forgotten](Self::forget_changes), they come again.
+    pub async fn copy_changes(&self, to: &Self, of: &MoveRow, max: usize) -> Result<Vec<i64>> {
+        self.copy_changed(to, of, max).await.map_err(TxError::into_error)
+    }
+
+    async fn copy_changed(&self, to: &Self, of: &MoveRow, max: usize) -> Result<Vec<i64>, TxError> {
+        let tenant = uuid(of.tenant);
+        let source = self.begin_session().await?;
+        let sql = "select id, relation, key::text from move_changes where tenant_id = $1 order by id limit $2";
+        let found = query(source.session()?, sql, &[&tenant, &(max as i64)]).await?;
+        let mut changed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut ids = Vec::new();
+        for row in &found {
+            ids.push(rows::get::<i64>(row, 0)?);
+            changed.entry(rows::get(row, 1)?).or_default().insert(rows::get(row, 2)?);
+        }
+        if ids.is_empty() {
+            return Ok(ids);
+        }
+        let target = to.begin_session().await?;
+        enter(target.session()?, tenant, of.run, Writable::Arriving).await?;
+        for table in MOVED_TABLES {
+            let Some(keys) = changed.get(table.name) else { continue };
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let keys = literal(&format!("[{}]", keys.join(",")));
+            let on = |key: &dyn Fn(&str) -> String| -> String {
+                let same = table.key.iter().map(|column| format!("t.{column} = {}", key(column)));
+                std::iter::once(format!("t.tenant_id = '{tenant}'"))
+                    .chain(same)
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            };
+            let these = format!("jsonb_populate_recordset(null::{}, {keys}::jsonb) k", table.name);
+            let delete = format!(
+                "delete from {} t using {these} where {}",
+                table.name,
+                on(&|column| table.target_key(column, of.source))
+            );
+            let columns = columns(source.session()?, table).await?;
+            let select = format!(
+                "select {} from (select distinct * from {these}) k join {} t on {}",
+                sources(table, &columns, of.source),
+                table.name,
+                on(&|column| format!("k.{column}"))
+            );
+            target.session()?.batch_execute(&delete).await?;
+            pipe(source.session()?, &select, target.session()?, table, &columns).await?;
+        }
+        target.commit().await?;
+        Ok(ids)
+    }
+
+    /// In the old cell: these changes are in the new one.
+    pub async fn forget_changes(&self, of: &MoveRow, ids: &[i64]) -> Result<()> {
+        let sql = "delete from move_changes where tenant_id = $1 and id = any ($2)";
+        let gone = execute(&self.session().await?, sql, &[&uuid(of.tenant), &ids]).await;
+        gone.map(drop).map_err(TxError::into_error)
+    }
+
+    /// In the old cell, where the tenant stays. Nobody notes any more.
+    pub async fn forget_all_changes(&self, of: &MoveRow) -> Result<()> {
+        let sql = "delete from move_changes where tenant_id = $1";
+        let gone = execute(&self.session().await?, sql, &[&uuid(of.tenant)]).await;
+        gone.map(drop).map_err(TxError::into_error)
+    }
+
+    /// Removes at most one batch of a table's rows, from the old cell after the move. Returns how many.
+    pub async fn remove_moved(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
+        self.remove_some(of, table.name, table.batch, Writable::Closed).await
+    }
+
+    /// The same from the new cell, to which it does not move after all.
+    pub async fn remove_copied(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
+        self.remove_some(of, table.name, table.batch, Writable::Arriving).await
+    }
+
+    /// What goes with the last of them, in the old cell.
+    pub async fn remove_moved_rest(&self, of: &MoveRow) -> Result<u64> {
+        self.remove_rest(
+            of,
+            &["dead_counts", "endpoint_versions", "move_changes"],
+            Writable::Closed,
+        )
+        .await
+    }
+
+    /// The same in the new one.
+    pub async fn remove_copied_rest(&self, of: &MoveRow) -> Result<u64> {
+        self.remove_rest(of, &["dead_counts", "endpoint_versions", "intake"], Writable::Arriving)
+            .await
+    }
+
+    async fn remove_rest(&self, of: &MoveRow, tables: &[&str], from: Writable) -> Result<u64> {
+        let mut removed = 0;
+        for table in tables {
+            loop {
+                match self.remove_some(of, table, 5000, from).await? {
+                    0 => break,
+                    gone => removed += gone,
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    async fn remove_some(
+        &self,
+        of: &MoveRow,
+        table: &str,
+        max: usize,
+        from: Writable,
+    ) -> Result<u64> {
+        let removed = async {
+            let transaction = self.begin_session().await?;
+            enter(transaction.session()?, uuid(of.tenant), of.run, from).await?;
+            let sql = format!(
+                "delete from {table} where tenant_id = $1
+                 and ctid = any (array(select ctid from {table} where tenant_id = $1 limit $2))"
+            );
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
+                [&uuid(of.tenant), &(max as i64)];
+            let removed = execute(transaction.session()?, &sql, &values).await?;
+            transaction.commit().await?;
+            Ok::<_, TxError>(removed)
+        };
+        removed.await.map_err(TxError::into_error)
+    }
+
+    pub(super) async fn begin_session(&self) -> Result<Transaction, TxError> {
+        Ok(Transaction::begin(self.session().await?).await?)
+    }
+}
+
+/// The key of the last row of the part, as it is written in SQL, if there may be more behind it.
+async fn last_key(
+    session: &Session,
+    tenant: Uuid,
+    table: MovedTable,
+    after: Option<&str>,
+) -> Result<Option<String>, TxError> {
+    if table.key.is_empty() {
+        return Ok(None);
+    }
+    let keys = table.place().join(", ");
+    let texts: Vec<String> =
+        table.place().iter().map(|column| format!("quote_literal({column}::text)")).collect();
+    let after = after.map_or_else(String::new, |after| format!(" and ({keys}) > ({after})"));
+    let sql = format!(
+        "select concat_ws(', ', {}) from {} where tenant_id = '{tenant}'{after} order by {keys} offset {} limit 1",
+        texts.join(", "),
+        table.name,
+        table.batch - 1
+    );
+    let found = session.query_once(&sql).await?;
+    Ok(found.first().map(|row| rows::get(row, 0)).transpose()?)
+}
+
+async fn columns(session: &Session, table: MovedTable) -> Result<Vec<String>, TxError> {
+    let sql = "select attname::text from pg_attribute
+        where attrelid = to_regclass($1::text) and attnum > 0 and not attisdropped order by attnum";
+    let found = query(session, sql, &[&table.name]).await?;
+    Ok(found.iter().map(|row| rows::get(row, 0)).collect::<Result<_>>()?)
+}
+
+fn sources(table: MovedTable, columns: &[String], cell: u32) -> String {
+    let all: Vec<String> = columns.iter().map(|column| table.source_of(column, cell)).collect();
+    all.join(", ")
+}
+
+pub(super) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+async fn pipe(
+    source: &Session,
+    select: &str,
+    target: &Session,
+    table: MovedTable,
+    columns: &[String],
+) -> Result<u64, TxError> {
+    pipe_into(source, select, target, table.name, &columns.join(", ")).await
+}
+
+/// As they come, so that no more than a part of a row is held in memory.
+pub(super) async fn pipe_into(
+    source: &Session,
+    select: &str,
+    target: &Session,
+    table: &str,
+    columns: &str,
+) -> Result<u64, TxError> {
+    let rows = source.copy_out(&format!("copy ({select}) to stdout (format binary)")).await?;
+    let into = format!("copy {table} ({columns}) from stdin (format binary)");
+    let sink = target.copy_in(&into).await?;
+    pin_mut!(rows, sink);
+    while let Some(chunk) = rows.next().await {
+        sink.feed(chunk?).await?;
+    }
+    Ok(sink.finish().await?)
+}

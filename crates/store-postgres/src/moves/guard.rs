@@ -1,0 +1,228 @@
+//! Who may write what of a tenant that moves, in the two cells: by triggers, so that no statement can forget it. They are
+//! disabled where no tenant moves, and cost nothing there.
+
+use std::time::Duration;
+
+use gancho_store::{Result, StoreError};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+use super::{MOVED_TABLES, MoveRow};
+use crate::{
+    PostgresStore,
+    rows::{self, uuid},
+    session::{Session, Transaction, execute, query, query_one},
+    tx_error::{TxError, store_error},
+};
+
+/// To enable a trigger, one must wait for those who write to the table, and others wait meanwhile. So it does not wait for
+/// long, and tries again. Only the patient tries are waited for by a vacuum.
+const QUICK_TRIES: u32 = 20;
+const PATIENT_TRIES: u32 = 40;
+const TRY_AGAIN: Duration = Duration::from_millis(250);
+/// How often closing looks whether those who write have ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Written with every event. A tenant that has left can get nothing here without a parcel, or has nothing that could change.
+const HOT: [&str; 6] = ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
+
+const LEAVING: i16 = 1;
+const CLOSED: i16 = 2;
+const ARRIVING: i16 = 3;
+const LEFT: i16 = 4;
+
+/// The state in which a run may change rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writable {
+    /// In the new cell.
+    Arriving,
+    /// In the old one.
+    Closed,
+}
+
+impl PostgresStore {
+    /// In the old cell: notes what changes from here on. A tenant that was closed by an earlier run stays so.
+    pub async fn guard_departure(&self, of: &MoveRow) -> Result<()> {
+        let guard = "insert into moving_tenants as m (tenant_id, state, run) values ($1, $3, $2)
+            on conflict (tenant_id) do update
+            set run = $2, state = case m.state when 2 then 2 else $3 end where m.run <= $2";
+        self.put_guard(guard, of, LEAVING).await
+    }
+
+    /// In the new cell: nobody but this run changes anything of the tenant.
+    pub async fn guard_arrival(&self, of: &MoveRow) -> Result<()> {
+        let guard = "insert into moving_tenants as m (tenant_id, state, run) values ($1, $3, $2)
+            on conflict (tenant_id) do update set run = $2, state = $3 where m.run <= $2";
+        self.put_guard(guard, of, ARRIVING).await
+    }
+
+    /// For a tenant that was closed here, or arrived, in an earlier run. Whether there may be something of it to remove.
+    pub async fn keep_guard(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update moving_tenants set run = $2
+            where tenant_id = $1 and run <= $2 and state in (2, 3)";
+        let session = self.session().await?;
+        Ok(execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)? > 0)
+    }
+
+    async fn put_guard(&self, guard: &str, of: &MoveRow, state: i16) -> Result<()> {
+        let put = async {
+            let transaction = Transaction::begin(self.session().await?).await?;
+            let session = transaction.session()?;
+            lock_triggers(session).await?;
+            if execute(session, guard, &[&uuid(of.tenant), &of.run, &state]).await? == 0 {
+                return Err(taken_over().into());
+            }
+            transaction.commit().await?;
+            Ok(())
+        };
+        put.await.map_err(TxError::into_error)?;
+        // After the row is there: transactions that have written to a table before have ended when its trigger is enabled.
+        for table in MOVED_TABLES {
+            self.enable_guard(table.name).await?;
+        }
+        Ok(())
+    }
+
+    async fn enable_guard(&self, table: &str) -> Result<()> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let wait = if tries <= QUICK_TRIES { "300ms" } else { "1500ms" };
+            let enabled = async {
+                let transaction = Transaction::begin(self.session().await?).await?;
+                let sql = format!(
+                    "set local lock_timeout = '{wait}'; alter table {table} enable trigger a_moving_tenant"
+                );
+                transaction.session()?.batch_execute(&sql).await?;
+                transaction.commit().await?;
+                Ok::<_, TxError>(())
+            };
+            match enabled.await {
+                Err(_) if tries < QUICK_TRIES + PATIENT_TRIES => sleep(TRY_AGAIN).await,
+                done => return done.map_err(TxError::into_error),
+            }
+        }
+    }
+
+    /// Nobody can write for the tenant any more, and all who could have ended. Where they take longer than `patience`, they
+    /// can again; then it is not closed.
+    pub async fn close_departure(&self, of: &MoveRow, patience: Duration) -> Result<bool> {
+        if !self.set_guard(of, &[LEAVING, CLOSED], CLOSED).await? {
+            return Err(taken_over());
+        }
+        let until = Instant::now() + patience;
+        // It does not wait for the lock: others would wait behind it, some with rows that its holders need.
+        let sql = "select pg_try_advisory_xact_lock(1735290991, hashtext($1::uuid::text))";
+        loop {
+            let session = self.session().await?;
+            let row = query_one(&session, sql, &[&uuid(of.tenant)]).await.map_err(store_error)?;
+            if rows::get(&row, 0)? {
+                return Ok(true);
+            }
+            if Instant::now() >= until {
+                self.set_guard(of, &[CLOSED], LEAVING).await?;
+                return Ok(false);
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Before the directory has changed: the tenant can be written again, and changes are noted as before.
+    pub async fn reopen_departure(&self, of: &MoveRow) -> Result<()> {
+        self.set_guard(of, &[CLOSED], LEAVING).await.map(drop)
+    }
+
+    /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Whether there was one.
+    pub async fn keep_arrival(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update moving_tenants set run = $2
+            where tenant_id = $1 and run <= $2 and state = 3";
+        let session = self.session().await?;
+        Ok(execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)? > 0)
+    }
+
+    /// Where the tenant lives: in the new cell, when it has arrived, or in the old one, which it does not leave after all.
+    pub async fn lift_guard(&self, of: &MoveRow) -> Result<()> {
+        let session = self.session().await?;
+        let sql = "insert into moving_tenants as m (tenant_id, state, run) values ($1, 0, $2)
+            on conflict (tenant_id) do update set state = 0, run = $2 where m.run <= $2";
+        execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)?;
+        drop(session);
+        self.bells.ring_all();
+        self.disable_guards().await
+    }
+
+    /// In the old cell, where nothing of the tenant is left.
+    pub async fn mark_left(&self, of: &MoveRow) -> Result<()> {
+        if !self.set_guard(of, &[CLOSED, ARRIVING, LEFT], LEFT).await? {
+            return Err(taken_over());
+        }
+        self.disable_guards().await
+    }
+
+    async fn set_guard(&self, of: &MoveRow, from: &[i16], to: i16) -> Result<bool> {
+        let sql = "update moving_tenants set state = $4
+            where tenant_id = $1 and run = $2 and state = any ($3)";
+        let session = self.session().await?;
+        let set = execute(&session, sql, &[&uuid(of.tenant), &of.run, &from, &to]).await;
+        Ok(set.map_err(store_error)? > 0)
+    }
+
+    /// Those that cost something, where no tenant moves any more.
+    async fn disable_guards(&self) -> Result<()> {
+        for table in HOT {
+            let disabled = async {
+                let transaction = Transaction::begin(self.session().await?).await?;
+                let session = transaction.session()?;
+                lock_triggers(session).await?;
+                let moving = "select from moving_tenants where state in (1, 2, 3) limit 1";
+                if query(session, moving, &[]).await?.is_empty() {
+                    let sql = format!(
+                        "set local lock_timeout = '300ms'; alter table {table} disable trigger a_moving_tenant"
+                    );
+                    session.batch_execute(&sql).await?;
+                    transaction.commit().await?;
+                }
+                Ok::<_, TxError>(())
+            };
+            // It costs little: the next move that ends here tries again.
+            if let Err(error) = disabled.await {
+                let error = error.into_error();
+                tracing::debug!(table, %error, "could not disable a trigger of moves");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Held by who puts a guard, and by who disables triggers because there is none.
+async fn lock_triggers(session: &Session) -> Result<(), TxError> {
+    query(session, "select pg_advisory_xact_lock(1735290992, hashtext(current_schema()))", &[])
+        .await
+        .map(drop)
+}
+
+/// Lets this transaction write to guarded rows, if this run is the last and the tenant is as it should be. That stays so until
+/// the transaction has ended.
+pub(crate) async fn enter(
+    session: &Session,
+    tenant: Uuid,
+    run: i64,
+    as_it_is: Writable,
+) -> Result<(), TxError> {
+    let state = match as_it_is {
+        Writable::Arriving => ARRIVING,
+        Writable::Closed => CLOSED,
+    };
+    session.batch_execute("set local gancho.move = 'on'").await?;
+    let sql =
+        "select from moving_tenants where tenant_id = $1 and run = $2 and state = $3 for share";
+    if query(session, sql, &[&tenant, &run, &state]).await?.is_empty() {
+        return Err(taken_over().into());
+    }
+    Ok(())
+}
+
+/// The node that has taken the move goes on with it.
+pub(crate) fn taken_over() -> StoreError {
+    StoreError::Refused("another node has taken the move over".to_owned())
+}

@@ -1,0 +1,246 @@
+//! The moves, in the home cell: what is to be done next, and which run does it.
+
+use std::time::Duration;
+
+use gancho_domain::TenantId;
+use gancho_store::{Result, StoreError};
+use tokio_postgres::{Row, types::ToSql};
+
+use crate::{
+    PostgresStore,
+    rows::{self, text, uuid},
+    session::{Transaction, execute, query},
+    tx_error::{TxError, store_error},
+};
+
+/// A move of a tenant, the last that it had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveRow {
+    pub tenant: TenantId,
+    pub source: u32,
+    pub target: u32,
+    pub step: MoveStep,
+    /// Rises with everyone who takes it over. Who has a lower one can write nothing more.
+    pub run: i64,
+    /// How far it has copied.
+    pub place: String,
+    pub copied: u64,
+    pub removed: u64,
+    /// How long nothing could be written for the tenant.
+    pub closed: Option<Duration>,
+    /// Why it does not go on.
+    pub error: Option<String>,
+    pub age: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MoveStep {
+    /// The tenant lives in the old cell, and is copied.
+    Copying,
+    /// The same; what is left is copied while nothing can be written.
+    Closing,
+    /// It lives in the new cell, and is removed from the old one.
+    Removing,
+    Done,
+    /// It stays in the old cell, and is removed from the new one.
+    GoingBack,
+    TakenBack,
+}
+
+impl MoveStep {
+    const fn number(self) -> i16 {
+        match self {
+            Self::Copying => 1,
+            Self::Closing => 2,
+            Self::Removing => 3,
+            Self::Done => 4,
+            Self::GoingBack => 5,
+            Self::TakenBack => 6,
+        }
+    }
+
+    pub const fn has_ended(self) -> bool {
+        matches!(self, Self::Done | Self::TakenBack)
+    }
+}
+
+const MOVE: &str = "tenant_id, source, target, step, run, place, copied, removed, closed_us, error,
+    extract(epoch from coalesce(ended_at, clock_timestamp()) - began_at)::float8";
+
+impl PostgresStore {
+    /// Whether it began: the tenant lives in `source`, and is not being moved. Nobody carries it out yet.
+    pub async fn begin_move(&self, tenant: TenantId, source: u32, target: u32) -> Result<bool> {
+        self.begin_move_once(tenant, source, target).await.map_err(TxError::into_error)
+    }
+
+    async fn begin_move_once(
+        &self,
+        tenant: TenantId,
+        source: u32,
+        target: u32,
+    ) -> Result<bool, TxError> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let (tenant, source, target) = (uuid(tenant), source as i32, target as i32);
+        let placed = "update cell_tenants set state = 4, changed_at = clock_timestamp()
+            where tenant_id = $1 and cell = $2 and state = 2";
+        let begun = "insert into moves as m (tenant_id, source, target, step, run, lease_until)
+            values ($1, $2, $3, 1, 1, clock_timestamp())
+            on conflict (tenant_id) do update set source = $2, target = $3, step = 1, run = m.run + 1,
+                lease_until = clock_timestamp(), place = '', copied = 0, removed = 0, closed_us = null, error = null,
+                began_at = clock_timestamp(), ended_at = null
+            where m.step in (4, 6)";
+        if execute(session, placed, &[&tenant, &source]).await? == 0
+            || execute(session, begun, &[&tenant, &source, &target]).await? == 0
+        {
+            return Ok(false);
+        }
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    pub async fn move_of(&self, tenant: TenantId) -> Result<Option<MoveRow>> {
+        let sql = format!("select {MOVE} from moves where tenant_id = $1");
+        let session = self.session().await?;
+        let found = query(&session, &sql, &[&uuid(tenant)]).await.map_err(store_error)?;
+        found.first().map(row).transpose()
+    }
+
+    /// Those that nobody carries out.
+    pub async fn abandoned_moves(&self) -> Result<Vec<TenantId>> {
+        let sql = "select tenant_id from moves where step in (1, 2, 3, 5) and lease_until <= clock_timestamp()";
+        let found = query(&self.session().await?, sql, &[]).await.map_err(store_error)?;
+        found.iter().map(|row| rows::id(row, 0)).collect()
+    }
+
+    /// Takes a move that nobody carries out.
+    pub async fn take_move(&self, tenant: TenantId, lease: Duration) -> Result<Option<MoveRow>> {
+        let sql = format!(
+            "update moves set run = run + 1, lease_until = clock_timestamp() + $2::float8 * interval '1 second'
+             where tenant_id = $1 and step in (1, 2, 3, 5) and lease_until <= clock_timestamp() returning {MOVE}"
+        );
+        let session = self.session().await?;
+        let values: [&(dyn ToSql + Sync); 2] = [&uuid(tenant), &lease.as_secs_f64()];
+        let taken = query(&session, &sql, &values).await.map_err(store_error)?;
+        taken.first().map(row).transpose()
+    }
+
+    /// Whether the run still carries it out.
+    pub async fn renew_move(&self, of: &MoveRow, lease: Duration) -> Result<bool> {
+        let sql =
+            "update moves set lease_until = clock_timestamp() + $3::float8 * interval '1 second'
+            where tenant_id = $1 and run = $2";
+        self.change_move(sql, of, &[&lease.as_secs_f64()]).await
+    }
+
+    /// Lets another take it after a pause.
+    pub async fn release_move(
+        &self,
+        of: &MoveRow,
+        error: Option<&str>,
+        pause: Duration,
+    ) -> Result<bool> {
+        let sql = "update moves
+            set lease_until = clock_timestamp() + $4::float8 * interval '1 second', error = $3
+            where tenant_id = $1 and run = $2";
+        self.change_move(sql, of, &[&error.map(text), &pause.as_secs_f64()]).await
+    }
+
+    /// Notes how far the run has come.
+    pub async fn note_move(&self, of: &MoveRow) -> Result<bool> {
+        let sql =
+            "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = null
+            where tenant_id = $1 and run = $2";
+        let closed = of.closed.map(rows::micros);
+        let (copied, removed) = (of.copied as i64, of.removed as i64);
+        self.change_move(sql, of, &[&text(&of.place), &copied, &removed, &closed]).await
+    }
+
+    /// From the step of `of` to `step`. Whether it did.
+    pub async fn set_move_step(&self, of: &MoveRow, step: MoveStep) -> Result<bool> {
+        let sql = "update moves set step = $4::int2, ended_at = case when $4::int2 in (4, 6) then clock_timestamp() end
+            where tenant_id = $1 and run = $2 and step = $3";
+        self.change_move(sql, of, &[&of.step.number(), &step.number()]).await
+    }
+
+    async fn change_move(
+        &self,
+        sql: &str,
+        of: &MoveRow,
+        more: &[&(dyn ToSql + Sync)],
+    ) -> Result<bool> {
+        let session = self.session().await?;
+        let tenant = uuid(of.tenant);
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&tenant, &of.run];
+        values.extend(more);
+        Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
+    }
+
+    /// No node leases the tenant's deliveries any more, once it knows.
+    pub async fn announce_leaving(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update cell_tenants set state = 5, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in (4, 5)
+              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in (1, 2))";
+        self.change_move(sql, of, &[]).await
+    }
+
+    /// It does not leave: its deliveries are leased again. There may still be a copy of it.
+    pub async fn announce_return(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update cell_tenants set state = 4, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in (4, 5)
+              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step = 5)";
+        self.change_move(sql, of, &[]).await
+    }
+
+    /// The tenant lives in the new cell from here on. Whether it does: a move that is taken back does not.
+    pub async fn switch_move(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "with switched as (
+                update moves set step = 3 where tenant_id = $1 and run = $2 and step = 2 returning target)
+            update cell_tenants c set cell = s.target, state = 4, changed_at = clock_timestamp()
+            from switched s where c.tenant_id = $1";
+        self.change_move(sql, of, &[]).await
+    }
+
+    /// The move is over for the nodes: the tenant lives in one place alone.
+    pub async fn settle_placement(&self, of: &MoveRow) -> Result<bool> {
+        let sql = "update cell_tenants set state = 2, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in (4, 5)
+              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in (3, 5))";
+        self.change_move(sql, of, &[]).await
+    }
+
+    /// The run that carries it out ends, and the next takes it back. Whether there was a move that could be taken back.
+    pub async fn take_move_back(&self, tenant: TenantId) -> Result<bool> {
+        let sql = "update moves set step = 5, run = run + 1, lease_until = clock_timestamp(), error = null
+            where tenant_id = $1 and step in (1, 2)";
+        let session = self.session().await?;
+        Ok(execute(&session, sql, &[&uuid(tenant)]).await.map_err(store_error)? > 0)
+    }
+}
+
+fn row(row: &Row) -> Result<MoveRow> {
+    let step = match rows::get::<i16>(row, 3)? {
+        1 => MoveStep::Copying,
+        2 => MoveStep::Closing,
+        3 => MoveStep::Removing,
+        4 => MoveStep::Done,
+        5 => MoveStep::GoingBack,
+        6 => MoveStep::TakenBack,
+        other => return Err(StoreError::Corrupt(format!("no step of a move is {other}"))),
+    };
+    let cell = |column| Ok::<_, StoreError>(rows::get::<i32>(row, column)?.max(0) as u32);
+    let count = |column| Ok::<_, StoreError>(rows::get::<i64>(row, column)?.max(0) as u64);
+    Ok(MoveRow {
+        tenant: rows::id(row, 0)?,
+        source: cell(1)?,
+        target: cell(2)?,
+        step,
+        run: rows::get(row, 4)?,
+        place: rows::get(row, 5)?,
+        copied: count(6)?,
+        removed: count(7)?,
+        closed: rows::maybe_span(row, 8)?,
+        error: rows::get(row, 9)?,
+        age: Duration::from_secs_f64(rows::get::<f64>(row, 10)?.max(0.0)),
+    })
+}
