@@ -201,7 +201,7 @@ async fn what_waited_too_long_is_not_tried() {
 /// A lane that tells of every end gives nothing up behind its carrier's back.
 #[tokio::test(start_paused = true)]
 async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
-    for (expires_in_store, given_up) in [(true, 1), (false, 0)] {
+    for (expires_in_store, state) in [(true, State::Dead), (false, State::Pending)] {
         let stage = Stage::new(|_, _| Play::Deliver);
         // Paused, so that it is not claimed and given up meanwhile.
         stage
@@ -209,7 +209,7 @@ async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
             .pause(Pause::Lane(Lane::Webhook), stage.clock.now())
             .await
             .expect("the store works");
-        stage.accept().await;
+        let id = stage.accept().await;
         seconds(3_600).await;
         let mut setup = stage.setup();
         setup.lanes = vec![LaneSetup {
@@ -218,6 +218,7 @@ async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
             ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
         }];
         let engine = Engine::start(setup).await.expect("it starts");
-        assert_eq!(engine.expire_once().await.expect("the store works"), given_up);
+        engine.expire_once().await.expect("the store works");
+        assert_eq!(stage.view(id).await.row.state, state);
     }
 }
