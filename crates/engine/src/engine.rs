@@ -161,7 +161,7 @@ impl Engine {
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
         if engine.trusts_clock(engine.clock.now()) {
-            engine.expire_once().await?;
+            engine.expire_at_start().await?;
         }
         engine.start_loops();
         Ok(engine)

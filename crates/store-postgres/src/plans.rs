@@ -30,7 +30,7 @@ async fn plan(session: &Session, sql: &str, values: &str) -> String {
 #[tokio::test]
 async fn settling_goes_by_the_id() {
     let (_store, session, _database) = opened().await;
-    let plan = plan(&session, &SETTLE, &["'{}'"; 19].join(", ")).await;
+    let plan = plan(&session, &SETTLE, &["'{}'"; 20].join(", ")).await;
     assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
     for wrong in ["Seq Scan", "Hash Join", "Merge Join", "hashed SubPlan", "deliveries_leased"] {
         assert!(!plan.contains(wrong), "{wrong}\n{plan}");

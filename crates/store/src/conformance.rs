@@ -287,9 +287,9 @@ macro_rules! conformance_suite {
             dead_letters {
                 each_filter_narrows_the_list
                 pages_have_no_gaps_and_no_repeats
-                statistics_count_what_the_filter_finds
                 the_receivers_own_code_is_kept
                 those_of_lost_endpoints_can_be_left_out
+                statistics_count_what_the_filter_finds
                 a_purged_one_stays_in_the_log_as_failed
                 a_purge_takes_what_was_asked_and_no_more
                 oldest_first_is_newest_first_backwards
@@ -534,9 +534,9 @@ macro_rules! conformance_suite {
             }
             expire {
                 an_expired_one_is_a_dead_letter
+                one_that_is_scheduled_has_its_time_from_then_on
                 only_old_unfinished_ones_of_the_lane_expire
                 no_more_expire_than_asked
-                one_that_is_scheduled_has_its_time_from_then_on
                 those_that_wait_expire_too
                 the_next_in_order_moves_up
                 one_that_expires_behind_another_leaves_the_line
