@@ -659,6 +659,8 @@ export interface MadeCheckpoint extends Ledger {
   is_new: boolean;
 }
 
+export type MoveState = "copying" | "closing" | "removing" | "done" | "taking_back" | "taken_back";
+
 /** A new API key with its secret, which is not shown again. */
 export interface NewApiKey extends ApiKey {
   key: string;
@@ -1158,10 +1160,11 @@ export interface TenantMove {
   /** Seconds since the move began, or until it ended. */
   seconds: number;
   /**
-   * `copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in the new
-   * cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+   * `copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in
+   * the new cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+   * `done` and `taken_back` are the ends.
    */
-  state: "copying" | "closing" | "removing" | "done" | "taking_back" | "taken_back";
+  state: MoveState;
   /** The cell to which it moves. */
   to: string;
 }

@@ -42,6 +42,7 @@ words! {
     EmailStatus: Outcome::ALL.map(Outcome::name);
     HealthState: ["untried", "prompt", "slow", "failing"];
     Lane: DomainLane::ALL.map(DomainLane::name);
+    MoveState: ["copying", "closing", "removing", "done", "taking_back", "taken_back"];
     NodeState: ["alive", "silent", "dead"];
     NodeRole: ["api", "ingest", "worker"];
     NoticeChannel: ["url", "slack", "email"];

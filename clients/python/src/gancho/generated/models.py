@@ -1275,10 +1275,10 @@ class TenantMove(Model):
     """Rows that were removed so far: from the old cell, or the copies if the move is taken back."""
     seconds: int
     """Seconds since the move began, or until it ended."""
-    state: Literal["copying", "closing", "removing", "done", "taking_back", "taken_back"]
+    state: types.MoveState
     """`copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in
-    the new
-    cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+    the new cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+    `done` and `taken_back` are the ends.
     """
     to: str
     """The cell to which it moves."""
@@ -1744,7 +1744,6 @@ decoded(
 decoded(
     TenantMove,
     {"from": "from_"},
-    state=Literal["copying", "closing", "removing", "done", "taking_back", "taken_back"].from_json,
 )
 decoded(
     TestOutcome,

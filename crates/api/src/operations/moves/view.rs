@@ -3,7 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::cells::{MoveInfo, MoveState};
+use crate::{
+    cells::{MoveInfo, MoveState},
+    render::words,
+};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TenantMove)]
@@ -12,8 +15,11 @@ pub struct MoveView {
     pub from: String,
     /// The cell to which it moves.
     pub to: String,
-    #[schema(inline)]
-    pub state: MoveStateView,
+    /// `copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in
+    /// the new cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
+    /// `done` and `taken_back` are the ends.
+    #[schema(value_type = words::MoveState)]
+    pub state: &'static str,
     /// Rows that were copied to the new cell so far, without those that changed meanwhile.
     pub copied_rows: u64,
     /// Rows that were removed so far: from the old cell, or the copies if the move is taken back.
@@ -26,28 +32,15 @@ pub struct MoveView {
     pub error: Option<String>,
 }
 
-/// `copying` and `closing`: the tenant lives in the old cell, and the move can be taken back. `removing`: it lives in the new
-/// cell, and is removed from the old one. `taking_back`: it stays in the old cell, and its copy is removed.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MoveStateView {
-    Copying,
-    Closing,
-    Removing,
-    Done,
-    TakingBack,
-    TakenBack,
-}
-
 impl From<MoveInfo> for MoveView {
     fn from(of: MoveInfo) -> Self {
         let state = match of.state {
-            MoveState::Copying => MoveStateView::Copying,
-            MoveState::Closing => MoveStateView::Closing,
-            MoveState::Removing => MoveStateView::Removing,
-            MoveState::Done => MoveStateView::Done,
-            MoveState::TakingBack => MoveStateView::TakingBack,
-            MoveState::TakenBack => MoveStateView::TakenBack,
+            MoveState::Copying => "copying",
+            MoveState::Closing => "closing",
+            MoveState::Removing => "removing",
+            MoveState::Done => "done",
+            MoveState::TakingBack => "taking_back",
+            MoveState::TakenBack => "taken_back",
         };
         Self {
             from: of.from,
