@@ -53,6 +53,28 @@ pub enum MoveState {
     TakenBack,
 }
 
+impl MoveState {
+    pub const ALL: [Self; 6] = [
+        Self::Copying,
+        Self::Closing,
+        Self::Removing,
+        Self::Done,
+        Self::TakingBack,
+        Self::TakenBack,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copying => "copying",
+            Self::Closing => "closing",
+            Self::Removing => "removing",
+            Self::Done => "done",
+            Self::TakingBack => "taking_back",
+            Self::TakenBack => "taken_back",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellInfo {
     pub name: String,

@@ -100,7 +100,6 @@ pub struct Gateway {
     replays: Arc<Replays>,
     /// Nothing where alerts are off.
     alerts: Option<Arc<AlertService>>,
-    roles: String,
     /// Nothing where the settings cannot be reloaded.
     pub reloader: Option<Arc<dyn ReloadService>>,
     /// Nothing where traces are off. Told to stop after the engine.
@@ -193,7 +192,7 @@ impl Gateway {
             limits: setup.limits,
             archive: archive.transpose()?,
             name: setup.node_name.clone(),
-            facts: setup.node_facts.clone(),
+            facts: setup.node_facts,
             spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),
         })
         .await?;
@@ -224,7 +223,6 @@ impl Gateway {
             inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
             data_dir: setup.data_dir,
         };
-        let roles = setup.node_facts.roles;
         let gateway = Self {
             watch: watch::Watch::new(watched),
             keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
@@ -248,7 +246,6 @@ impl Gateway {
             plans: outbound.plans,
             alerts,
             reloader: None,
-            roles,
             traces: traces.map(|traces| (traces, CancellationToken::new())),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

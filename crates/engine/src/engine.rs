@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::FutureExt;
 use gancho_domain::{Clock, Lane, Random, TenantId, TenantScope};
-use gancho_store::{NodeFacts, NodeId, Result, Store, StoreError};
+use gancho_store::{NodeFacts, NodeId, Result, SharedSettings, Store, StoreError};
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -296,9 +296,9 @@ impl Engine {
         self.lanes.iter().find(|state| state.lane == lane)
     }
 
-    /// What this node says of itself from the next heartbeat on.
-    pub fn set_facts(&self, facts: NodeFacts) {
-        *self.facts.lock() = facts;
+    /// Tells the other nodes with the next heartbeat what this one has set.
+    pub fn set_shared_settings(&self, settings: SharedSettings) {
+        self.facts.lock().shared_settings = settings;
         self.are_facts_new.store(true, Ordering::Release);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use gancho_store::{NodeFacts, NodeId, StoreError};
+use gancho_store::{NodeId, SharedSettings, StoreError};
 use tokio::time::Instant;
 
 use crate::{Engine, recovery::Recovery};
@@ -75,9 +75,9 @@ impl Engine {
         }
     }
 
-    /// Tells the other nodes at once what this node says of itself.
-    pub async fn announce(self: &Arc<Self>, facts: NodeFacts) {
-        self.set_facts(facts);
+    /// Tells the other nodes at once what this one has set.
+    pub async fn announce_shared_settings(self: &Arc<Self>, settings: SharedSettings) {
+        self.set_shared_settings(settings);
         self.describe(self.membership.last()).await;
     }
 

@@ -14,6 +14,8 @@ use utoipa::{
     },
 };
 
+use crate::cells::MoveState as Move;
+
 macro_rules! words {
     ($($name:ident: $words:expr;)*) => {$(
         pub enum $name {}
@@ -42,7 +44,7 @@ words! {
     EmailStatus: Outcome::ALL.map(Outcome::name);
     HealthState: ["untried", "prompt", "slow", "failing"];
     Lane: DomainLane::ALL.map(DomainLane::name);
-    MoveState: ["copying", "closing", "removing", "done", "taking_back", "taken_back"];
+    MoveState: Move::ALL.map(Move::name);
     NodeState: ["alive", "silent", "dead"];
     NodeRole: ["api", "ingest", "worker"];
     NoticeChannel: ["url", "slack", "email"];

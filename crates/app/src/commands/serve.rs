@@ -60,11 +60,11 @@ impl Serve {
             None
         };
         let mut gateway = Gateway::start(setup).await?;
-        let reloader =
-            Arc::new(Reloader::new(gateway.live_parts(), flags.clone(), written.clone()));
+        let live_parts = gateway.live_parts();
+        live_parts.compare_settings(&written).await?;
+        let reloader = Arc::new(Reloader::new(live_parts, flags.clone(), written));
         gateway.reloader = Some(reloader.clone());
         declared_endpoints::keep_in_step(&gateway, &loaded).await?;
-        gateway.compare_settings(&written).await?;
         warn_of_private_networks(&gateway, settings).await?;
         let unsent = gateway.unsent_emails().await?;
         if unsent > 0 {

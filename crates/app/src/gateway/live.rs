@@ -8,10 +8,10 @@ use gancho_engine::Engine;
 use gancho_inbound::Inbound;
 use gancho_mail::TenantLimits;
 use gancho_outbound::{Publisher, Replays};
-use gancho_store::{NodeFacts, Store};
+use gancho_store::Store;
 use gancho_vault::KeyRing;
 
-use super::{Gateway, Lanes, mailing::Mailing, setup, shared_settings};
+use super::{Gateway, Lanes, mailing::Mailing, shared_settings};
 use crate::{
     file_handles,
     settings::{Settings, address_policy},
@@ -30,7 +30,6 @@ pub struct LiveParts {
     pub inbound: Option<Arc<Inbound>>,
     pub email_limits: Option<Arc<TenantLimits>>,
     pub ring: Arc<KeyRing>,
-    pub roles: String,
 }
 
 /// Valid settings that have not been applied yet.
@@ -69,30 +68,22 @@ impl Gateway {
             inbound: self.receiving.as_ref().map(|receiving| receiving.inbound.clone()),
             email_limits: self.mailing.as_ref().map(Mailing::tenant_limits),
             ring: self.base.ring.clone(),
-            roles: self.roles.clone(),
         }
-    }
-
-    /// Tells the other nodes what this one has set, and warns of what they set differently.
-    pub async fn compare_settings(&self, running: &[(&'static str, String)]) -> anyhow::Result<()> {
-        let facts = self.live_parts().facts(running);
-        shared_settings::warn(&facts, &self.store.nodes(MAX_NODES).await?);
-        self.engine.announce(facts).await;
-        Ok(())
     }
 }
 
 impl LiveParts {
-    /// Says of this node that it runs with these settings.
+    /// Tells the other nodes, with the next heartbeat, that this one runs with these settings.
     pub fn describe(&self, running: &[(&'static str, String)]) {
-        self.engine.set_facts(self.facts(running));
+        self.engine.set_shared_settings(shared_settings::of(running, &self.ring));
     }
 
-    fn facts(&self, running: &[(&'static str, String)]) -> NodeFacts {
-        NodeFacts {
-            shared_settings: shared_settings::of(running, &self.ring),
-            ..setup::node_facts(self.roles.clone())
-        }
+    /// Tells the other nodes at once, and warns of what they set differently.
+    pub async fn compare_settings(&self, running: &[(&'static str, String)]) -> anyhow::Result<()> {
+        let own = shared_settings::of(running, &self.ring);
+        shared_settings::warn(&own, &self.store.nodes(MAX_NODES).await?);
+        self.engine.announce_shared_settings(own).await;
+        Ok(())
     }
 
     pub fn apply(&self, live: LiveSettings) {

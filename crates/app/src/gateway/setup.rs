@@ -208,7 +208,7 @@ fn traces(settings: &Settings, node: &str) -> anyhow::Result<Option<TraceSetting
     read.map(Some)
 }
 
-pub fn node_facts(roles: String) -> NodeFacts {
+fn node_facts(roles: String) -> NodeFacts {
     NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles, ..NodeFacts::default() }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use gancho_store::{NodeFacts, NodeRecord, SharedSettings};
+use gancho_store::{NodeRecord, SharedSettings};
 use gancho_vault::KeyRing;
 
 use crate::{admin_token, settings::LoadedSettings};
@@ -88,9 +88,9 @@ pub fn written(loaded: &LoadedSettings) -> anyhow::Result<Vec<(&'static str, Str
 }
 
 /// Warns of nodes that are alive and set something differently.
-pub fn warn(own: &NodeFacts, nodes: &[NodeRecord]) {
+pub fn warn(own: &SharedSettings, nodes: &[NodeRecord]) {
     for node in nodes.iter().filter(|node| !node.is_dead) {
-        let differing = own.shared_settings.differing(&node.facts.shared_settings);
+        let differing = own.differing(&node.facts.shared_settings);
         if !differing.is_empty() {
             tracing::warn!(
                 node = node.name,

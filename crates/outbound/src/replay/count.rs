@@ -12,14 +12,30 @@ const PAGE: usize = 1_000;
 /// Counting stops here.
 const MAX_COUNT: u64 = 100_000;
 
-/// The count, and whether it is exact.
-pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
+/// What a replay finds.
+pub(super) struct Count {
+    pub sendable: u64,
+    /// Dead letters whose endpoint was deleted or is disabled: they can only go to another one.
+    pub unsendable: u64,
+    pub is_exact: bool,
+}
+
+impl Count {
+    fn of(sendable: u64, is_exact: bool) -> Self {
+        Self { sendable, unsendable: 0, is_exact }
+    }
+}
+
+pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<Count> {
     let Some(scope) = scope_of(owner, replay) else {
         let filter = dead_filter(owner, replay);
-        return Ok((store.dead_stats(filter).await?.total, true));
+        let all = DeadFilter { only_sendable: false, ..filter.clone() };
+        let (all, sendable) = (store.dead_stats(all).await?, store.dead_stats(filter).await?);
+        let unsendable = all.total.saturating_sub(sendable.total);
+        return Ok(Count { unsendable, ..Count::of(sendable.total, true) });
     };
     if !replay.filter.events.is_empty() {
-        return named(store, scope, replay).await.map(|count| (count, true));
+        return named(store, scope, replay).await.map(|count| Count::of(count, true));
     }
     let mut count = 0;
     let mut page = PageRequest::first(PAGE);
@@ -33,8 +49,8 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
         };
         count += rows as u64;
         match next {
-            None => return Ok((count, true)),
-            Some(_) if count >= MAX_COUNT => return Ok((count, false)),
+            None => return Ok(Count::of(count, true)),
+            Some(_) if count >= MAX_COUNT => return Ok(Count::of(count, false)),
             after => page = PageRequest::new(PAGE, after),
         }
     }
@@ -116,16 +132,4 @@ pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
         only_sendable: replay.to.is_none(),
         ..DeadFilter::default()
     }
-}
-
-/// Dead letters whose endpoint was deleted or is disabled: they can only go to another one.
-pub(super) async fn unsendable(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<u64> {
-    let sendable = dead_filter(owner, replay);
-    let is_of_letters = replay.filter.of == ReplayOf::DeadLetters;
-    if !is_of_letters || !sendable.only_sendable {
-        return Ok(0);
-    }
-    let all = DeadFilter { only_sendable: false, ..sendable.clone() };
-    let [all, sendable] = [store.dead_stats(all).await?, store.dead_stats(sendable).await?];
-    Ok(all.total.saturating_sub(sendable.total))
 }

@@ -20,7 +20,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     NewReplay, Replay, ReplayState,
     codec::{Request, replay_of},
-    count::{count, unsendable},
+    count::count,
     judge::{self, judge},
 };
 use crate::{Owner, Registry};
@@ -99,9 +99,9 @@ impl Replays {
         let job = NewReplayJob { id, request: request.write()?, created_at };
         let replay = request.replay(&pending(owner, &job))?;
         if new.dry_run {
-            let (total, is_total_exact) = count(&*self.store, owner, &replay).await?;
-            let skipped = unsendable(&*self.store, owner, &replay).await?;
-            let state = ReplayState::Done;
+            let counted = count(&*self.store, owner, &replay).await?;
+            let (total, is_total_exact) = (counted.sendable, counted.is_exact);
+            let (skipped, state) = (counted.unsendable, ReplayState::Done);
             return Ok(Replay {
                 total,
                 is_total_exact,

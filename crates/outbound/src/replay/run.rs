@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Replays,
     codec::{Cursor, Request, replay_of},
-    count::{count, unsendable},
+    count::count,
     jobs::MAX_OPEN_IN_ALL,
     page::PageResult,
 };
@@ -112,9 +112,9 @@ impl Replays {
     ) -> Result<Option<(ReplayJob, Option<Time>)>> {
         let mut total = ReplayTotal::default();
         if found.started_at.is_none() {
-            let replay = replay_of(found)?;
-            (total.count, total.is_exact) = count(&*self.store, owner, &replay).await?;
-            total.count += unsendable(&*self.store, owner, &replay).await?;
+            let counted = count(&*self.store, owner, &replay_of(found)?).await?;
+            total.count = counted.sendable + counted.unsendable;
+            total.is_exact = counted.is_exact;
         }
         let taken =
             self.store.lease_replay(found.id, self.lease(), total, self.clock.now()).await?;

@@ -38,7 +38,7 @@ async fn everything_of_a_tenant_moves_and_comes_back() {
         assert_eq!(world.content(to, tenant).await, before);
         assert_eq!(world.left(from, tenant).await, Vec::<&str>::new());
         let raised = world.endpoint_version(to, tenant).await;
-        assert!(raised > version, "nodes read the endpoints anew: {version} {raised}");
+        assert!(raised > version, "nodes read the endpoints again: {version} {raised}");
         version = raised;
         assert_eq!(world.content(cell_of_other, other).await, of_other, "others stay as they are");
         assert_eq!(store.cell_name(tenant).as_deref(), Some(to));

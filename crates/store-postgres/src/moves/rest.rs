@@ -16,6 +16,7 @@ use crate::{
     listen::INTAKE_CHANNEL,
     rows::{self, uuid},
     session::{Session, execute, query},
+    states::{LEASED, sql},
     tx_error::{TxError, store_error},
 };
 
@@ -47,7 +48,7 @@ const BATCH: i64 = 200;
 impl PostgresStore {
     /// How many of the tenant's deliveries nodes hold.
     pub async fn leases_of(&self, tenant: TenantId) -> Result<u64> {
-        let sql = "select count(*) from deliveries where state = 3 and tenant_id = $1";
+        let sql = sql!("select count(*) from deliveries where state = {LEASED} and tenant_id = $1");
         let found = query(&self.session().await?, sql, &[&uuid(tenant)]).await;
         let found = found.map_err(store_error)?;
         found.first().map_or(Ok(0), |row| Ok(rows::get::<i64>(row, 0)?.max(0) as u64))

@@ -3,10 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    cells::{MoveInfo, MoveState},
-    render::words,
-};
+use crate::{cells::MoveInfo, render::words};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TenantMove)]
@@ -34,18 +31,10 @@ pub struct MoveView {
 
 impl From<MoveInfo> for MoveView {
     fn from(of: MoveInfo) -> Self {
-        let state = match of.state {
-            MoveState::Copying => "copying",
-            MoveState::Closing => "closing",
-            MoveState::Removing => "removing",
-            MoveState::Done => "done",
-            MoveState::TakingBack => "taking_back",
-            MoveState::TakenBack => "taken_back",
-        };
         Self {
             from: of.from,
             to: of.to,
-            state,
+            state: of.state.name(),
             copied_rows: of.copied_rows,
             removed_rows: of.removed_rows,
             closed_ms: of
