@@ -38,7 +38,7 @@ impl Reply {
 
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
-            .unwrap_or_else(|fault| panic!("{fault}: {} {}", self.status, self.text()))
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
     }
 
     pub fn code(&self) -> String {
@@ -48,7 +48,7 @@ impl Reply {
     /// The pointers of its faults.
     pub fn pointers(&self) -> Vec<String> {
         let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
-        errors.iter().map(|fault| fault["pointer"].as_str().unwrap().to_owned()).collect()
+        errors.iter().map(|error| error["pointer"].as_str().unwrap().to_owned()).collect()
     }
 
     #[track_caller]

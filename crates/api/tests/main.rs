@@ -10,10 +10,17 @@ mod access {
     mod throttle;
 }
 mod api_keys {
-    mod lifecycle;
+    mod create;
+    mod portal_links;
 }
 mod audit {
     mod record;
+}
+mod dead_letters {
+    mod list;
+    mod page_size;
+    mod redirect;
+    mod replay;
 }
 mod deliveries {
     mod check_signature;
@@ -21,13 +28,12 @@ mod deliveries {
     mod search;
     mod tail;
 }
-mod dlq {
-    mod lifecycle;
-    mod redirect;
-}
 mod emails {
-    mod lifecycle;
+    mod as_delivery;
+    mod dead_letters;
     mod sink;
+    mod submit;
+    mod suppressions;
 }
 mod erasures {
     mod content;
@@ -85,11 +91,16 @@ mod receipts {
     mod read;
 }
 mod replays {
-    mod lifecycle;
+    mod cancel;
+    mod create;
+    mod order;
+    mod run;
 }
 mod requests;
 mod sources {
-    mod lifecycle;
+    mod create;
+    mod keys;
+    mod reload;
 }
 mod stage;
 mod stats {
@@ -97,15 +108,21 @@ mod stats {
 }
 mod tail_reader;
 mod tenants {
+    mod create;
     mod delete;
-    mod lifecycle;
+    mod limits;
 }
 mod usage {
     mod get;
 }
 mod users {
-    mod lifecycle;
+    mod create;
 }
 mod webhooks {
-    mod lifecycle;
+    mod create;
+    mod health;
+    mod list;
+    mod pause;
+    mod rotate_secret;
+    mod test;
 }

@@ -90,7 +90,7 @@ async fn refusals_look_like_all_others() {
     partner.get("/webhooks/acme").await.refused(403, "deny_invalid_access");
 }
 
-/// faults.md B, Small: the page that a refusal links to is there, on the listener that refused.
+/// The page that a refusal links to is there, on the listener that refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_links_to_a_page_that_exists() {
     let stage = Stage::new().await;

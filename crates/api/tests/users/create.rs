@@ -1,4 +1,4 @@
-//! Users: their life.
+//! Users: made, changed and deleted.
 
 use serde_json::{Value, json};
 
