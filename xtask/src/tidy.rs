@@ -5,7 +5,7 @@
 //! checks are functions of what was read: [`arrows`] between crates, [`circles`] of files, [`libraries`] and who may use
 //! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
 //! occur, [`retired`] names and phrases, log events and metrics in [`observability`], [tests](test_files) that are
-//! compiled and do not sleep, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between
+//! compiled and do not sleep, [`faults`] that tests name, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between
 //! documents. [`rust`] tells code from texts.
 
 mod arrows;
@@ -13,6 +13,7 @@ mod block;
 mod cargo;
 mod circles;
 mod deny;
+mod faults;
 mod finding;
 mod lengths;
 mod libraries;
@@ -56,6 +57,8 @@ pub fn run() -> Result<bool> {
     findings.extend(retired::check(&tree.sources, &tree.documents));
     findings.extend(observability::check(&tree.sources, &tree.documents));
     findings.extend(supply::check(&rules, &cargo.packages));
+    findings
+        .extend(faults::check(&tree.sources, tree.document("docs/faults.md").unwrap_or_default()));
     findings.extend(links::check(&tree.documents, &tree.paths));
     Ok(tell(&findings))
 }

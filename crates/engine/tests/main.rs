@@ -13,6 +13,7 @@ mod deliveries {
     mod fan_out;
     mod hold;
     mod unstorable_result;
+    mod wake_up;
 }
 mod nodes {
     mod crash_loop;

@@ -31,6 +31,10 @@ const IDENTIFIERS: &[Retired] = &[
     word("Brief", "EmailSummary"),
     word("Caught", "CapturedEmail").right_in("the command's name", &["app"]),
     word("Found", "a noun: Lookup, …Result"),
+    word("Fault", "…Error, or InvalidField"),
+    word("Asked", "a noun: Request…, …Answer"),
+    word("Shown", "a noun, or how it is shown"),
+    word("Seen", "a noun: Lookup, Received…"),
     word("Kept", "a noun: …Document"),
     word("Known", "a noun: …Cache"),
     word("Proved", "Verified…"),
@@ -93,14 +97,7 @@ const PHRASES: &[(&str, &str)] = &[
 ];
 
 /// Documents that quote old words: what was decided and changed, and how things are named.
-const QUOTING: &[&str] = &[
-    "CHANGELOG.md",
-    "docs/decisions/",
-    "docs/errors.md",
-    "docs/naming.md",
-    "docs/isolation.md",
-    "docs/performance.md",
-];
+const QUOTING: &[&str] = &["CHANGELOG.md", "docs/decisions/", "docs/naming.md"];
 
 struct Retired {
     word: &'static str,

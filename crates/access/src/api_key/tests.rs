@@ -15,6 +15,7 @@ async fn stage() -> (ApiKeys, TenantCache, TenantScope) {
     (keys, TenantCache::new(store), scope)
 }
 
+/// faults.md E7
 #[tokio::test]
 async fn what_was_revoked_while_it_was_read_does_not_come_back() {
     let (keys, tenants, scope) = stage().await;

@@ -31,6 +31,7 @@ pub async fn without_a_subject_there_is_no_number<F: Fixture>() {
     assert_eq!(world.take_one().await.number, None);
 }
 
+/// faults.md E4: of one call, in whatever order a store numbers them.
 pub async fn subjects_and_tenants_count_apart<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
