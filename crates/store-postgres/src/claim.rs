@@ -186,7 +186,7 @@ fn jobs(taken: &[Row]) -> Result<(Vec<Job>, Keys)> {
             Err(error) => {
                 let (tenant, delivery): (TenantId, DeliveryId) =
                     (rows::id(row, 1)?, rows::id(row, 0)?);
-                tracing::error!(%tenant, %delivery, %error, "delivery cannot be read; put off");
+                tracing::error!(%tenant, %delivery, %error, "delivery is unreadable; postponed");
                 unreadable.0.push(uuid(tenant));
                 unreadable.1.push(uuid(delivery));
             }

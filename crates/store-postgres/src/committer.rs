@@ -137,12 +137,12 @@ impl Committer {
                 self.buckets.learn(buckets);
                 Ok(done)
             }
-            Err(fault) => {
+            Err(error) => {
                 let undone = session.rollback().await;
-                if undone.is_err() || matches!(fault, TxError::Server(_)) {
+                if undone.is_err() || matches!(error, TxError::Server(_)) {
                     session.close();
                 }
-                Err(fault)
+                Err(error)
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     PostgresStore,
     rows::{self, text, uuid},
     session::{execute, query},
+    states::sql,
     tx_error::store_error,
 };
 
@@ -71,7 +72,15 @@ pub enum Reservation {
     Taken(Placement),
 }
 
+pub(crate) const CREATING: i16 = PlacementState::Creating.number();
+pub(crate) const ACTIVE: i16 = PlacementState::Active.number();
+pub(crate) const DELETED: i16 = PlacementState::Deleted.number();
+pub(crate) const MOVING: i16 = PlacementState::Moving.number();
+pub(crate) const LEAVING: i16 = PlacementState::Leaving.number();
+
 impl CellState {
+    const ALL: [Self; 2] = [Self::Active, Self::Draining];
+
     const fn number(self) -> i16 {
         match self {
             Self::Active => 1,
@@ -81,6 +90,9 @@ impl CellState {
 }
 
 impl PlacementState {
+    const ALL: [Self; 5] =
+        [Self::Creating, Self::Active, Self::Deleted, Self::Moving, Self::Leaving];
+
     const fn number(self) -> i16 {
         match self {
             Self::Creating => 1,
@@ -145,10 +157,12 @@ impl PostgresStore {
     /// Lists the tenants that are here already, from before there were cells.
     pub async fn adopt_tenants(&self) -> Result<u64> {
         let session = self.session().await?;
-        let sql = "insert into cell_tenants (tenant_id, slug, cell, state)
-            select t.tenant_id, t.slug, 0, 2 from tenants t
+        let sql = sql!(
+            "insert into cell_tenants (tenant_id, slug, cell, state)
+            select t.tenant_id, t.slug, 0, {ACTIVE} from tenants t
             where not exists (select from cell_tenants c where c.tenant_id = t.tenant_id)
-            on conflict do nothing";
+            on conflict do nothing"
+        );
         execute(&session, sql, &[]).await.map_err(store_error)
     }
 
@@ -162,7 +176,8 @@ impl PostgresStore {
     /// The one that has this slug.
     pub async fn placement_of_slug(&self, slug: &str) -> Result<Option<Placement>> {
         let session = self.session().await?;
-        let sql = format!("select {PLACEMENT} from cell_tenants where slug = $1 and state <> 3");
+        let sql =
+            format!("select {PLACEMENT} from cell_tenants where slug = $1 and state <> {DELETED}");
         let found = query(&session, &sql, &[&text(slug)]).await.map_err(store_error)?;
         found.first().map(placement).transpose()
     }
@@ -193,7 +208,8 @@ impl PostgresStore {
     /// How many tenants live in each cell that has any.
     pub async fn tenants_per_cell(&self) -> Result<Vec<(u32, u64)>> {
         let session = self.session().await?;
-        let sql = "select cell, count(*) from cell_tenants where state <> 3 group by cell";
+        let sql =
+            sql!("select cell, count(*) from cell_tenants where state <> {DELETED} group by cell");
         let found = query(&session, sql, &[]).await.map_err(store_error)?;
         let count = |row: &Row| Ok((number(Some(row), 0)?, rows::get::<i64>(row, 1)? as u64));
         found.iter().map(count).collect()
@@ -207,14 +223,16 @@ impl PostgresStore {
         cell: u32,
     ) -> Result<Reservation> {
         let session = self.session().await?;
-        let insert = "insert into cell_tenants (tenant_id, slug, cell, state)
-            values ($1, $2, $3, 1) on conflict do nothing";
+        let insert = sql!(
+            "insert into cell_tenants (tenant_id, slug, cell, state)
+            values ($1, $2, $3, {CREATING}) on conflict do nothing"
+        );
         let (id, slug, cell) = (uuid(tenant), text(slug), cell as i32);
         if execute(&session, insert, &[&id, &slug, &cell]).await.map_err(store_error)? > 0 {
             return Ok(Reservation::Reserved);
         }
         let sql = format!(
-            "(select {PLACEMENT} from cell_tenants where slug = $1 and state <> 3)
+            "(select {PLACEMENT} from cell_tenants where slug = $1 and state <> {DELETED})
              union all (select {PLACEMENT} from cell_tenants where tenant_id = $2) limit 1"
         );
         let found = query(&session, &sql, &[&slug, &id]).await.map_err(store_error)?;
@@ -227,8 +245,10 @@ impl PostgresStore {
     /// Frees a slug that was reserved at least this long ago, for a tenant that was not created. Whether it did.
     pub async fn release_reservation(&self, tenant: TenantId, age: Duration) -> Result<bool> {
         let session = self.session().await?;
-        let sql = "delete from cell_tenants where tenant_id = $1 and state = 1
-            and changed_at <= clock_timestamp() - $2::float8 * interval '1 second'";
+        let sql = sql!(
+            "delete from cell_tenants where tenant_id = $1 and state = {CREATING}
+            and changed_at <= clock_timestamp() - $2::float8 * interval '1 second'"
+        );
         let values: [&(dyn ToSql + Sync); 2] = [&uuid(tenant), &age.as_secs_f64()];
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
@@ -248,7 +268,7 @@ impl PostgresStore {
     /// No longer remembers a deleted tenant.
     pub async fn forget_placement(&self, tenant: TenantId) -> Result<()> {
         let session = self.session().await?;
-        let sql = "delete from cell_tenants where tenant_id = $1 and state = 3";
+        let sql = sql!("delete from cell_tenants where tenant_id = $1 and state = {DELETED}");
         execute(&session, sql, &[&uuid(tenant)]).await.map(drop).map_err(store_error)
     }
 }
@@ -260,24 +280,19 @@ fn number(row: Option<&Row>, column: usize) -> Result<u32> {
 }
 
 fn cell(row: &Row) -> Result<CellRow> {
-    let state = match rows::get::<i16>(row, 3)? {
-        1 => CellState::Active,
-        2 => CellState::Draining,
-        other => return Err(StoreError::Corrupt(format!("no state of a cell is {other}"))),
-    };
+    let state = rows::get::<i16>(row, 3)?;
+    let known = CellState::ALL.into_iter().find(|known| known.number() == state);
+    let state =
+        known.ok_or_else(|| StoreError::Corrupt(format!("no state of a cell is {state}")))?;
     let (number, name) = (number(Some(row), 0)?, rows::get(row, 1)?);
     Ok(CellRow { number, name, url: rows::get(row, 2)?, state })
 }
 
 fn placement(row: &Row) -> Result<Placement> {
-    let state = match rows::get::<i16>(row, 3)? {
-        1 => PlacementState::Creating,
-        2 => PlacementState::Active,
-        3 => PlacementState::Deleted,
-        4 => PlacementState::Moving,
-        5 => PlacementState::Leaving,
-        other => return Err(StoreError::Corrupt(format!("no state of a placement is {other}"))),
-    };
+    let state = rows::get::<i16>(row, 3)?;
+    let known = PlacementState::ALL.into_iter().find(|known| known.number() == state);
+    let state =
+        known.ok_or_else(|| StoreError::Corrupt(format!("no state of a placement is {state}")))?;
     let (tenant, slug) = (rows::id(row, 0)?, rows::get(row, 1)?);
     Ok(Placement { tenant, slug, cell: number(Some(row), 2)?, state })
 }

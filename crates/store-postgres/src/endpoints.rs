@@ -8,8 +8,10 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    pauses::{NO_LANE, OF_ENDPOINT},
     rows::{self, text, uuid},
     session::{Session, Transaction, execute, query},
+    states::sql,
     tx_error::{TxError, corrupt, store_error},
 };
 
@@ -138,8 +140,10 @@ impl PostgresStore {
         let (tenant, id) = (uuid(scope.tenant()), uuid(id));
         let sql = "delete from endpoints where tenant_id = $1 and id = $2";
         let gone = execute(session, sql, &[&tenant, &id]).await?;
-        let sql =
-            "delete from pauses where kind = 3 and lane = 0 and tenant_id = $1 and target_id = $2";
+        let sql = sql!(
+            "delete from pauses
+            where kind = {OF_ENDPOINT} and lane = {NO_LANE} and tenant_id = $1 and target_id = $2"
+        );
         let lifted = execute(session, sql, &[&tenant, &id]).await?;
         transaction.commit().await?;
         Ok((gone > 0, lifted > 0))

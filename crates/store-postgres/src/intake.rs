@@ -21,6 +21,7 @@ use crate::{
     listen::INTAKE_CHANNEL,
     rows::{self, text, uuid},
     session::{Session, Transaction, execute, query},
+    states::{Sql, sql},
     tx_error::{TxError, store_error},
 };
 
@@ -35,14 +36,18 @@ select jsonb_build_object('max_bytes', $1::int8,
 on conflict (is_here) do update set settings = excluded.settings where s.settings <> excluded.settings";
 
 /// Tenants with waiting events, the next after `$1`, by one step in an index for each.
-const TENANTS: &str = "
+static TENANTS: Sql = Sql::new(|| {
+    format!(
+        "
 with recursive t(tenant_id) as (
-    (select tenant_id from intake where state = 1 and tenant_id > $1 order by tenant_id limit 1)
+    (select tenant_id from intake where state = {WAITING} and tenant_id > $1 order by tenant_id limit 1)
     union all
-    select (select i.tenant_id from intake i where i.state = 1 and i.tenant_id > t.tenant_id
+    select (select i.tenant_id from intake i where i.state = {WAITING} and i.tenant_id > t.tenant_id
             order by i.tenant_id limit 1)
     from t where t.tenant_id is not null)
-select tenant_id from t where tenant_id is not null limit $2";
+select tenant_id from t where tenant_id is not null limit $2"
+    )
+});
 
 /// In a statement of its own: the next must see what the holder of the lock before has committed.
 const LOCK: &str = "
@@ -50,24 +55,32 @@ select k.tenant_id from unnest($1::uuid[]) as k(tenant_id)
 where pg_try_advisory_xact_lock(1735290990, hashtext(k.tenant_id::text))";
 
 /// The oldest of each tenant of which none is taken.
-const TAKE: &str = "
+static TAKE: Sql = Sql::new(|| {
+    format!(
+        "
 with due as materialized (
     select d.tenant_id, d.id
     from unnest($1::uuid[]) as k(tenant_id)
     cross join lateral (
         select h.*, sum(h.size) over (order by h.number) as bytes, row_number() over (order by h.number) as place
         from (select i.tenant_id, i.id, i.number, i.size from intake i
-              where i.tenant_id = k.tenant_id and i.state = 1 order by i.number limit $2) h) d
+              where i.tenant_id = k.tenant_id and i.state = {WAITING} order by i.number limit $2) h) d
     where (d.bytes <= $3 or d.place = 1) and not exists (
-        select from intake i where i.tenant_id = k.tenant_id and i.state = 1 and i.taken_until > clock_timestamp()))
+        select from intake i where i.tenant_id = k.tenant_id and i.state = {WAITING} and i.taken_until > clock_timestamp()))
 update intake i set taken_until = clock_timestamp() + $4::float8 * interval '1 second'
 from due where i.tenant_id = due.tenant_id and i.id = due.id
-returning i.number, i.tenant_id, i.id, i.event_type, i.subject, i.external_id, i.idempotency_key, i.deliver_at, i.body";
+returning i.number, i.tenant_id, i.id, i.event_type, i.subject, i.external_id, i.idempotency_key, i.deliver_at, i.body"
+    )
+});
 
-const HOLD: &str = "
+static HOLD: Sql = Sql::new(|| {
+    format!(
+        "
 select i.id from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join intake i on i.tenant_id = k.tenant_id and i.id = k.id
-where i.state = 1 order by i.tenant_id, i.id for update of i";
+where i.state = {WAITING} order by i.tenant_id, i.id for update of i"
+    )
+});
 
 const REMOVE: &str = "
 delete from intake i using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
@@ -82,7 +95,7 @@ pub(crate) async fn hold(
     let tenants: Vec<Uuid> = parcels().map(|one| uuid(one.tenant)).collect();
     let ids: Vec<Uuid> = parcels().map(|one| uuid(one.id)).collect();
     let mut moved: HashSet<ParcelId> = parcels().map(|one| one.id).collect();
-    for row in &query(session, HOLD, &[&tenants, &ids]).await? {
+    for row in &query(session, &HOLD, &[&tenants, &ids]).await? {
         moved.remove(&rows::id(row, 0)?);
     }
     Ok(moved)
@@ -147,9 +160,10 @@ impl Intake for PostgresStore {
         delay: Duration,
     ) -> Result<()> {
         let ids: Vec<Uuid> = events.iter().map(|id| uuid(*id)).collect();
-        let sql =
+        let sql = sql!(
             "update intake set taken_until = clock_timestamp() + $3::float8 * interval '1 second'
-            where tenant_id = $1 and id = any ($2) and state = 1";
+            where tenant_id = $1 and id = any ($2) and state = {WAITING}"
+        );
         let session = self.session().await?;
         let values: [&(dyn ToSql + Sync); 3] = [&uuid(scope.tenant()), &ids, &delay.as_secs_f64()];
         execute(&session, sql, &values).await.map(drop).map_err(store_error)
@@ -163,17 +177,13 @@ impl Intake for PostgresStore {
         reason: &str,
         now: Time,
     ) -> Result<bool> {
-        let sql = "update intake set state = $6, code = $3, reason = $4, rejected_at = $5, taken_until = null
-            where tenant_id = $1 and id = $2 and state = 1";
+        let sql = sql!(
+            "update intake set state = {REJECTED}, code = $3, reason = $4, rejected_at = $5, taken_until = null
+            where tenant_id = $1 and id = $2 and state = {WAITING}"
+        );
         let session = self.session().await?;
-        let values: [&(dyn ToSql + Sync); 6] = [
-            &uuid(scope.tenant()),
-            &uuid(event),
-            &text(code),
-            &text(reason),
-            &now.micros(),
-            &REJECTED,
-        ];
+        let values: [&(dyn ToSql + Sync); 5] =
+            [&uuid(scope.tenant()), &uuid(event), &text(code), &text(reason), &now.micros()];
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
@@ -185,7 +195,7 @@ impl Intake for PostgresStore {
     ) -> Result<Vec<RejectedEvent>> {
         let sql = format!(
             "select {EVENT}, code, reason, published_at, rejected_at from intake
-             where state = 2 and id < $1 and ($2::uuid is null or tenant_id = $2) order by id desc limit $3"
+             where state = {REJECTED} and id < $1 and ($2::uuid is null or tenant_id = $2) order by id desc limit $3"
         );
         let before = after.map_or(Uuid::max(), uuid);
         let session = self.lists.next(tenant).await?;
@@ -206,12 +216,12 @@ impl Intake for PostgresStore {
     async fn retry_rejected_event(&self, tenant: Option<TenantId>, event: EventId) -> Result<bool> {
         let sql = format!(
             "with back as (
-               update intake set state = $3, code = null, reason = null, rejected_at = null
-               where id = $1 and state = 2 and ($2::uuid is null or tenant_id = $2) returning id)
+               update intake set state = {WAITING}, code = null, reason = null, rejected_at = null
+               where id = $1 and state = {REJECTED} and ($2::uuid is null or tenant_id = $2) returning id)
              select pg_notify('{INTAKE_CHANNEL}', '') from back"
         );
         let session = self.session().await?;
-        let values: [&(dyn ToSql + Sync); 3] = [&uuid(event), &tenant.map(uuid), &WAITING];
+        let values: [&(dyn ToSql + Sync); 2] = [&uuid(event), &tenant.map(uuid)];
         match query(&session, &sql, &values).await {
             Ok(found) => Ok(!found.is_empty()),
             Err(TxError::Content(StoreError::Taken(_))) => {
@@ -226,15 +236,19 @@ impl Intake for PostgresStore {
         tenant: Option<TenantId>,
         event: EventId,
     ) -> Result<bool> {
-        let sql = "delete from intake where id = $1 and state = 2 and ($2::uuid is null or tenant_id = $2)";
+        let sql = sql!(
+            "delete from intake where id = $1 and state = {REJECTED} and ($2::uuid is null or tenant_id = $2)"
+        );
         let session = self.session().await?;
         let values: [&(dyn ToSql + Sync); 2] = [&uuid(event), &tenant.map(uuid)];
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
     async fn intake_counts(&self) -> Result<IntakeCounts> {
-        let sql = "select (select count(*) from (select from intake where state = 1 limit $1) w),
-            (select count(*) from (select from intake where state = 2 limit $1) r)";
+        let sql = sql!(
+            "select (select count(*) from (select from intake where state = {WAITING} limit $1) w),
+            (select count(*) from (select from intake where state = {REJECTED} limit $1) r)"
+        );
         let session = self.upkeep_session().await?;
         let found = query(&session, sql, &[&(IntakeCounts::MAX as i64)]).await;
         let found = found.map_err(store_error)?;
@@ -271,7 +285,7 @@ impl PostgresStore {
             &(batch.max_bytes as i64),
             &batch.lease.as_secs_f64(),
         ];
-        let taken = query(session, TAKE, &values).await?;
+        let taken = query(session, &TAKE, &values).await?;
         transaction.commit().await?;
         let numbered = |row: &Row| Ok((rows::get::<i64>(row, 0)?, event(row, 1)?));
         let mut taken = taken.iter().map(numbered).collect::<Result<Vec<_>>>()?;
@@ -286,7 +300,7 @@ async fn next_tenants(
     after: Uuid,
     batch: IntakeBatch,
 ) -> Result<Vec<Uuid>, TxError> {
-    let found = query(session, TENANTS, &[&after, &(batch.max_tenants as i64)]).await?;
+    let found = query(session, &TENANTS, &[&after, &(batch.max_tenants as i64)]).await?;
     Ok(found.iter().map(|row| rows::get(row, 0)).collect::<Result<_>>()?)
 }
 

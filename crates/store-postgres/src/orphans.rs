@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     give_up::{self, GiveUp},
+    pauses::OF_ENDPOINT,
     rows::{self, uuid},
     session::{execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
@@ -46,9 +47,13 @@ union all
 limit $4")
 });
 
-const LIFT: &str = "
-delete from pauses p where p.kind = 3 and not exists (
-    select from endpoints e where e.tenant_id = p.tenant_id and e.id = p.target_id)";
+static LIFT: Sql = Sql::new(|| {
+    format!(
+        "
+delete from pauses p where p.kind = {OF_ENDPOINT} and not exists (
+    select from endpoints e where e.tenant_id = p.tenant_id and e.id = p.target_id)"
+    )
+});
 
 #[async_trait]
 impl Orphans for PostgresStore {
@@ -87,7 +92,7 @@ impl Orphans for PostgresStore {
 
     async fn lift_orphaned_pauses(&self) -> Result<u64> {
         let session = self.session().await?;
-        let lifted = execute(&session, LIFT, &[]).await.map_err(store_error)?;
+        let lifted = execute(&session, &LIFT, &[]).await.map_err(store_error)?;
         if lifted > 0 {
             self.bells.ring_all();
         }

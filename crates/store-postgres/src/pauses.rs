@@ -53,20 +53,25 @@ impl Pauses for PostgresStore {
 }
 
 const NONE: Uuid = Uuid::nil();
+const OF_LANE: i16 = 1;
+const OF_TENANT: i16 = 2;
+pub(crate) const OF_ENDPOINT: i16 = 3;
+/// A tenant's or an endpoint's pause names no lane.
+pub(crate) const NO_LANE: i16 = 0;
 
 fn key(what: Pause) -> (i16, i16, Uuid, Uuid) {
     match what {
-        Pause::Lane(lane) => (1, lane.number(), NONE, NONE),
-        Pause::Tenant(tenant) => (2, 0, uuid(tenant), NONE),
-        Pause::Endpoint(tenant, endpoint) => (3, 0, uuid(tenant), uuid(endpoint)),
+        Pause::Lane(lane) => (OF_LANE, lane.number(), NONE, NONE),
+        Pause::Tenant(tenant) => (OF_TENANT, NO_LANE, uuid(tenant), NONE),
+        Pause::Endpoint(tenant, endpoint) => (OF_ENDPOINT, NO_LANE, uuid(tenant), uuid(endpoint)),
     }
 }
 
 fn pause(row: &Row) -> Result<Pause> {
     match rows::get::<i16>(row, 0)? {
-        1 => Ok(Pause::Lane(rows::lane(row, 1)?)),
-        2 => Ok(Pause::Tenant(rows::id(row, 2)?)),
-        3 => Ok(Pause::Endpoint(rows::id(row, 2)?, rows::id(row, 3)?)),
+        OF_LANE => Ok(Pause::Lane(rows::lane(row, 1)?)),
+        OF_TENANT => Ok(Pause::Tenant(rows::id(row, 2)?)),
+        OF_ENDPOINT => Ok(Pause::Endpoint(rows::id(row, 2)?, rows::id(row, 3)?)),
         kind => Err(corrupt(format!("no kind of pause has the number {kind}"))),
     }
 }

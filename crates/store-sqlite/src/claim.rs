@@ -186,7 +186,7 @@ fn put_off(
     error: TxError,
 ) -> Result<(), TxError> {
     let error = StoreError::from(error);
-    tracing::error!(%tenant, %delivery, %error, "delivery cannot be read; put off");
+    tracing::error!(%tenant, %delivery, %error, "delivery is unreadable; postponed");
     let due_at = (claim.now + UNREADABLE_DELAY).micros();
     tx.db
         .prepare_cached("UPDATE deliveries SET due_at = ?1 WHERE seq = ?2")?

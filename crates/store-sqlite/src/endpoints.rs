@@ -6,7 +6,10 @@ use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secr
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
-    SqliteStore, rows,
+    SqliteStore,
+    pauses::NO_LANE,
+    rows,
+    states::sql,
     transaction::Tx,
     tx_error::{TxError, corrupt},
 };
@@ -158,9 +161,9 @@ impl Endpoints for SqliteStore {
                 .execute(params![scope.tenant().bytes(), id.bytes()])?;
             let lifted = tx
                 .db
-                .prepare_cached(
-                    "DELETE FROM pauses WHERE lane = 0 AND tenant_id = ?1 AND target_id = ?2",
-                )?
+                .prepare_cached(sql!(
+                    "DELETE FROM pauses WHERE lane = {NO_LANE} AND tenant_id = ?1 AND target_id = ?2"
+                ))?
                 .execute(params![scope.tenant().bytes(), id.bytes()])?;
             if lifted > 0 {
                 tx.ring();

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore, order,
+    pauses::NO_LANE,
     settle::bury,
     states::{DEAD, ENDED, PENDING, WAITING, sql},
     transaction::Tx,
@@ -35,11 +36,11 @@ impl Orphans for SqliteStore {
         self.write(|tx| {
             let lifted = tx
                 .db
-                .prepare_cached(
-                    "DELETE FROM pauses WHERE lane = 0 AND target_id <> x'' AND NOT EXISTS
+                .prepare_cached(sql!(
+                    "DELETE FROM pauses WHERE lane = {NO_LANE} AND target_id <> x'' AND NOT EXISTS
                        (SELECT 1 FROM endpoints e
-                        WHERE e.tenant_id = pauses.tenant_id AND e.id = pauses.target_id)",
-                )?
+                        WHERE e.tenant_id = pauses.tenant_id AND e.id = pauses.target_id)"
+                ))?
                 .execute([])?;
             if lifted > 0 {
                 tx.ring();

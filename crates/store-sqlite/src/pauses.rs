@@ -58,13 +58,16 @@ impl Pauses for SqliteStore {
     }
 }
 
+/// A tenant's or an endpoint's pause names no lane.
+pub(crate) const NO_LANE: i16 = 0;
+
 fn key(what: Pause) -> (i16, Vec<u8>, Vec<u8>) {
     fn bytes<K>(id: Id<K>) -> Vec<u8> {
         id.bytes().to_vec()
     }
     match what {
         Pause::Lane(lane) => (lane.number(), Vec::new(), Vec::new()),
-        Pause::Tenant(tenant) => (0, bytes(tenant), Vec::new()),
-        Pause::Endpoint(tenant, endpoint) => (0, bytes(tenant), bytes(endpoint)),
+        Pause::Tenant(tenant) => (NO_LANE, bytes(tenant), Vec::new()),
+        Pause::Endpoint(tenant, endpoint) => (NO_LANE, bytes(tenant), bytes(endpoint)),
     }
 }

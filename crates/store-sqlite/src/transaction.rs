@@ -47,9 +47,9 @@ pub(crate) fn alone<T>(
     };
     match all() {
         Ok(result) => Ok((result, tx.has_rung())),
-        Err(fault) => {
+        Err(error) => {
             roll_back(&tx);
-            Err(fault.into())
+            Err(error.into())
         }
     }
 }

@@ -361,7 +361,7 @@ fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<Store
         refusals.push(match work.run(tx) {
             Ok(()) => None,
             Err(TxError::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
-            Err(fault) => return Err(fault),
+            Err(error) => return Err(error),
         });
     }
     commit(tx)?;

@@ -12,6 +12,7 @@ use crate::{
     PostgresStore,
     rows::{self, uuid},
     session::{Session, Transaction, execute, query, query_one},
+    states::sql,
     tx_error::{TxError, store_error},
 };
 
@@ -26,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Written with every event. A tenant that has left can get nothing here without a parcel, or has nothing that could change.
 const HOT: [&str; 6] = ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
 
+// The states of `moving_tenants`; its trigger has them too.
+const LIVES_HERE: i16 = 0;
 const LEAVING: i16 = 1;
 const CLOSED: i16 = 2;
 const ARRIVING: i16 = 3;
@@ -43,33 +46,34 @@ pub(crate) enum Writable {
 impl PostgresStore {
     /// In the old cell: notes what changes from here on. A tenant that was closed by an earlier run stays so.
     pub async fn guard_departure(&self, of: &MoveRow) -> Result<()> {
-        let guard = "insert into moving_tenants as m (tenant_id, state, run) values ($1, $3, $2)
+        let guard = sql!(
+            "insert into moving_tenants as m (tenant_id, state, run) values ($1, {LEAVING}, $2)
             on conflict (tenant_id) do update
-            set run = $2, state = case m.state when 2 then 2 else $3 end where m.run <= $2";
-        self.put_guard(guard, of, LEAVING).await
+            set run = $2, state = case m.state when {CLOSED} then {CLOSED} else {LEAVING} end where m.run <= $2"
+        );
+        self.put_guard(guard, of).await
     }
 
     /// In the new cell: nobody but this run changes anything of the tenant.
     pub async fn guard_arrival(&self, of: &MoveRow) -> Result<()> {
-        let guard = "insert into moving_tenants as m (tenant_id, state, run) values ($1, $3, $2)
-            on conflict (tenant_id) do update set run = $2, state = $3 where m.run <= $2";
-        self.put_guard(guard, of, ARRIVING).await
+        let guard = sql!(
+            "insert into moving_tenants as m (tenant_id, state, run) values ($1, {ARRIVING}, $2)
+            on conflict (tenant_id) do update set run = $2, state = {ARRIVING} where m.run <= $2"
+        );
+        self.put_guard(guard, of).await
     }
 
     /// For a tenant that was closed here, or arrived, in an earlier run. Whether there may be something of it to remove.
     pub async fn keep_guard(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "update moving_tenants set run = $2
-            where tenant_id = $1 and run <= $2 and state in (2, 3)";
-        let session = self.session().await?;
-        Ok(execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)? > 0)
+        self.take_over_guard(of, &[CLOSED, ARRIVING]).await
     }
 
-    async fn put_guard(&self, guard: &str, of: &MoveRow, state: i16) -> Result<()> {
+    async fn put_guard(&self, guard: &str, of: &MoveRow) -> Result<()> {
         let put = async {
             let transaction = Transaction::begin(self.session().await?).await?;
             let session = transaction.session()?;
             lock_triggers(session).await?;
-            if execute(session, guard, &[&uuid(of.tenant), &of.run, &state]).await? == 0 {
+            if execute(session, guard, &[&uuid(of.tenant), &of.run]).await? == 0 {
                 return Err(taken_over().into());
             }
             transaction.commit().await?;
@@ -134,17 +138,24 @@ impl PostgresStore {
 
     /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Whether there was one.
     pub async fn keep_arrival(&self, of: &MoveRow) -> Result<bool> {
+        self.take_over_guard(of, &[ARRIVING]).await
+    }
+
+    async fn take_over_guard(&self, of: &MoveRow, states: &[i16]) -> Result<bool> {
         let sql = "update moving_tenants set run = $2
-            where tenant_id = $1 and run <= $2 and state = 3";
+            where tenant_id = $1 and run <= $2 and state = any ($3)";
         let session = self.session().await?;
-        Ok(execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)? > 0)
+        let taken = execute(&session, sql, &[&uuid(of.tenant), &of.run, &states]).await;
+        Ok(taken.map_err(store_error)? > 0)
     }
 
     /// Where the tenant lives: in the new cell, when it has arrived, or in the old one, which it does not leave after all.
     pub async fn lift_guard(&self, of: &MoveRow) -> Result<()> {
         let session = self.session().await?;
-        let sql = "insert into moving_tenants as m (tenant_id, state, run) values ($1, 0, $2)
-            on conflict (tenant_id) do update set state = 0, run = $2 where m.run <= $2";
+        let sql = sql!(
+            "insert into moving_tenants as m (tenant_id, state, run) values ($1, {LIVES_HERE}, $2)
+            on conflict (tenant_id) do update set state = {LIVES_HERE}, run = $2 where m.run <= $2"
+        );
         execute(&session, sql, &[&uuid(of.tenant), &of.run]).await.map_err(store_error)?;
         drop(session);
         self.bells.ring_all();
@@ -174,7 +185,9 @@ impl PostgresStore {
                 let transaction = Transaction::begin(self.session().await?).await?;
                 let session = transaction.session()?;
                 lock_triggers(session).await?;
-                let moving = "select from moving_tenants where state in (1, 2, 3) limit 1";
+                let moving = sql!(
+                    "select from moving_tenants where state not in ({LIVES_HERE}, {LEFT}) limit 1"
+                );
                 if query(session, moving, &[]).await?.is_empty() {
                     let sql = format!(
                         "set local lock_timeout = '300ms'; alter table {table} disable trigger a_moving_tenant"

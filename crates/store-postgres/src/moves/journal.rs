@@ -8,8 +8,10 @@ use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     PostgresStore,
+    directory::{ACTIVE, LEAVING, MOVING},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
+    states::sql,
     tx_error::{TxError, store_error},
 };
 
@@ -47,7 +49,23 @@ pub enum MoveStep {
     TakenBack,
 }
 
+const COPYING: i16 = MoveStep::Copying.number();
+const CLOSING: i16 = MoveStep::Closing.number();
+const REMOVING: i16 = MoveStep::Removing.number();
+const DONE: i16 = MoveStep::Done.number();
+const GOING_BACK: i16 = MoveStep::GoingBack.number();
+const TAKEN_BACK: i16 = MoveStep::TakenBack.number();
+
 impl MoveStep {
+    const ALL: [Self; 6] = [
+        Self::Copying,
+        Self::Closing,
+        Self::Removing,
+        Self::Done,
+        Self::GoingBack,
+        Self::TakenBack,
+    ];
+
     const fn number(self) -> i16 {
         match self {
             Self::Copying => 1,
@@ -82,14 +100,18 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let (tenant, source, target) = (uuid(tenant), source as i32, target as i32);
-        let placed = "update cell_tenants set state = 4, changed_at = clock_timestamp()
-            where tenant_id = $1 and cell = $2 and state = 2";
-        let begun = "insert into moves as m (tenant_id, source, target, step, run, lease_until)
-            values ($1, $2, $3, 1, 1, clock_timestamp())
-            on conflict (tenant_id) do update set source = $2, target = $3, step = 1, run = m.run + 1,
+        let placed = sql!(
+            "update cell_tenants set state = {MOVING}, changed_at = clock_timestamp()
+            where tenant_id = $1 and cell = $2 and state = {ACTIVE}"
+        );
+        let begun = sql!(
+            "insert into moves as m (tenant_id, source, target, step, run, lease_until)
+            values ($1, $2, $3, {COPYING}, 1, clock_timestamp())
+            on conflict (tenant_id) do update set source = $2, target = $3, step = {COPYING}, run = m.run + 1,
                 lease_until = clock_timestamp(), place = '', copied = 0, removed = 0, closed_us = null, error = null,
                 began_at = clock_timestamp(), ended_at = null
-            where m.step in (4, 6)";
+            where m.step in ({DONE}, {TAKEN_BACK})"
+        );
         if execute(session, placed, &[&tenant, &source]).await? == 0
             || execute(session, begun, &[&tenant, &source, &target]).await? == 0
         {
@@ -108,7 +130,10 @@ impl PostgresStore {
 
     /// Those that nobody carries out.
     pub async fn abandoned_moves(&self) -> Result<Vec<TenantId>> {
-        let sql = "select tenant_id from moves where step in (1, 2, 3, 5) and lease_until <= clock_timestamp()";
+        let sql = sql!(
+            "select tenant_id from moves
+            where step not in ({DONE}, {TAKEN_BACK}) and lease_until <= clock_timestamp()"
+        );
         let found = query(&self.session().await?, sql, &[]).await.map_err(store_error)?;
         found.iter().map(|row| rows::id(row, 0)).collect()
     }
@@ -117,7 +142,8 @@ impl PostgresStore {
     pub async fn take_move(&self, tenant: TenantId, lease: Duration) -> Result<Option<MoveRow>> {
         let sql = format!(
             "update moves set run = run + 1, lease_until = clock_timestamp() + $2::float8 * interval '1 second'
-             where tenant_id = $1 and step in (1, 2, 3, 5) and lease_until <= clock_timestamp() returning {MOVE}"
+             where tenant_id = $1 and step not in ({DONE}, {TAKEN_BACK}) and lease_until <= clock_timestamp()
+             returning {MOVE}"
         );
         let session = self.session().await?;
         let values: [&(dyn ToSql + Sync); 2] = [&uuid(tenant), &lease.as_secs_f64()];
@@ -158,8 +184,11 @@ impl PostgresStore {
 
     /// From the step of `of` to `step`. Whether it did.
     pub async fn set_move_step(&self, of: &MoveRow, step: MoveStep) -> Result<bool> {
-        let sql = "update moves set step = $4::int2, ended_at = case when $4::int2 in (4, 6) then clock_timestamp() end
-            where tenant_id = $1 and run = $2 and step = $3";
+        let sql = sql!(
+            "update moves set step = $4::int2,
+                ended_at = case when $4::int2 in ({DONE}, {TAKEN_BACK}) then clock_timestamp() end
+            where tenant_id = $1 and run = $2 and step = $3"
+        );
         self.change_move(sql, of, &[&of.step.number(), &step.number()]).await
     }
 
@@ -178,56 +207,61 @@ impl PostgresStore {
 
     /// No node leases the tenant's deliveries any more, once it knows.
     pub async fn announce_leaving(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "update cell_tenants set state = 5, changed_at = clock_timestamp()
-            where tenant_id = $1 and state in (4, 5)
-              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in (1, 2))";
+        let sql = sql!(
+            "update cell_tenants set state = {LEAVING}, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in ({MOVING}, {LEAVING}) and exists (
+                select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in ({COPYING}, {CLOSING}))"
+        );
         self.change_move(sql, of, &[]).await
     }
 
     /// It does not leave: its deliveries are leased again. There may still be a copy of it.
     pub async fn announce_return(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "update cell_tenants set state = 4, changed_at = clock_timestamp()
-            where tenant_id = $1 and state in (4, 5)
-              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step = 5)";
+        let sql = sql!(
+            "update cell_tenants set state = {MOVING}, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in ({MOVING}, {LEAVING}) and exists (
+                select from moves m where m.tenant_id = $1 and m.run = $2 and m.step = {GOING_BACK})"
+        );
         self.change_move(sql, of, &[]).await
     }
 
     /// The tenant lives in the new cell from here on. Whether it does: a move that is taken back does not.
     pub async fn switch_move(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "with switched as (
-                update moves set step = 3 where tenant_id = $1 and run = $2 and step = 2 returning target)
-            update cell_tenants c set cell = s.target, state = 4, changed_at = clock_timestamp()
-            from switched s where c.tenant_id = $1";
+        let sql = sql!(
+            "with switched as (
+                update moves set step = {REMOVING}
+                where tenant_id = $1 and run = $2 and step = {CLOSING} returning target)
+            update cell_tenants c set cell = s.target, state = {MOVING}, changed_at = clock_timestamp()
+            from switched s where c.tenant_id = $1"
+        );
         self.change_move(sql, of, &[]).await
     }
 
     /// The move is over for the nodes: the tenant lives in one place alone.
     pub async fn settle_placement(&self, of: &MoveRow) -> Result<bool> {
-        let sql = "update cell_tenants set state = 2, changed_at = clock_timestamp()
-            where tenant_id = $1 and state in (4, 5)
-              and exists (select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in (3, 5))";
+        let sql = sql!(
+            "update cell_tenants set state = {ACTIVE}, changed_at = clock_timestamp()
+            where tenant_id = $1 and state in ({MOVING}, {LEAVING}) and exists (
+                select from moves m where m.tenant_id = $1 and m.run = $2 and m.step in ({REMOVING}, {GOING_BACK}))"
+        );
         self.change_move(sql, of, &[]).await
     }
 
     /// The run that carries it out ends, and the next takes it back. Whether there was a move that could be taken back.
     pub async fn take_move_back(&self, tenant: TenantId) -> Result<bool> {
-        let sql = "update moves set step = 5, run = run + 1, lease_until = clock_timestamp(), error = null
-            where tenant_id = $1 and step in (1, 2)";
+        let sql = sql!(
+            "update moves set step = {GOING_BACK}, run = run + 1, lease_until = clock_timestamp(), error = null
+            where tenant_id = $1 and step in ({COPYING}, {CLOSING})"
+        );
         let session = self.session().await?;
         Ok(execute(&session, sql, &[&uuid(tenant)]).await.map_err(store_error)? > 0)
     }
 }
 
 fn row(row: &Row) -> Result<MoveRow> {
-    let step = match rows::get::<i16>(row, 3)? {
-        1 => MoveStep::Copying,
-        2 => MoveStep::Closing,
-        3 => MoveStep::Removing,
-        4 => MoveStep::Done,
-        5 => MoveStep::GoingBack,
-        6 => MoveStep::TakenBack,
-        other => return Err(StoreError::Corrupt(format!("no step of a move is {other}"))),
-    };
+    let step = rows::get::<i16>(row, 3)?;
+    let known = MoveStep::ALL.into_iter().find(|known| known.number() == step);
+    let step = known.ok_or_else(|| StoreError::Corrupt(format!("no step of a move is {step}")))?;
     let cell = |column| Ok::<_, StoreError>(rows::get::<i32>(row, column)?.max(0) as u32);
     let count = |column| Ok::<_, StoreError>(rows::get::<i64>(row, column)?.max(0) as u64);
     Ok(MoveRow {

@@ -110,7 +110,7 @@ async fn what_is_skipped_is_not_more() {
     }
 }
 
-/// A row that cannot be read delays nobody but itself. (faults.md: `claim.rs` stalled its lane for good)
+/// A row that cannot be read delays nobody but itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_read_is_put_off() {
     let database = fresh_database().await.unwrap();
