@@ -29,7 +29,7 @@ pub enum AccessError {
     #[error("the API key or portal token lacks the scope `{0}`; use one that has it")]
     MissingRight(Right),
     /// A user whose role is too low.
-    #[error("your role does not allow this; it takes the role `{0}`")]
+    #[error("your role does not allow this; the role `{0}` is required")]
     MissingRole(Role),
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -76,8 +76,9 @@ where
         None => parts.extensions.get::<AddressBlock>().copied(),
     };
     let mut act = Act::begin(api, route, *policy, path.as_ref(), &id, address);
-    let asked = Asked { route, role: policy.role, caller: caller.as_ref(), act: act.as_mut() };
-    let work = answer(api, asked, path, parts, &mut body);
+    let requested =
+        RequestedOperation { route, role: policy.role, caller: caller.as_ref(), act: act.as_mut() };
+    let work = answer(api, requested, path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         api.meter.panicked();
         Err(Problem::internal("handler panicked"))
@@ -106,7 +107,7 @@ fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
 }
 
 /// The operation that a request is for, and who calls it.
-struct Asked<'a> {
+struct RequestedOperation<'a> {
     route: &'static Route,
     /// The lowest role of a user that may run it.
     role: Role,
@@ -116,7 +117,7 @@ struct Asked<'a> {
 
 async fn answer<B>(
     api: &Api,
-    asked: Asked<'_>,
+    requested: RequestedOperation<'_>,
     path: Option<PathParts>,
     mut parts: Parts,
     body: &mut B,
@@ -131,7 +132,7 @@ where
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
     }
-    let Asked { route, role, caller, mut act } = asked;
+    let RequestedOperation { route, role, caller, mut act } = requested;
     let principal = match parts.extensions.remove::<InProcessCaller>() {
         Some(InProcessCaller(principal)) => principal,
         None => auth::identify(api, &parts.headers, caller).await?,

@@ -135,9 +135,9 @@ impl State {
 
     fn controlled(&self, method: &Method, body: &[u8]) -> Response<Full<Bytes>> {
         if *method == Method::POST
-            && let Err(fault) = self.control.set_from_json(body)
+            && let Err(error) = self.control.set_from_json(body)
         {
-            return answer(StatusCode::UNPROCESSABLE_ENTITY, &format!("{fault}\n"));
+            return answer(StatusCode::UNPROCESSABLE_ENTITY, &format!("{error}\n"));
         }
         let mut told = answer(StatusCode::OK, &format!("{}\n", self.control.as_json()));
         told.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -21,13 +21,13 @@ use hyper::{
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT},
     http::response::Parts,
 };
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 pub use connection::Trust;
 pub use error::{ApiError, RemoteError, Unreachable};
+pub use gancho_domain::path_segment as part;
 pub use server::ServerUrl;
 
 use crate::settings::Secret;
@@ -228,11 +228,4 @@ impl Remote {
 fn text(body: &impl Serialize) -> Result<Bytes, RemoteError> {
     let text = serde_json::to_vec(body);
     text.map(Bytes::from).map_err(|error| RemoteError::Interrupted(error.to_string()))
-}
-
-const IN_PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// One part of a path or a query, so that nothing in it is taken for more than that.
-pub fn part(text: &str) -> String {
-    utf8_percent_encode(text, IN_PART).to_string()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+pub use gancho_domain::path_segment as segment;
 use url::form_urlencoded;
 
 /// Names and values, in order.
@@ -98,35 +98,6 @@ impl fmt::Display for Link {
     }
 }
 
-/// What must be escaped in one segment of a path.
-const SEGMENT: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'/')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
-
-/// A value as one segment of a path.
-pub fn segment(value: &str) -> String {
-    match value {
-        // A path must not climb.
-        "." => "%2E".to_owned(),
-        ".." => "%2E%2E".to_owned(),
-        value => utf8_percent_encode(value, SEGMENT).to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +108,5 @@ mod tests {
         assert_eq!(link.to_string(), "/ui/deliveries?tenant=a+b&status=failed");
         let link = link.with("status", "").maybe("tenant", Some("m2"));
         assert_eq!(link.to_string(), "/ui/deliveries?tenant=m2");
-        assert_eq!(segment("../a b?"), "..%2Fa%20b%3F");
     }
 }

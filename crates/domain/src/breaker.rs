@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::Time;
 
 /// Consecutive failures that open it.
-const OPENS_AFTER: u32 = 10;
-const FIRST_REST: Duration = Duration::from_secs(10);
+const FAILURE_THRESHOLD: u32 = 10;
+const FIRST_OPEN_TIME: Duration = Duration::from_secs(10);
 const MAX_OPEN_TIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,9 +65,9 @@ impl Breaker {
     pub fn failed(&mut self, now: Time) {
         self.failures = self.failures.saturating_add(1);
         // Results of deliveries that were in flight before it opened do not open it again.
-        let fresh = self.rests_until.is_none() && self.failures >= OPENS_AFTER;
+        let fresh = self.rests_until.is_none() && self.failures >= FAILURE_THRESHOLD;
         if fresh || self.probing {
-            let rest = FIRST_REST.saturating_mul(2_u32.saturating_pow(self.openings.min(10)));
+            let rest = FIRST_OPEN_TIME.saturating_mul(2_u32.saturating_pow(self.openings.min(10)));
             self.rests_until = Some(now + rest.min(MAX_OPEN_TIME));
             self.openings += 1;
             self.probing = false;
@@ -97,7 +97,7 @@ mod tests {
 
     fn opened() -> Breaker {
         let mut breaker = Breaker::default();
-        for _ in 0..OPENS_AFTER {
+        for _ in 0..FAILURE_THRESHOLD {
             assert_eq!(breaker.gate(NOW), Gate::Open);
             breaker.failed(NOW);
         }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn opens_rests_probes_and_closes() {
         let mut breaker = opened();
-        let until = NOW + FIRST_REST;
+        let until = NOW + FIRST_OPEN_TIME;
         assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until));
         breaker.failed(NOW);
         assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until), "stragglers change nothing");
@@ -115,7 +115,7 @@ mod tests {
         breaker.probe();
         assert_eq!(breaker.gate(until), Gate::Waiting);
         breaker.failed(until);
-        assert_eq!(breaker.gate(until), Gate::ClosedUntil(until + 2 * FIRST_REST));
+        assert_eq!(breaker.gate(until), Gate::ClosedUntil(until + 2 * FIRST_OPEN_TIME));
         breaker.probe();
         breaker.succeeded();
         assert_eq!(breaker.gate(until), Gate::Open);
@@ -130,7 +130,7 @@ mod tests {
         breaker.end_rest(NOW);
         assert_eq!(breaker.gate(NOW), Gate::Waiting, "one at a time");
         breaker.failed(NOW);
-        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(NOW + 2 * FIRST_REST));
+        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(NOW + 2 * FIRST_OPEN_TIME));
         let mut closed = Breaker::default();
         closed.end_rest(NOW);
         assert_eq!(closed, Breaker::default());
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_clock_that_goes_back_lets_a_probe_out() {
         let mut breaker = opened();
-        let until = NOW + FIRST_REST;
+        let until = NOW + FIRST_OPEN_TIME;
         breaker.clock_went_back(NOW);
         assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until), "not by much");
         let before = Time::from_secs(1);

@@ -14,7 +14,7 @@ pub struct EventType(Box<str>);
 pub enum Pattern {
     All,
     /// Holds the prefix with its dot: `invoice.`
-    Below(Box<str>),
+    Prefix(Box<str>),
     One(EventType),
 }
 
@@ -74,7 +74,7 @@ impl Pattern {
         match self {
             // `*` does not include notices.
             Self::All => !is_reserved(event_type),
-            Self::Below(prefix) => event_type.starts_with(&**prefix),
+            Self::Prefix(prefix) => event_type.starts_with(&**prefix),
             Self::One(one) => one.as_str() == event_type,
         }
     }
@@ -90,7 +90,7 @@ impl FromStr for Pattern {
         match text.strip_suffix(".*") {
             Some(prefix) => {
                 let prefix: EventType = prefix.parse()?;
-                Ok(Self::Below(format!("{prefix}.").into()))
+                Ok(Self::Prefix(format!("{prefix}.").into()))
             }
             None => text.parse().map(Self::One),
         }
@@ -101,7 +101,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("*"),
-            Self::Below(prefix) => write!(f, "{prefix}*"),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
             Self::One(one) => one.fmt(f),
         }
     }

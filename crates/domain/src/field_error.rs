@@ -55,6 +55,6 @@ pub fn pointer_part(name: &str) -> String {
 }
 
 /// All of them in one line, for errors that are shown as text.
-pub fn joined(faults: &[FieldError]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+pub fn joined(errors: &[FieldError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -9,7 +9,7 @@
 //! what statistics count; [`span`] reads spans of time; [`field_error`] says what is wrong with a field that a
 //! caller sent, and [`drafts`] are fields that endpoints and sources share; [`mask`] hides secrets and addresses;
 //! [`address_block`] is whom limits by address are counted for; [`nearest`] guesses what a wrong name was meant
-//! to be.
+//! to be; [`path_segment`] puts a value into a URL.
 //!
 //! This crate never does I/O, never awaits, never reads a clock itself and depends on no other crate of the
 //! workspace. Everything in it can be tested without a runtime.
@@ -36,6 +36,7 @@ pub mod mask;
 mod nearest;
 pub mod pace;
 pub mod parcel;
+mod path_segment;
 pub mod plan;
 pub mod rate;
 pub mod receipt_label;
@@ -66,6 +67,7 @@ pub use latency_histogram::LatencyHistogram;
 pub use nearest::nearest;
 pub use pace::Pace;
 pub use parcel::{Kind, Parcel, ParcelId};
+pub use path_segment::path_segment;
 pub use plan::RetryPlan;
 pub use rate::{Gcra, Rate};
 pub use receipt_label::ReceiptLabel;

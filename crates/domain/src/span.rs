@@ -18,17 +18,17 @@ const UNITS: [(&str, u64); 5] =
 
 /// Each unit at most once, the largest first.
 pub fn parse(text: &str) -> Result<Duration, DurationParseError> {
-    let fault = || DurationParseError(text.chars().take(40).collect());
+    let error = || DurationParseError(text.chars().take(40).collect());
     let (mut rest, mut total, mut below) = (text, 0_u64, u64::MAX);
     loop {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (number, tail) = rest.split_at(digits);
         let letters = tail.bytes().take_while(u8::is_ascii_alphabetic).count();
         let (unit, tail) = tail.split_at(letters);
-        let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(fault)?;
-        let number: u64 = number.parse().map_err(|_| fault())?;
-        let part = number.checked_mul(millis).filter(|_| millis < below).ok_or_else(fault)?;
-        total = total.checked_add(part).ok_or_else(fault)?;
+        let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+        let number: u64 = number.parse().map_err(|_| error())?;
+        let part = number.checked_mul(millis).filter(|_| millis < below).ok_or_else(error)?;
+        total = total.checked_add(part).ok_or_else(error)?;
         if tail.is_empty() {
             return Ok(Duration::from_millis(total));
         }

@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::outcome::RequestError;
 
 /// Maximum number of bytes of a response body that are stored.
-pub(crate) const KEPT: usize = 16 * 1024;
+pub(crate) const MAX_STORED_RESPONSE: usize = 16 * 1024;
 /// Maximum number of bytes that are read, so that the connection can be reused if the body ends.
-const READ: usize = 64 * 1024;
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 const MAX_HEADERS_LENGTH: usize = 8 * 1024;
 
 /// The part of a body that was read.
@@ -46,7 +46,7 @@ pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) ->
                 seen += data.len();
                 // Copied, so that a short body does not hold on to a whole buffer.
                 kept.extend_from_slice(&data[..data.len().min(max - kept.len())]);
-                if seen > READ.max(max) {
+                if seen > MAX_RESPONSE_BYTES.max(max) {
                     return done(kept, seen, false);
                 }
             }

@@ -13,7 +13,10 @@ use url::{Position, Url};
 
 use crate::{
     address::BLOCKED,
-    answer::{BodyRead, KEPT, broken, header_lines, keep_for, read_body, was_refused_unread},
+    answer::{
+        BodyRead, MAX_STORED_RESPONSE, broken, header_lines, keep_for, read_body,
+        was_refused_unread,
+    },
     connect::Connector,
     connections::{ExclusiveConnection, PooledConnection},
     handshake,
@@ -85,7 +88,13 @@ impl Client {
         body: Bytes,
         deadline: Duration,
     ) -> Outcome {
-        self.ask(RequestParts { method: Method::POST, url, body }, headers, KEPT, deadline).await
+        self.ask(
+            RequestParts { method: Method::POST, url, body },
+            headers,
+            MAX_STORED_RESPONSE,
+            deadline,
+        )
+        .await
     }
 
     /// Fetches a short document under the same rules, and keeps at most this many bytes.

@@ -19,14 +19,14 @@ const REPORT_EVERY: Duration = Duration::from_secs(10);
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(REPORT_EVERY).await;
-        engine.report_left_out();
+        engine.report_suppressed();
     }
 }
 
 impl Engine {
-    pub(crate) fn report_left_out(&self) {
-        for (left_out, count) in self.log_sampler.take_left_out() {
-            tracing::warn!(left_out, count, "log lines left out");
+    pub(crate) fn report_suppressed(&self) {
+        for (suppressed, count) in self.log_sampler.take_suppressed() {
+            tracing::warn!(suppressed, count, "log lines suppressed");
         }
     }
 

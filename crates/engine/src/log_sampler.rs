@@ -24,7 +24,7 @@ pub(crate) struct LogSampler(Mutex<State>);
 struct State {
     node: Gcra,
     targets: HashMap<TargetId, Gcra>,
-    left_out: BTreeMap<&'static str, u64>,
+    suppressed: BTreeMap<&'static str, u64>,
 }
 
 impl LogSampler {
@@ -44,14 +44,14 @@ impl LogSampler {
                 gcra.take(PER_TARGET, now);
             }
         } else {
-            *state.left_out.entry(event).or_default() += 1;
+            *state.suppressed.entry(event).or_default() += 1;
         }
         is_free
     }
 
     /// How many lines of each event were left out since the last call.
-    pub fn take_left_out(&self) -> BTreeMap<&'static str, u64> {
-        std::mem::take(&mut self.0.lock().left_out)
+    pub fn take_suppressed(&self) -> BTreeMap<&'static str, u64> {
+        std::mem::take(&mut self.0.lock().suppressed)
     }
 }
 
@@ -68,8 +68,8 @@ mod tests {
         let written = (0..500).filter(|_| sampler.allows("failed", target(1), NOW)).count();
         assert_eq!(written, 60);
         assert!(sampler.allows("failed", target(2), NOW));
-        assert_eq!(sampler.take_left_out(), BTreeMap::from([("failed", 440)]));
-        assert!(sampler.take_left_out().is_empty());
+        assert_eq!(sampler.take_suppressed(), BTreeMap::from([("failed", 440)]));
+        assert!(sampler.take_suppressed().is_empty());
         let later = NOW + Duration::from_secs(30);
         let written = (0..500).filter(|_| sampler.allows("failed", target(1), later)).count();
         assert_eq!(written, 30);
@@ -81,6 +81,6 @@ mod tests {
         let targets = (0..30_000).map(|number| Some(TargetId::from_bits(number)));
         let written = targets.filter(|target| sampler.allows("failed", *target, NOW)).count();
         assert_eq!(written, 1_000);
-        assert_eq!(sampler.take_left_out()["failed"], 29_000);
+        assert_eq!(sampler.take_suppressed()["failed"], 29_000);
     }
 }

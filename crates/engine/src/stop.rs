@@ -31,7 +31,7 @@ impl Engine {
                 unfinished: if done.is_ok() { 0 } else { self.held().jobs },
             },
         };
-        self.report_left_out();
+        self.report_suppressed();
         if !self.aborted.is_cancelled() {
             self.flush_last_statistics().await;
             self.leave().await;

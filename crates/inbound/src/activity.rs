@@ -205,7 +205,7 @@ impl ActivityDocument {
     }
 
     fn body(&self) -> Result<Bytes> {
-        let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        let corrupt = |error: serde_json::Error| StoreError::Corrupt(error.to_string());
         serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
     }
 }

@@ -121,17 +121,17 @@ impl Checkpointer {
         clock: Arc<dyn Clock>,
         settings: CheckpointSettings,
     ) -> Self {
-        let (ahead, fault) = match ahead(&settings, &keys) {
+        let (ahead, error) = match ahead(&settings, &keys) {
             Ok(ahead) => (Some(ahead), None),
-            Err(fault) => (None, Some(fault)),
+            Err(error) => (None, Some(error)),
         };
         let (head, tree) = (Head::start(), Tree::default());
         let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
         let suspended = parking_lot::Mutex::default();
         let checkpointer =
             Self { store, keys, clock, settings, walked, proving: Mutex::default(), suspended };
-        if let Some(fault) = &fault {
-            checkpointer.suspend(fault);
+        if let Some(error) = &error {
+            checkpointer.suspend(error);
         }
         checkpointer
     }
@@ -155,11 +155,11 @@ impl Checkpointer {
         if walked.ahead.is_none() {
             walked.ahead = Some(ahead(&self.settings, &self.keys)?);
         }
-        if let Err(fault) = self.walk(&mut walked).await {
-            if let CheckpointerError::AuditError(flaw) = &fault {
+        if let Err(error) = self.walk(&mut walked).await {
+            if let CheckpointerError::AuditError(flaw) = &error {
                 walked.flaw = Some(flaw.clone());
             }
-            return Err(fault);
+            return Err(error);
         }
         let size = walked.tree.size();
         if size == 0 || (size == walked.last() && !force) {

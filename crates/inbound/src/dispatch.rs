@@ -109,7 +109,7 @@ impl DispatchCarrier {
     ) -> AttemptResult {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
-            Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
+            Err(error) => return internal_failure(format!("could not build the request: {error}")),
         };
         let record = header_record(&headers);
         let body = job.parcel.body.clone();
@@ -154,7 +154,7 @@ impl DispatchCarrier {
             retry: attempt.saturating_sub(1),
         };
         let signed = sign(&self.profile, &sending, &job.parcel.body, &source.dispatch_keys)
-            .map_err(|fault| fault.to_string())?;
+            .map_err(|error| error.to_string())?;
         let mut headers = HeaderMap::with_capacity(13);
         let trace = job.parcel.attempt_span(job.delivery, attempt).to_string();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -187,7 +187,7 @@ impl DispatchCarrier {
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(text).map_err(|fault| fault.to_string())
+    HeaderValue::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Why a body that does not match the schema is not sent.

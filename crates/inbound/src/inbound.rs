@@ -37,14 +37,14 @@ pub struct Inbound {
     pub limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<IdMaker>,
-    pub(crate) keeper: Acceptor,
+    pub(crate) acceptor: Acceptor,
     pub(crate) verifier: RequestVerifier,
 }
 
 impl Inbound {
     pub fn new(setup: InboundSetup) -> Self {
         let InboundSetup { store, engine, sources, keys, policy, ids, clock, limits } = setup;
-        let keeper = Acceptor {
+        let acceptor = Acceptor {
             engine,
             ids: ids.clone(),
             clock: clock.clone(),
@@ -62,7 +62,7 @@ impl Inbound {
             limits,
             clock,
             ids,
-            keeper,
+            acceptor,
         }
     }
 

@@ -42,7 +42,7 @@ pub struct ReceiveError {
     pub status: u16,
     pub code: &'static str,
     pub detail: Cow<'static, str>,
-    pub faults: Box<[FieldError]>,
+    pub errors: Box<[FieldError]>,
     pub retry_after: Option<Duration>,
     /// For the operator.
     pub reason: Reason,
@@ -154,7 +154,7 @@ impl ReceiveError {
             status,
             code,
             detail,
-            faults: Box::default(),
+            errors: Box::default(),
             retry_after: None,
             reason,
             note: None,
@@ -181,10 +181,10 @@ impl ReceiveError {
     }
 
     /// Stored, and not dispatched.
-    pub(crate) fn misfit(faults: Vec<FieldError>, receipt: ReceiptId) -> Self {
+    pub(crate) fn misfit(errors: Vec<FieldError>, receipt: ReceiptId) -> Self {
         let detail = "the body does not match the schema";
         let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
-        Self { faults: faults.into(), receipt: Some(Box::new(receipt)), ..denied }
+        Self { errors: errors.into(), receipt: Some(Box::new(receipt)), ..denied }
     }
 
     /// For the partner alone, who sends it again and so loses nothing.

@@ -3,7 +3,8 @@
 //! transaction → respond, signed.
 //!
 //! Each step has a file: [`preconditions`] (size and media type), [`handshake`], [`verify`] (signatures), [`policy`],
-//! [`identity`] (deduplication), [`accept`] (one transaction), [`policy_sign`] (the signature of the response).
+//! [`identity`] (deduplication), [`accept`] (one transaction), [`policy_sign`] (the signature of the response), [`reject`]
+//! (what ends early).
 //! An unverified request causes no read of the store. The signature schemes and handshakes of senders
 //! are in `verify` and `handshake`.
 
@@ -13,6 +14,7 @@ pub mod identity;
 pub mod policy;
 pub mod policy_sign;
 pub mod preconditions;
+mod reject;
 pub mod verify;
 
 use std::sync::Arc;
@@ -25,26 +27,15 @@ use self::{
     accept::{AcceptedReceipt, Parts},
     policy::{Bits, Decision},
     policy_sign::policy_sign,
+    reject::Interrupt,
     verify::VerifiedMessage,
 };
 use crate::{
     Inbound, Partner, ReceivedRequest, RequestRecord, Verb,
     dispatch::misfit,
-    outcome::{Acceptance, Outcome, Reason, ReceiveError, Reply},
+    outcome::{Acceptance, Outcome, Reason, ReceiveError},
     registry::{Lookup, PreparedSource},
 };
-
-/// Why a request ends early.
-enum Interrupt {
-    Reply(Reply),
-    Rejected(ReceiveError),
-}
-
-impl From<ReceiveError> for Interrupt {
-    fn from(denied: ReceiveError) -> Self {
-        Self::Rejected(denied)
-    }
-}
 
 impl Inbound {
     #[instrument(level = "debug", skip_all, fields(partner = request.partner))]
@@ -55,7 +46,7 @@ impl Inbound {
             Err(stop) => return self.stop(stop, None, request, now),
         };
         match self.verify_and_accept(&source, request, now).await {
-            Ok(kept) => Outcome::Accepted(kept),
+            Ok(accepted) => Outcome::Accepted(accepted),
             Err(stop) => self.stop(stop, Some(&source), request, now),
         }
     }
@@ -70,7 +61,7 @@ impl Inbound {
         let parts = {
             let message = self.verify(source, request, now).await?;
             self.pass(&message, now)?;
-            self.greet_proved(&message, request, now).await?;
+            self.greet_verified(&message, request, now).await?;
             identify(&message, source, request)?
         };
         let misfits = check_schema(source, request).await?;
@@ -97,6 +88,7 @@ impl Inbound {
     }
 
     /// An unsigned handshake. A GET request can be nothing else.
+    #[instrument(level = "debug", skip_all)]
     fn greet(
         &self,
         source: &PreparedSource,
@@ -105,7 +97,7 @@ impl Inbound {
     ) -> Result<(), Interrupt> {
         match handshake::unsigned(source, request) {
             Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
-            Some(Err(denied)) => Err(self.as_unknown(denied, source, request, now).into()),
+            Some(Err(error)) => Err(self.as_unknown(error, source, request, now).into()),
             None if request.verb == Verb::Get => {
                 Err(ReceiveError::unproven(Reason::Greeting).into())
             }
@@ -122,7 +114,7 @@ impl Inbound {
     ) -> Result<VerifiedMessage<'a>, ReceiveError> {
         let media = preconditions::check_type(&request.headers)?;
         let verified = self.verifier.verify(source, request, now).await;
-        let message = verified.map_err(|denied| self.as_unknown(denied, source, request, now))?;
+        let message = verified.map_err(|error| self.as_unknown(error, source, request, now))?;
         if !message.is_json_by_itself() {
             preconditions::only_json(media)?;
         }
@@ -131,19 +123,20 @@ impl Inbound {
 
     /// Applies the policy pack. Only verified requests count against the rate, so that nobody else can use
     /// up a partner's.
+    #[instrument(level = "debug", skip_all)]
     fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), ReceiveError> {
-        let taken = match message.source.rate {
+        let within = match message.source.rate {
             Some(rate) => message.key.take(rate, now),
             None => Ok(()),
         };
-        let bits = Bits { verified: true, rate_ok: taken.is_ok() };
-        match (self.policy.pack().decide(bits), taken) {
+        let bits = Bits { verified: true, rate_ok: within.is_ok() };
+        match (self.policy.pack().decide(bits), within) {
             (Decision::Allow, _) => Ok(()),
             (Decision::Deny, Err(wait)) => {
                 let detail =
                     "the rate limit of this key is exceeded: wait and send the request again";
-                let denied = ReceiveError::new(429, "rate_limited", Reason::Rate, detail);
-                Err(ReceiveError { retry_after: Some(wait), ..denied })
+                let error = ReceiveError::new(429, "rate_limited", Reason::Rate, detail);
+                Err(ReceiveError { retry_after: Some(wait), ..error })
             }
             (Decision::Deny, Ok(())) => Err(ReceiveError::unproven(Reason::Policy)),
         }
@@ -151,7 +144,7 @@ impl Inbound {
 
     /// A signed handshake.
     #[instrument(level = "debug", name = "greet", skip_all)]
-    async fn greet_proved(
+    async fn greet_verified(
         &self,
         message: &VerifiedMessage<'_>,
         request: &ReceivedRequest,
@@ -159,7 +152,7 @@ impl Inbound {
     ) -> Result<(), Interrupt> {
         match handshake::signed(&self.verifier, message, request, now).await {
             Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
-            Some(Err(denied)) => Err(denied.into()),
+            Some(Err(error)) => Err(error.into()),
             None => Ok(()),
         }
     }
@@ -181,10 +174,10 @@ impl Inbound {
         let partner = parts.source.source.partner.clone();
         let body_sha256 = parts.identity.body_sha256;
         let sign = |receipt| policy_sign(&self.keys, receipt, &body_sha256, now);
-        let accepted = self.keeper.keep(parts, |receipt| fits.then(|| sign(receipt))).await;
-        let (taken, signed) = accepted.map_err(|error| ReceiveError::store(&error))?;
-        self.count(&partner, taken);
-        let AcceptedReceipt { receipt, is_repeat, clashes_with } = taken;
+        let accepted = self.acceptor.accept(parts, |receipt| fits.then(|| sign(receipt))).await;
+        let (accepted, signed) = accepted.map_err(|error| ReceiveError::store(&error))?;
+        self.count(&partner, accepted);
+        let AcceptedReceipt { receipt, is_repeat, clashes_with } = accepted;
         if !fits {
             return Err(ReceiveError::misfit(misfits, receipt));
         }
@@ -193,80 +186,17 @@ impl Inbound {
         Ok(Acceptance { receipt, policy_sign, is_repeat, clashes_with })
     }
 
-    fn count(&self, partner: &Partner, taken: AcceptedReceipt) {
-        if taken.is_repeat {
+    fn count(&self, partner: &Partner, accepted: AcceptedReceipt) {
+        if accepted.is_repeat {
             self.counters.repeated(partner.as_str());
             return;
         }
         self.counters.received(partner.as_str());
-        if let Some(first) = taken.clashes_with {
-            let receipt = taken.receipt;
+        if let Some(first) = accepted.clashes_with {
+            let receipt = accepted.receipt;
             self.counters.clashed(partner.as_str());
             tracing::warn!(%partner, %receipt, %first, "event id reused with a different body; stored as a dead letter");
         }
-    }
-
-    /// Counts the outcome. A rejection is also recorded for the operator, under its source if that is known.
-    fn stop(
-        &self,
-        stop: Interrupt,
-        source: Option<&PreparedSource>,
-        request: &ReceivedRequest,
-        now: Time,
-    ) -> Outcome {
-        let denied = match stop {
-            Interrupt::Reply(reply) => {
-                self.counters.greeted();
-                return Outcome::Reply(reply);
-            }
-            Interrupt::Rejected(denied) => denied,
-        };
-        self.counters.denied(denied.reason);
-        let note = denied.note.as_deref().map(str::to_owned);
-        let detail = note.or_else(|| match denied.reason {
-            Reason::BadJson | Reason::MalformedTimestamp => Some(denied.detail.to_string()),
-            Reason::Schema => denied.faults.first().map(ToString::to_string),
-            _ => None,
-        });
-        self.rejections.note(source, request, denied.status, denied.reason, detail, now);
-        Outcome::Rejected(denied)
-    }
-
-    /// A request whose body was refused before it was read: counted, but not recorded.
-    pub fn refused_unread(&self) {
-        self.counters.denied(Reason::TooLarge);
-    }
-
-    fn unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
-        if request.verb == Verb::Get {
-            return ReceiveError::unproven(Reason::UnknownPartner);
-        }
-        match preconditions::check_type(&request.headers) {
-            Ok(_) => self.verifier.refuse_unknown(request, now),
-            Err(denied) => denied,
-        }
-    }
-
-    /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
-    /// malformed header would reveal which partners exist, and which preset they use.
-    /// The recorded reason stays the same. A 503 is passed on as it is, so that the sender retries: it says nothing
-    /// about the partner.
-    fn as_unknown(
-        &self,
-        denied: ReceiveError,
-        source: &PreparedSource,
-        request: &ReceivedRequest,
-        now: Time,
-    ) -> ReceiveError {
-        // Requests of unknown partners are verified with the gateway's own scheme, which responds in the
-        // same way.
-        if denied.status == 503 || source.preset.is_own_form() {
-            return denied;
-        }
-        let told = self.unknown(request, now);
-        let said = || (denied.status == 400).then(|| denied.detail.clone().into());
-        let note = denied.note.clone().or_else(said);
-        ReceiveError { reason: denied.reason, note, ..told }
     }
 }
 

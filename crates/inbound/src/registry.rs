@@ -150,9 +150,9 @@ impl Sources {
         keys: &[Document],
         made_of: Vec<Bytes>,
     ) -> std::result::Result<PreparedSource, String> {
-        let source: Source = parse_document(document).map_err(|fault| fault.to_string())?;
+        let source: Source = parse_document(document).map_err(|error| error.to_string())?;
         let keys = keys.iter().map(parse_document::<SourceKey>).collect::<Result<Vec<_>>>();
-        let mut keys = keys.map_err(|fault| fault.to_string())?;
+        let mut keys = keys.map_err(|error| error.to_string())?;
         keys.retain(|key| key.is_of(&source));
         PreparedSource::prepare(source, keys, made_of, &self.ring, &self.defaults)
     }
@@ -210,11 +210,11 @@ impl SourceSet {
 
 /// Parses a document.
 pub(crate) fn parse_document<T: serde::de::DeserializeOwned>(document: &Document) -> Result<T> {
-    let corrupt = |fault| StoreError::Corrupt(format!("the document `{}`: {fault}", document.key));
+    let corrupt = |error| StoreError::Corrupt(format!("the document `{}`: {error}", document.key));
     serde_json::from_slice(&document.body).map_err(corrupt)
 }
 
 pub(crate) fn body(document: &impl serde::Serialize) -> Result<Bytes> {
-    let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+    let corrupt = |error: serde_json::Error| StoreError::Corrupt(error.to_string());
     serde_json::to_vec(document).map(Bytes::from).map_err(corrupt)
 }

@@ -69,7 +69,7 @@ impl RequestRecord {
     }
 
     pub(crate) fn write(&self) -> Result<Bytes, StoreError> {
-        let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        let corrupt = |error: serde_json::Error| StoreError::Corrupt(error.to_string());
         serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
     }
 

@@ -101,10 +101,10 @@ fn sign(
     match (&source.proving, source.preset.signed()) {
         (ProofKeys::Signature { recipe, .. }, Some(preset)) => {
             let signing = preset.hmac_signing_key(secret, seal::encoding(&key.key));
-            let signing = signing.map_err(|fault| SimulateError::Unusable(fault.to_string()))?;
+            let signing = signing.map_err(|error| SimulateError::Unusable(error.to_string()))?;
             recipe
                 .sign(&signing, &key.key.key_id, now, id, body)
-                .map_err(|fault: SignError| SimulateError::Unusable(fault.to_string()))
+                .map_err(|error: SignError| SimulateError::Unusable(error.to_string()))
         }
         (ProofKeys::HeaderToken { header, .. }, _) => Ok(vec![(header.clone(), secret.to_owned())]),
         _ => Ok(Vec::new()),
@@ -115,8 +115,8 @@ fn header_map(lines: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in lines {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
-        let value = HeaderValue::from_str(value).map_err(|fault| fault.to_string())?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
+        let value = HeaderValue::from_str(value).map_err(|error| error.to_string())?;
         headers.insert(name, value);
     }
     Ok(headers)

@@ -112,8 +112,8 @@ impl SourceService {
         let keys = self.keys(&source.partner).await?;
         if !keys.is_empty() && !source.preset().has_keys() {
             let message = "the source has keys, which this preset does not use: delete them first";
-            let fault = FieldError::new("preset_unfit", "/preset", message);
-            return Err(SourceError::Faulty(vec![fault]));
+            let error = FieldError::new("preset_unfit", "/preset", message);
+            return Err(SourceError::Faulty(vec![error]));
         }
         let ready = PreparedSource::prepare(
             source.clone(),

@@ -33,10 +33,10 @@ impl Attachment {
 pub fn check(
     drafts: Vec<AttachmentDraft>,
     max_bytes: usize,
-    faults: &mut Vec<FieldError>,
+    errors: &mut Vec<FieldError>,
 ) -> Vec<Attachment> {
     if drafts.len() > MAX_COUNT {
-        faults.push(FieldError::new(
+        errors.push(FieldError::new(
             "too_many",
             "/attachments",
             format!("the maximum is {MAX_COUNT} attachments"),
@@ -46,7 +46,7 @@ pub fn check(
     let mut all = Vec::with_capacity(drafts.len());
     let mut bytes = 0;
     for (place, draft) in drafts.into_iter().enumerate() {
-        let (attachment, size) = check_one(place, draft, faults);
+        let (attachment, size) = check_one(place, draft, errors);
         bytes += size;
         all.push(attachment);
     }
@@ -54,7 +54,7 @@ pub fn check(
         let why = format!(
             "the attachments have {bytes} bytes together, the maximum is {max_bytes}: send a link instead"
         );
-        faults.push(FieldError::new("too_large", "/attachments", why));
+        errors.push(FieldError::new("too_large", "/attachments", why));
     }
     all
 }
@@ -62,10 +62,10 @@ pub fn check(
 fn check_one(
     place: usize,
     draft: AttachmentDraft,
-    faults: &mut Vec<FieldError>,
+    errors: &mut Vec<FieldError>,
 ) -> (Attachment, usize) {
     let mut refuse = |field: &str, why: String| {
-        faults.push(FieldError::new("attachment", format!("/attachments/{place}/{field}"), why));
+        errors.push(FieldError::new("attachment", format!("/attachments/{place}/{field}"), why));
     };
     if let Err(why) = check_filename(&draft.filename) {
         refuse("filename", why);
@@ -82,8 +82,8 @@ fn check_one(
     }
     // Line breaks in base64 are common and ignored.
     let decoded = BASE64_MIME_PERMISSIVE.decode(draft.content.as_bytes());
-    let decoded = decoded.unwrap_or_else(|fault| {
-        refuse("content", format!("not valid base64: {fault}"));
+    let decoded = decoded.unwrap_or_else(|error| {
+        refuse("content", format!("not valid base64: {error}"));
         Vec::new()
     });
     let attachment = Attachment {
@@ -141,10 +141,10 @@ mod tests {
         }
     }
 
-    fn faults(draft: AttachmentDraft, max: usize) -> Vec<String> {
-        let mut faults = Vec::new();
-        check(vec![draft], max, &mut faults);
-        faults.into_iter().map(|fault| fault.pointer).collect()
+    fn errors(draft: AttachmentDraft, max: usize) -> Vec<String> {
+        let mut errors = Vec::new();
+        check(vec![draft], max, &mut errors);
+        errors.into_iter().map(|error| error.pointer).collect()
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
             (draft("a", "text/plain", "aGVsbG8h"), "/attachments"),
         ];
         for (draft, pointer) in cases {
-            assert_eq!(faults(draft.clone(), 5), [pointer], "{draft:?}");
+            assert_eq!(errors(draft.clone(), 5), [pointer], "{draft:?}");
         }
         let invalid = AttachmentDraft { content_id: Some("<a>".into()), ..draft("a", "a/b", "") };
-        assert_eq!(faults(invalid, 5), ["/attachments/0/contentId"]);
+        assert_eq!(errors(invalid, 5), ["/attachments/0/contentId"]);
     }
 }

@@ -47,15 +47,15 @@ impl Carrier for MailCarrier {
     async fn carry(&self, job: &Job, _attempt: u32) -> AttemptResult {
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
-            Err(fault) => {
-                let why = format!("the stored e-mail is unreadable: {fault}");
+            Err(error) => {
+                let why = format!("the stored e-mail is unreadable: {error}");
                 return AttemptResult::never(FailureCode::InternalError.failure(why));
             }
         };
         let scope = TenantScope::internal(job.tenant);
         match retry_read(|| self.suppressions.get(scope, &email.to)).await {
-            Err(fault) => {
-                return internal_failure(format!("could not read the suppression list: {fault}"));
+            Err(error) => {
+                return internal_failure(format!("could not read the suppression list: {error}"));
             }
             Ok(Some(found)) => {
                 let why = format!(

@@ -42,16 +42,16 @@ impl EmailDraft {
         company: &str,
         limits: &MailLimits,
     ) -> Result<Email, Vec<FieldError>> {
-        let mut faults = Vec::new();
-        let from = mailbox("from", self.from.as_deref(), &mut faults);
-        let to = mailbox("to", self.to.as_deref(), &mut faults);
+        let mut errors = Vec::new();
+        let from = mailbox("from", self.from.as_deref(), &mut errors);
+        let to = mailbox("to", self.to.as_deref(), &mut errors);
         let reply_to = self.reply_to.as_deref();
-        let reply_to = reply_to.map(|text| mailbox("replyTo", Some(text), &mut faults));
+        let reply_to = reply_to.map(|text| mailbox("replyTo", Some(text), &mut errors));
         match self.subject.as_deref() {
-            None => faults.push(missing("subject", "set a subject, which may be empty")),
+            None => errors.push(missing("subject", "set a subject, which may be empty")),
             Some(subject) => {
                 if let Err(why) = check_value(subject) {
-                    faults.push(FieldError::new(
+                    errors.push(FieldError::new(
                         "subject",
                         "/subject",
                         format!("the subject {why}"),
@@ -59,13 +59,13 @@ impl EmailDraft {
                 }
             }
         }
-        check_content(self.text.as_deref(), self.html.as_deref(), limits, &mut faults);
-        check_id("externalId", self.external_id.as_deref(), &mut faults);
-        check_id("idempotencyKey", self.idempotency_key.as_deref(), &mut faults);
-        header::check(&self.headers, &mut faults);
-        let attachments = attachment::check(self.attachments, limits.attachment_bytes, &mut faults);
+        check_content(self.text.as_deref(), self.html.as_deref(), limits, &mut errors);
+        check_id("externalId", self.external_id.as_deref(), &mut errors);
+        check_id("idempotencyKey", self.idempotency_key.as_deref(), &mut errors);
+        header::check(&self.headers, &mut errors);
+        let attachments = attachment::check(self.attachments, limits.attachment_bytes, &mut errors);
         match (from, to) {
-            (Some(from), Some(to)) if faults.is_empty() => Ok(Email {
+            (Some(from), Some(to)) if errors.is_empty() => Ok(Email {
                 company_id: company.to_owned(),
                 from,
                 to,
@@ -76,21 +76,21 @@ impl EmailDraft {
                 headers: self.headers,
                 attachments,
             }),
-            _ => Err(faults),
+            _ => Err(errors),
         }
     }
 }
 
-fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<FieldError>) -> Option<Mailbox> {
+fn mailbox(field: &str, text: Option<&str>, errors: &mut Vec<FieldError>) -> Option<Mailbox> {
     let Some(text) = text else {
-        faults.push(missing(field, "use the form name@example.com or `Name <name@example.com>`"));
+        errors.push(missing(field, "use the form name@example.com or `Name <name@example.com>`"));
         return None;
     };
     match text.parse() {
         Ok(mailbox) => Some(mailbox),
         Err(why) => {
             let what = format!("`{field}` is not an e-mail address: {why}");
-            faults.push(FieldError::new("address", format!("/{field}"), what));
+            errors.push(FieldError::new("address", format!("/{field}"), what));
             None
         }
     }
@@ -100,17 +100,17 @@ fn check_content(
     text: Option<&str>,
     html: Option<&str>,
     limits: &MailLimits,
-    faults: &mut Vec<FieldError>,
+    errors: &mut Vec<FieldError>,
 ) {
     if text.is_none() && html.is_none() {
-        faults.push(missing("text", "set `text`, `html` or both"));
+        errors.push(missing("text", "set `text`, `html` or both"));
     }
     for (field, content) in [("text", text), ("html", html)] {
         let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
         if content.is_some_and(|content| content.chars().any(is_odd)) {
             let why =
                 format!("`{field}` contains a control character that is not allowed in e-mail");
-            faults.push(FieldError::new("content", format!("/{field}"), why));
+            errors.push(FieldError::new("content", format!("/{field}"), why));
         }
     }
     let size = text.map_or(0, str::len) + html.map_or(0, str::len);
@@ -119,7 +119,7 @@ fn check_content(
             "text and HTML have {size} bytes together, the maximum is {}",
             limits.content_bytes
         );
-        faults.push(FieldError::new(
+        errors.push(FieldError::new(
             "too_large",
             if html.is_some() { "/html" } else { "/text" },
             why,
@@ -127,7 +127,7 @@ fn check_content(
     }
 }
 
-fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
+fn check_id(field: &str, id: Option<&str>, errors: &mut Vec<FieldError>) {
     let fits = |id: &str| {
         (1..=MAX_ID_LENGTH).contains(&id.chars().count()) && !id.chars().any(char::is_control)
     };
@@ -135,7 +135,7 @@ fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
         let why = format!(
             "`{field}` must have 1 to {MAX_ID_LENGTH} characters and no control characters"
         );
-        faults.push(FieldError::new("id", format!("/{field}"), why));
+        errors.push(FieldError::new("id", format!("/{field}"), why));
     }
 }
 
@@ -158,8 +158,8 @@ mod tests {
     }
 
     fn pointers(draft: EmailDraft) -> Vec<String> {
-        let faults = draft.check("m2", &MailLimits::default()).err().unwrap_or_default();
-        faults.into_iter().map(|fault| fault.pointer).collect()
+        let errors = draft.check("m2", &MailLimits::default()).err().unwrap_or_default();
+        errors.into_iter().map(|error| error.pointer).collect()
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum EmailEvent<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Head<'a> {
-    outbox_id: Shown<EmailId>,
+    outbox_id: AsText<EmailId>,
     external_id: Option<&'a str>,
     company_id: &'a str,
     recipient: String,
@@ -54,7 +54,7 @@ struct Sent<'a> {
     head: Head<'a>,
     message_id: &'a str,
     #[serde(rename = "sentAt")]
-    at: Shown<Time>,
+    at: AsText<Time>,
     attempts: u32,
     processing_time_ms: u64,
 }
@@ -65,7 +65,7 @@ struct RetryScheduled<'a> {
     #[serde(flatten)]
     head: Head<'a>,
     retry_attempt: u32,
-    next_retry_at: Shown<Time>,
+    next_retry_at: AsText<Time>,
     last_error: &'a str,
     attempts: u32,
 }
@@ -80,13 +80,13 @@ struct Failed<'a> {
     ses_error: Option<&'a str>,
     attempts: u32,
     #[serde(rename = "failedAt")]
-    at: Shown<Time>,
+    at: AsText<Time>,
 }
 
 /// Serialized with `Display`.
-struct Shown<T>(T);
+struct AsText<T>(T);
 
-impl<T: std::fmt::Display> Serialize for Shown<T> {
+impl<T: std::fmt::Display> Serialize for AsText<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -103,7 +103,7 @@ impl EmailEvent<'_> {
 
     fn data(&self, about: &EventContext<'_>) -> Result<Bytes, serde_json::Error> {
         let head = |status| Head {
-            outbox_id: Shown(about.id),
+            outbox_id: AsText(about.id),
             external_id: about.external_id,
             company_id: about.company,
             recipient: about.recipient.masked(),
@@ -114,14 +114,14 @@ impl EmailEvent<'_> {
             Self::Sent { message_id, at, since_accepted } => serde_json::to_vec(&Sent {
                 head: head("SENT"),
                 message_id,
-                at: Shown(at),
+                at: AsText(at),
                 attempts,
                 processing_time_ms: u64::try_from(since_accepted.as_millis()).unwrap_or(u64::MAX),
             }),
             Self::RetryScheduled { next_at, last_error } => serde_json::to_vec(&RetryScheduled {
                 head: head("RETRY_SCHEDULED"),
                 retry_attempt: attempts,
-                next_retry_at: Shown(next_at),
+                next_retry_at: AsText(next_at),
                 last_error,
                 attempts,
             }),
@@ -131,7 +131,7 @@ impl EmailEvent<'_> {
                 failure_code: code.name(),
                 ses_error: error,
                 attempts,
-                at: Shown(at),
+                at: AsText(at),
             }),
         };
         data.map(Bytes::from)
@@ -147,7 +147,7 @@ pub async fn parcel(
     news: &EmailEvent<'_>,
     now: Time,
 ) -> Result<NewParcel, StoreError> {
-    let data = news.data(about).map_err(|fault| StoreError::Corrupt(fault.to_string()))?;
+    let data = news.data(about).map_err(|error| StoreError::Corrupt(error.to_string()))?;
     let event_type = news.event_type();
     let parcel = Arc::new(Parcel {
         id: ids.make(),

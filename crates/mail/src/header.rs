@@ -37,9 +37,9 @@ const FORBIDDEN: [&str; 24] = [
 ];
 const FORBIDDEN_BEGINNINGS: [&str; 5] = ["content-", "resent-", "arc-", "x-ses-", "x-gancho-"];
 
-pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
+pub fn check(headers: &[(String, String)], errors: &mut Vec<FieldError>) {
     if headers.len() > MAX_COUNT {
-        faults.push(FieldError::new(
+        errors.push(FieldError::new(
             "too_many",
             "/headers",
             format!("the maximum is {MAX_COUNT} headers"),
@@ -48,15 +48,15 @@ pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
     for (place, (name, value)) in headers.iter().enumerate() {
         let pointer = format!("/headers/{}", pointer_part(name));
         if let Err(why) = check_name(name) {
-            faults.push(FieldError::new("header_name", pointer.as_str(), why));
+            errors.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if headers[..place].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
             let why = format!("duplicate header `{name}`");
-            faults.push(FieldError::new("header_name", pointer.as_str(), why));
+            errors.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if let Err(why) = check_value(value) {
             let why = format!("the value of the header `{name}` {why}");
-            faults.push(FieldError::new("header_value", pointer.as_str(), why));
+            errors.push(FieldError::new("header_value", pointer.as_str(), why));
         }
     }
 }
@@ -91,34 +91,34 @@ pub fn check_value(value: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn faults(name: &str, value: &str) -> usize {
-        let mut faults = Vec::new();
-        check(&[(name.to_owned(), value.to_owned())], &mut faults);
-        faults.len()
+    fn errors(name: &str, value: &str) -> usize {
+        let mut errors = Vec::new();
+        check(&[(name.to_owned(), value.to_owned())], &mut errors);
+        errors.len()
     }
 
     #[test]
     fn what_may_be_sent() {
         for name in ["X-Campaign", "List-Unsubscribe", "In-Reply-To", "Auto-Submitted", "X-1"] {
-            assert_eq!(faults(name, "<mailto:out@example.com>, ção"), 0, "{name}");
+            assert_eq!(errors(name, "<mailto:out@example.com>, ção"), 0, "{name}");
         }
     }
 
     #[test]
     fn what_may_not() {
         for name in FORBIDDEN {
-            assert_eq!(faults(name, "a"), 1, "{name}");
-            assert_eq!(faults(&name.to_ascii_uppercase(), "a"), 1, "{name}");
+            assert_eq!(errors(name, "a"), 1, "{name}");
+            assert_eq!(errors(&name.to_ascii_uppercase(), "a"), 1, "{name}");
         }
         for name in
             ["Content-Type", "X-SES-Source-ARN", "", "a b", "a:", "é", "X\r\nBcc", &"a".repeat(65)]
         {
-            assert_eq!(faults(name, "a"), 1, "{name}");
+            assert_eq!(errors(name, "a"), 1, "{name}");
         }
         for value in ["a\r\nBcc: eve@example.com", "a\nb", "a\rb", "a\0", "\u{7f}", "\u{85}"] {
-            assert_eq!(faults("X-A", value), 1, "{value:?}");
+            assert_eq!(errors("X-A", value), 1, "{value:?}");
         }
-        assert_eq!(faults("X-A", &"a".repeat(901)), 1);
+        assert_eq!(errors("X-A", &"a".repeat(901)), 1);
     }
 
     #[test]

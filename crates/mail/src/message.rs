@@ -53,14 +53,14 @@ pub fn write(email: &Email, stamp: Stamp, domain: &str) -> Result<Bytes, String>
     let given = email.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in own.chain(given) {
         let header = HeaderName::new_from_ascii(name.to_owned())
-            .map_err(|fault| format!("the header `{name}`: {fault}"))?;
+            .map_err(|error| format!("the header `{name}`: {error}"))?;
         builder = builder.raw_header(HeaderValue::new(header, value.to_owned()));
     }
     let message = match content(email, stamp.id)? {
         Content::Single(part) => builder.singlepart(part),
         Content::Multi(part) => builder.multipart(part),
     };
-    let bytes = message.map_err(|fault| fault.to_string())?.formatted();
+    let bytes = message.map_err(|error| error.to_string())?.formatted();
     if !bytes.is_ascii() {
         return Err("it could not be encoded in ASCII".into());
     }
@@ -145,7 +145,7 @@ fn without_dots(encoded: Vec<u8>) -> Vec<u8> {
 
 fn attached(file: &Attachment) -> Result<SinglePart, String> {
     let bytes = file.bytes().ok_or("a stored attachment is unreadable")?;
-    let content_type = ContentType::parse(&file.content_type).map_err(|fault| fault.to_string())?;
+    let content_type = ContentType::parse(&file.content_type).map_err(|error| error.to_string())?;
     let body = Body::new_with_encoding(bytes, ContentTransferEncoding::Base64)
         .map_err(|_| "an attachment could not be encoded".to_owned())?;
     let part = match &file.content_id {
@@ -157,7 +157,7 @@ fn attached(file: &Attachment) -> Result<SinglePart, String> {
 
 fn mailbox(mailbox: &Mailbox) -> Result<Box2822, String> {
     let address =
-        Address::new(mailbox.local(), mailbox.domain()).map_err(|fault| fault.to_string())?;
+        Address::new(mailbox.local(), mailbox.domain()).map_err(|error| error.to_string())?;
     Ok(Box2822::new(mailbox.name().map(str::to_owned), address))
 }
 

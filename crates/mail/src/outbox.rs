@@ -140,7 +140,7 @@ impl Outbox {
 }
 
 pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
-    let invalid = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
+    let invalid = |error| StoreError::Corrupt(format!("the e-mail {}: {error}", outbox_id(parcel)));
     EmailSummary::read(&parcel.body).map_err(invalid)
 }
 

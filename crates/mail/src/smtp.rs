@@ -55,7 +55,7 @@ impl SmtpSettings {
     pub fn trusting(mut self, pem: &[u8]) -> Result<Self, String> {
         let before = self.extra_roots.len();
         for one in CertificateDer::pem_slice_iter(pem) {
-            self.extra_roots.push(one.map_err(|fault| fault.to_string())?);
+            self.extra_roots.push(one.map_err(|error| error.to_string())?);
         }
         if self.extra_roots.len() == before {
             return Err("it contains no PEM certificate".to_owned());

@@ -44,7 +44,7 @@ impl Outbox {
         let key = draft.idempotency_key.clone();
         let (external_id, trace) = (draft.external_id.clone(), draft.trace);
         let email = draft.check(&tenant.slug, &self.limits).map_err(SubmitError::Faulty)?;
-        let invalid = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        let invalid = |error: serde_json::Error| StoreError::Corrupt(error.to_string());
         let body = email.write().map_err(invalid)?;
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
         let new = self.stamp(scope, (external_id, trace), body, once);

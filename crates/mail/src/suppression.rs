@@ -144,17 +144,17 @@ fn check(
             format!("the maximum is {MAX_IMPORTED} addresses per request: send several requests");
         return Err(vec![FieldError::new("too_many", "/addresses", why)]);
     }
-    let (mut checked, mut faults) = (Vec::with_capacity(addresses.len()), Vec::new());
+    let (mut checked, mut errors) = (Vec::with_capacity(addresses.len()), Vec::new());
     for (place, (text, reason)) in addresses.iter().enumerate() {
         match text.parse() {
             Ok(mailbox) => checked.push((mailbox, *reason)),
             Err(why) => {
                 let why = format!("not an e-mail address: {why}");
-                faults.push(FieldError::new("address", format!("/addresses/{place}"), why));
+                errors.push(FieldError::new("address", format!("/addresses/{place}"), why));
             }
         }
     }
-    if faults.is_empty() { Ok(checked) } else { Err(faults) }
+    if errors.is_empty() { Ok(checked) } else { Err(errors) }
 }
 
 fn read(kept: Suppression) -> Result<SuppressedAddress> {

@@ -51,8 +51,8 @@ impl Carrier for WebhookCarrier {
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         let targets = match retry_read(|| self.targets_of(job)).await {
             Ok(targets) => targets,
-            Err(fault) => {
-                let reason = format!("could not read the endpoint: {fault}");
+            Err(error) => {
+                let reason = format!("could not read the endpoint: {error}");
                 return AttemptResult::deferred(Failure::new(Code::UNSPECIFIED, reason));
             }
         };
@@ -136,7 +136,7 @@ impl WebhookCarrier {
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
         let PreparedRequest { headers, record } = match prepared {
             Ok(prepared) => prepared,
-            Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
+            Err(error) => return internal_failure(format!("could not build the request: {error}")),
         };
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
         let carried = carried(outcome, record, self.clock.now());

@@ -31,7 +31,7 @@ use thiserror::Error;
 use self::secret_check::NewSecret;
 pub use self::{
     draft::EndpointDraft,
-    rotate::{MAX_OVERLAP, RevealedSecret, RotatedSecret, USUAL_OVERLAP},
+    rotate::{DEFAULT_OVERLAP, MAX_OVERLAP, RevealedSecret, RotatedSecret},
 };
 use crate::{OrphanSweeper, PlanLimit, Plans, Registry};
 

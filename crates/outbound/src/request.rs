@@ -36,7 +36,7 @@ impl Target {
     /// The headers of a signed request to this endpoint.
     pub fn signed_headers(&self, sending: &Sending<'_>, body: &[u8]) -> Result<HeaderMap, String> {
         let keys = self.keys(sending.at);
-        let signed = sign(&self.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
+        let signed = sign(&self.profile, sending, body, keys).map_err(|error| error.to_string())?;
         let mut headers = HeaderMap::with_capacity(self.headers.len() + signed.len() + 4);
         for (name, value) in &self.headers {
             headers.insert(name.clone(), value.clone());
@@ -45,7 +45,7 @@ impl Target {
         headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
         for (name, text) in signed {
             let name =
-                HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
+                HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
             headers.insert(name, value(&text)?);
         }
         Ok(headers)
@@ -53,5 +53,5 @@ impl Target {
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(text).map_err(|fault| fault.to_string())
+    HeaderValue::from_str(text).map_err(|error| error.to_string())
 }

@@ -141,8 +141,8 @@ async fn sample(
         Some(name) => name,
         None => wanted(endpoint, &known),
     };
-    let event_type: EventType = name.parse().map_err(|fault| {
-        TryOutError::Faulty(vec![FieldError::new("malformed", "/event_type", fault)])
+    let event_type: EventType = name.parse().map_err(|error| {
+        TryOutError::Faulty(vec![FieldError::new("malformed", "/event_type", error)])
     })?;
     let example = known.iter().find(|one| one.name == name).map(|one| one.example.get());
     let data = match example.filter(|example| *example != "null") {
@@ -158,7 +158,7 @@ fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
     for pattern in &endpoint.events {
         match pattern {
             Pattern::One(one) => return one.to_string(),
-            Pattern::Below(prefix) => {
+            Pattern::Prefix(prefix) => {
                 let fits = known.iter().find(|one| pattern.matches(&one.name));
                 return fits.map_or_else(|| format!("{prefix}test"), |one| one.name.clone());
             }
@@ -177,7 +177,7 @@ fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
 fn unknown(error: EventTypeError) -> TryOutError {
     match error {
         EventTypeError::Store(error) => TryOutError::Store(error),
-        EventTypeError::Faulty(faults) => TryOutError::Faulty(faults),
+        EventTypeError::Faulty(errors) => TryOutError::Faulty(errors),
         other => TryOutError::Faulty(vec![FieldError::new("event_type", "/event_type", other)]),
     }
 }

@@ -202,6 +202,6 @@ pub async fn failing() -> Receiver {
     answering(|_| "503 Service Unavailable").await
 }
 
-pub fn pointers(faults: &[gancho_domain::FieldError]) -> Vec<(&'static str, &str)> {
-    faults.iter().map(|fault| (fault.code, fault.pointer.as_str())).collect()
+pub fn pointers(errors: &[gancho_domain::FieldError]) -> Vec<(&'static str, &str)> {
+    errors.iter().map(|error| (error.code, error.pointer.as_str())).collect()
 }

@@ -51,7 +51,7 @@ impl Schema {
             return Err(FieldError::new("too_long", "/schema", message));
         }
         let schema: Value =
-            serde_json::from_str(text).map_err(|fault| unfit(String::new(), fault.to_string()))?;
+            serde_json::from_str(text).map_err(|error| unfit(String::new(), error.to_string()))?;
         let cost = cost(&schema).map_err(|message| unfit(String::new(), message))?;
         let patterns =
             PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
@@ -59,12 +59,12 @@ impl Schema {
             .with_pattern_options(patterns)
             .offline()
             .build(&schema)
-            .map_err(|fault| unfit(fault.instance_path().to_string(), fault.to_string()))?;
+            .map_err(|error| unfit(error.instance_path().to_string(), error.to_string()))?;
         Ok(Self { validator, cost })
     }
 
     /// The first ten validation errors, with pointers under `/data`.
-    pub fn faults(&self, data: &[u8]) -> Vec<FieldError> {
+    pub fn errors(&self, data: &[u8]) -> Vec<FieldError> {
         let values =
             data.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64 + 1;
         let work = values.saturating_mul(self.cost.per_value);
@@ -77,7 +77,7 @@ impl Schema {
         }
         let value: Value = match serde_json::from_slice(data) {
             Ok(value) => value,
-            Err(fault) => return vec![FieldError::new("malformed", "/data", fault)],
+            Err(error) => return vec![FieldError::new("malformed", "/data", error)],
         };
         if self.validator.is_valid(&value) {
             return Vec::new();
@@ -112,12 +112,12 @@ mod tests {
         let schema = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"},
             "lines":{"type":"array","items":{"properties":{"a/b":{"minimum":1}}}}}}"#;
         let schema = Schema::compile(schema).unwrap();
-        assert_eq!(schema.faults(br#"{"id":"x","lines":[{"a/b":1}]}"#), []);
-        let faults = schema.faults(br#"{"id":7,"lines":[{},{"a/b":0}]}"#);
-        let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        assert_eq!(schema.errors(br#"{"id":"x","lines":[{"a/b":1}]}"#), []);
+        let errors = schema.errors(br#"{"id":7,"lines":[{},{"a/b":0}]}"#);
+        let pointers: Vec<&str> = errors.iter().map(|error| error.pointer.as_str()).collect();
         assert_eq!(pointers, ["/data/id", "/data/lines/1/a~1b"]);
-        assert!(faults[0].message.contains("string"), "{faults:?}");
-        let missing = schema.faults(b"{}");
+        assert!(errors[0].message.contains("string"), "{errors:?}");
+        let missing = schema.errors(b"{}");
         assert_eq!(missing[0].pointer, "/data");
         assert!(missing[0].message.contains("id"), "{missing:?}");
     }
@@ -174,8 +174,8 @@ mod tests {
             {"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}},
              "additionalProperties":{"$ref":"#"}}]}"##;
         let tree = Schema::compile(tree).unwrap();
-        assert_eq!(tree.faults(br#"{"left":["a",{"right":"b"}],"more":"c"}"#), []);
-        assert!(!tree.faults(br#"{"left":["a",{"right":1}]}"#).is_empty());
+        assert_eq!(tree.errors(br#"{"left":["a",{"right":"b"}],"more":"c"}"#), []);
+        assert!(!tree.errors(br#"{"left":["a",{"right":1}]}"#).is_empty());
     }
 
     /// JS-01: each within its time, or refused.
@@ -208,7 +208,7 @@ mod tests {
             assert!(started.elapsed() < Duration::from_millis(500), "compiling {schema:.60}");
             let Ok(schema) = compiled else { continue };
             let started = Instant::now();
-            let _ = schema.faults(data.as_bytes());
+            let _ = schema.errors(data.as_bytes());
             assert!(started.elapsed() < Duration::from_millis(500), "{schema:?} {data:.60}");
         }
     }

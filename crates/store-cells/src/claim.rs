@@ -37,7 +37,7 @@ enum Answer {
 }
 
 /// What a cell has to say to a claim.
-enum Asked {
+enum ClaimAnswer {
     Claimed(Box<ClaimResult>),
     /// There is no room for more.
     NoRoom,
@@ -59,7 +59,7 @@ impl Claiming for CellStore {
         let mut pending = Vec::new();
         for cell in after.iter().chain(before) {
             let asked = self.claim_in(cell, &round, Duration::ZERO).await;
-            if matches!(asked, Ok(Asked::Pending)) {
+            if matches!(asked, Ok(ClaimAnswer::Pending)) {
                 pending.push(cell);
             }
             round.note(cell, asked);
@@ -101,9 +101,14 @@ impl Claiming for CellStore {
 
 impl CellStore {
     /// Claims from one cell, or takes the answer to an earlier claim.
-    async fn claim_in(&self, cell: &Cell, round: &Round, for_late: Duration) -> Result<Asked> {
+    async fn claim_in(
+        &self,
+        cell: &Cell,
+        round: &Round,
+        for_late: Duration,
+    ) -> Result<ClaimAnswer> {
         if !round.has_room() {
-            return Ok(Asked::NoRoom);
+            return Ok(ClaimAnswer::NoRoom);
         }
         let key = (cell.number, round.claim.lane);
         let late = self.late_claims.0.lock().remove(&key);
@@ -126,7 +131,7 @@ impl CellStore {
             Err(_) => {
                 let late = Late { node, answer: Answer::Awaited(awaited) };
                 self.late_claims.0.lock().insert(key, late);
-                Ok(Asked::Pending)
+                Ok(ClaimAnswer::Pending)
             }
         }
     }
@@ -165,10 +170,16 @@ impl CellStore {
     }
 
     /// As much of an answer as there is room for; the rest waits for the next claim.
-    fn claimed(&self, cell: &Cell, round: &Round, node: NodeId, mut claimed: ClaimResult) -> Asked {
+    fn claimed(
+        &self,
+        cell: &Cell,
+        round: &Round,
+        node: NodeId,
+        mut claimed: ClaimResult,
+    ) -> ClaimAnswer {
         // What it was claimed under may be another's by now.
         if self.number_in(cell, round.claim.node) != node {
-            return Asked::Pending;
+            return ClaimAnswer::Pending;
         }
         claimed.jobs.retain(|job| !self.directory.is_elsewhere(job.tenant, cell.number));
         if claimed.jobs.len() > round.claim.max {
@@ -180,7 +191,7 @@ impl CellStore {
             let late = Late { node, answer: Answer::Left(Box::new(left)) };
             self.late_claims.0.lock().insert((cell.number, round.claim.lane), late);
         }
-        Asked::Claimed(Box::new(claimed))
+        ClaimAnswer::Claimed(Box::new(claimed))
     }
 }
 
@@ -229,23 +240,23 @@ impl Round {
         Claim { node, cursor, ..self.claim.clone() }
     }
 
-    fn note(&mut self, cell: &Cell, asked: Result<Asked>) {
+    fn note(&mut self, cell: &Cell, asked: Result<ClaimAnswer>) {
         let is_first = !self.is_answered;
         self.is_answered |= asked.is_ok();
         self.unfinished.remove(&cell.number);
         match asked {
-            Ok(Asked::Claimed(claimed)) => {
+            Ok(ClaimAnswer::Claimed(claimed)) => {
                 if is_first {
                     self.claim.cursor.parts.first = cell.number;
                 }
                 self.add(cell.number, *claimed);
             }
-            Ok(Asked::NoRoom) => {
+            Ok(ClaimAnswer::NoRoom) => {
                 if !self.claim.cursor.parts.caught_up.contains(&cell.number) {
                     self.unfinished.insert(cell.number);
                 }
             }
-            Ok(Asked::Pending) => {
+            Ok(ClaimAnswer::Pending) => {
                 self.claim.cursor.parts.caught_up.remove(&cell.number);
                 // Nobody waits for one that hangs.
                 if cell.trouble().is_none() {

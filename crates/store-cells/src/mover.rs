@@ -194,7 +194,7 @@ impl Mover<'_> {
                 return Ok(());
             }
             if begin.elapsed() >= self.rules.drain {
-                tracing::warn!(tenant = %self.row.tenant, "attempts take too long; they are repeated after the move");
+                tracing::warn!(tenant = %self.row.tenant, "attempts outlasted the move; they will be repeated");
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;

@@ -1,7 +1,7 @@
 //! A read-through cache over the store, with a lifetime of a few seconds.
 //!
 //! A change made on another node is seen within that time, a change made here at once. Of concurrent
-//! callers one reads: if there is a stale entry, the others use it; if the entry was changed here or
+//! callers one reads (single-flight, against a cache stampede): if there is a stale entry, the others use it; if the entry was changed here or
 //! there is none, they wait for that read. So a busy tenant costs one read per interval, however many
 //! publish for it. If the store is unavailable, stale entries are used. A
 //! [strict](CachePolicy::is_strict) cache never uses a stale entry.

@@ -1,4 +1,4 @@
-//! Reads the body of a request, field by field, and reports all faults at once. A field that is not read is
+//! Reads the body of a request, field by field, and reports all errors at once. A field that is not read is
 //! refused: it asks for something that would not happen.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::svix_error::{Fault, SvixError};
+use crate::svix_error::{InvalidField, SvixError};
 
 /// A field that may be left out, null, or a value.
 #[allow(clippy::option_option, reason = "left out, null or a value")]
@@ -15,7 +15,7 @@ pub type Given<T> = Option<Option<T>>;
 pub struct Fields {
     at: Vec<String>,
     unread: BTreeMap<String, Box<RawValue>>,
-    faults: Vec<Fault>,
+    errors: Vec<InvalidField>,
 }
 
 impl Fields {
@@ -23,14 +23,16 @@ impl Fields {
     pub fn read(body: &[u8]) -> Result<Self, SvixError> {
         let at = vec!["body".to_owned()];
         if body.is_empty() {
-            return Ok(Self { at, unread: BTreeMap::new(), faults: Vec::new() });
+            return Ok(Self { at, unread: BTreeMap::new(), errors: Vec::new() });
         }
         match serde_json::from_slice(body) {
-            Ok(unread) => Ok(Self { at, unread, faults: Vec::new() }),
+            Ok(unread) => Ok(Self { at, unread, errors: Vec::new() }),
             Err(error) => {
-                let fault =
-                    Fault::kind(&["body"], format!("the body is not a JSON object: {error}"));
-                Err(SvixError::faults(vec![fault]))
+                let fault = InvalidField::kind(
+                    &["body"],
+                    format!("the body is not a JSON object: {error}"),
+                );
+                Err(SvixError::invalid_fields(vec![fault]))
             }
         }
     }
@@ -40,7 +42,7 @@ impl Fields {
         let unread = self.take(name)?;
         let mut at = self.at.clone();
         at.push(name.to_owned());
-        Some(Self { at, unread, faults: Vec::new() })
+        Some(Self { at, unread, errors: Vec::new() })
     }
 
     /// A field that may be left out or null.
@@ -59,7 +61,7 @@ impl Fields {
             Err(error) => {
                 let text = error.to_string();
                 let text = text.split(" at line ").next().unwrap_or_default();
-                self.fault(name, "type_error", text);
+                self.error(name, "type_error", text);
                 None
             }
         }
@@ -69,9 +71,9 @@ impl Fields {
         let was_given = self.unread.contains_key(name);
         let value = self.take(name);
         if value.is_none() && !was_given {
-            self.fault(name, "value_error.missing", "field required");
-        } else if value.is_none() && self.faults.is_empty() {
-            self.fault(name, "type_error", "must not be null");
+            self.error(name, "value_error.missing", "field required");
+        } else if value.is_none() && self.errors.is_empty() {
+            self.error(name, "type_error", "must not be null");
         }
         value
     }
@@ -81,7 +83,7 @@ impl Fields {
         let Some(raw) = self.unread.remove(name) else { return };
         let is_nothing = matches!(raw.get(), "null" | "false" | "[]" | "{}" | "\"\"");
         if !is_nothing {
-            self.fault(name, "value_error.unsupported", why);
+            self.error(name, "value_error.unsupported", why);
         }
     }
 
@@ -91,33 +93,33 @@ impl Fields {
     }
 
     pub fn invalid(&mut self, name: &str, msg: impl Into<String>) {
-        self.fault(name, "value_error", msg);
+        self.error(name, "value_error", msg);
     }
 
-    fn fault(&mut self, name: &str, kind: &'static str, msg: impl Into<String>) {
+    fn error(&mut self, name: &str, kind: &'static str, msg: impl Into<String>) {
         let mut loc = self.at.clone();
         loc.push(name.to_owned());
-        self.faults.push(Fault { loc, msg: msg.into(), r#type: kind });
+        self.errors.push(InvalidField { loc, msg: msg.into(), r#type: kind });
     }
 
     /// Refuses what was not read, and what had a fault.
     pub fn finish(self) -> Result<(), SvixError> {
-        let faults = self.into_faults();
-        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
+        let errors = self.into_errors();
+        if errors.is_empty() { Ok(()) } else { Err(SvixError::invalid_fields(errors)) }
     }
 
-    /// Adds the faults of an object inside.
+    /// Adds the errors of an object inside.
     pub fn finish_inner(&mut self, inner: Self) {
-        self.faults.extend(inner.into_faults());
+        self.errors.extend(inner.into_errors());
     }
 
-    fn into_faults(mut self) -> Vec<Fault> {
+    fn into_errors(mut self) -> Vec<InvalidField> {
         let unread: Vec<_> = std::mem::take(&mut self.unread).into_keys().take(20).collect();
         for name in unread {
             let short: String = name.chars().take(100).collect();
-            self.fault(&short, "value_error.extra", "unknown field; remove it");
+            self.error(&short, "value_error.extra", "unknown field; remove it");
         }
-        self.faults
+        self.errors
     }
 }
 
@@ -125,13 +127,13 @@ impl Fields {
 mod tests {
     use super::*;
 
-    fn faults(fields: Fields) -> String {
+    fn errors(fields: Fields) -> String {
         let body = fields.finish().unwrap_err().into_response().into_body();
         String::from_utf8(body.to_vec()).unwrap()
     }
 
     #[test]
-    fn all_faults_at_once() {
+    fn all_errors_at_once() {
         let body = br#"{"name": 1, "tags": ["a"], "channels": [], "surprise": 2, "uid": null}"#;
         let mut fields = Fields::read(body).unwrap();
         assert_eq!(fields.require::<String>("name"), None);
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(fields.require::<String>("url"), None);
         fields.refuse("tags", "no tags here");
         fields.refuse("channels", "no channels here");
-        let text = faults(fields);
+        let text = errors(fields);
         for part in [r#"["body","name"]"#, r#"["body","tags"]"#, r#"["body","url"]"#, "surprise"] {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -18,11 +18,11 @@ impl Paging {
     pub fn read(query: &mut Query) -> Self {
         let limit = query.number("limit").unwrap_or(DEFAULT_LIMIT);
         if !(1..=MAX_LIMIT).contains(&limit) {
-            query.fault("limit", &format!("must be between 1 and {MAX_LIMIT}"));
+            query.error("limit", &format!("must be between 1 and {MAX_LIMIT}"));
         }
         let iterator = query.text("iterator");
         if iterator.as_ref().is_some_and(|iterator| iterator.len() > 1_024) {
-            query.fault("iterator", "too long");
+            query.error("iterator", "too long");
         }
         Self { limit, iterator }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::svix_error::{Fault, SvixError};
+use crate::svix_error::{InvalidField, SvixError};
 
 pub struct Query {
     parameters: BTreeMap<String, String>,
-    faults: Vec<Fault>,
+    errors: Vec<InvalidField>,
 }
 
 impl Query {
@@ -23,7 +23,7 @@ impl Query {
                 })
                 .or_insert_with(|| value.into_owned());
         }
-        Self { parameters, faults: Vec::new() }
+        Self { parameters, errors: Vec::new() }
     }
 
     pub fn text(&mut self, name: &str) -> Option<String> {
@@ -40,7 +40,7 @@ impl Query {
             "true" => Some(true),
             "false" => Some(false),
             _ => {
-                self.fault(name, "must be `true` or `false`");
+                self.error(name, "must be `true` or `false`");
                 None
             }
         }
@@ -50,7 +50,7 @@ impl Query {
         let text = self.text(name)?;
         let number = text.parse().ok();
         if number.is_none() {
-            self.fault(name, "must be a whole number");
+            self.error(name, "must be a whole number");
         }
         number
     }
@@ -63,27 +63,27 @@ impl Query {
     /// Refuses a parameter that the gateway cannot do.
     pub fn refuse(&mut self, name: &str, why: &str) {
         if self.text(name).is_some_and(|value| value != "false") {
-            self.fault(name, why);
+            self.error(name, why);
         }
     }
 
     /// The order of a list, which the gateway does not change.
     pub fn only_order(&mut self, order: &str) {
         if self.text("order").is_some_and(|wanted| wanted != order) {
-            self.fault("order", &format!("this list is `{order}` only"));
+            self.error("order", &format!("this list is `{order}` only"));
         }
     }
 
-    pub fn fault(&mut self, name: &str, msg: &str) {
-        self.faults.push(Fault::value(&["query", name], msg));
+    pub fn error(&mut self, name: &str, msg: &str) {
+        self.errors.push(InvalidField::value(&["query", name], msg));
     }
 
     pub fn finish(self) -> Result<(), SvixError> {
-        let mut faults = self.faults;
+        let mut errors = self.errors;
         for name in self.parameters.into_keys().take(20) {
             let short: String = name.chars().take(100).collect();
-            faults.push(Fault::value(&["query", &short], "unknown parameter; remove it"));
+            errors.push(InvalidField::value(&["query", &short], "unknown parameter; remove it"));
         }
-        if faults.is_empty() { Ok(()) } else { Err(SvixError::faults(faults)) }
+        if errors.is_empty() { Ok(()) } else { Err(SvixError::invalid_fields(errors)) }
     }
 }

@@ -19,12 +19,12 @@ struct Parts {
 #[serde(untagged)]
 enum Body {
     Standard { code: String, detail: String },
-    Validation { detail: Vec<Fault> },
+    Validation { detail: Vec<InvalidField> },
 }
 
 /// One invalid field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct InvalidField {
     /// Such as `["body", "url"]`.
     pub loc: Vec<String>,
     pub msg: String,
@@ -54,7 +54,7 @@ struct ProblemField {
 /// Said of a repeated request that is not the same.
 pub const MISMATCH: &str = "the idempotency key was used for a request with another body";
 
-impl Fault {
+impl InvalidField {
     pub fn value(loc: &[&str], msg: impl Into<String>) -> Self {
         Self { loc: owned(loc), msg: msg.into(), r#type: "value_error" }
     }
@@ -79,13 +79,13 @@ impl SvixError {
         Self(Box::new(Parts { status, body, retry_after: None }))
     }
 
-    pub fn faults(detail: Vec<Fault>) -> Self {
+    pub fn invalid_fields(detail: Vec<InvalidField>) -> Self {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         Self(Box::new(Parts { status, body: Body::Validation { detail }, retry_after: None }))
     }
 
     pub fn field(loc: &[&str], msg: impl Into<String>) -> Self {
-        Self::faults(vec![Fault::value(loc, msg)])
+        Self::invalid_fields(vec![InvalidField::value(loc, msg)])
     }
 
     /// The same for what does not exist and for what belongs to another application.
@@ -129,7 +129,9 @@ impl SvixError {
         } else if problem.errors.is_empty() {
             Self::field(&["body"], problem.detail)
         } else {
-            Self::faults(problem.errors.iter().map(|error| translated(error, names)).collect())
+            Self::invalid_fields(
+                problem.errors.iter().map(|error| translated(error, names)).collect(),
+            )
         };
         error.0.retry_after = response.headers().get(header::RETRY_AFTER).cloned();
         error
@@ -169,7 +171,7 @@ fn svix_code(status: StatusCode, own: &str) -> &str {
     }
 }
 
-fn translated(error: &ProblemField, names: Names) -> Fault {
+fn translated(error: &ProblemField, names: Names) -> InvalidField {
     let mut loc = vec!["body".to_owned()];
     let path = error.pointer.trim_start_matches('/');
     let find = |own: &str| names.iter().find(|(name, _)| *name == own).map(|(_, svix)| *svix);
@@ -185,7 +187,7 @@ fn translated(error: &ProblemField, names: Names) -> Fault {
     let msg = names.iter().fold(error.detail.clone(), |msg, (own, svix)| {
         msg.replace(&format!("`{own}`"), &format!("`{svix}`"))
     });
-    Fault { loc, msg, r#type: "value_error" }
+    InvalidField { loc, msg, r#type: "value_error" }
 }
 
 #[cfg(test)]

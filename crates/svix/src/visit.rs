@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_access::Principal;
+pub use gancho_domain::path_segment as segment;
 use gancho_domain::{AddressBlock, Tenant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -16,9 +16,6 @@ use crate::{
     svix_error::{Names, SvixError},
     uid,
 };
-
-/// What a path may have as it is.
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 #[derive(Clone)]
 pub struct Visit {
@@ -132,15 +129,6 @@ impl Visit {
         let path = path.into();
         Ask { visit: self, principal, method, path, body: Bytes::new(), key: None, names: &[] }
     }
-}
-
-/// One segment of a path.
-pub fn segment(text: &str) -> String {
-    // Segments of dots alone would be read as the way up.
-    if text.bytes().all(|byte| byte == b'.') {
-        return text.replace('.', "%2E");
-    }
-    utf8_percent_encode(text, IN_PATH).to_string()
 }
 
 pub fn unavailable() -> SvixError {

@@ -67,13 +67,13 @@ type Script = Arc<dyn Fn(usize) -> Vec<Step> + Send + Sync>;
 
 pub struct Receiver {
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<Received>,
     /// Dropping it closes everything.
     _tasks: JoinSet<()>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Received {
     accepted: AtomicUsize,
     written: AtomicUsize,
     requests: Mutex<Vec<Request>>,
@@ -115,7 +115,7 @@ impl Receiver {
     ) -> Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(Received::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, tls.map(TlsAcceptor::from), Arc::new(script), seen.clone()));
         Ok(Self { address, seen, _tasks: tasks })
@@ -144,7 +144,12 @@ impl Receiver {
     }
 }
 
-async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, script: Script, seen: Arc<Seen>) {
+async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    script: Script,
+    seen: Arc<Received>,
+) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let number = seen.accepted.fetch_add(1, Ordering::SeqCst);
@@ -182,14 +187,14 @@ impl Wire for TlsStream<TcpStream> {
 struct Player<S> {
     stream: S,
     number: usize,
-    seen: Arc<Seen>,
+    seen: Arc<Received>,
     /// Read, but not yet part of a request.
     spare: Vec<u8>,
     frames: Frames,
 }
 
 impl<S: Wire> Player<S> {
-    fn new(stream: S, number: usize, seen: Arc<Seen>) -> Self {
+    fn new(stream: S, number: usize, seen: Arc<Received>) -> Self {
         Self { stream, number, seen, spare: Vec::new(), frames: Frames::default() }
     }
 

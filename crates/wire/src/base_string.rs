@@ -172,9 +172,9 @@ mod tests {
         assert_eq!(filled("{timestamp}"), Err(BaseStringError::NoBody));
         assert_eq!(filled("{body}{body}"), Err(BaseStringError::Repeated("body")));
         assert_eq!(filled("{body"), Err(BaseStringError::Unclosed));
-        let fault = filled("{payload}").unwrap_err();
+        let error = filled("{payload}").unwrap_err();
         assert_eq!(
-            fault.to_string(),
+            error.to_string(),
             "unknown placeholder `{payload}`; use {timestamp}, {id} and {body}"
         );
     }

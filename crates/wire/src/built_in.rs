@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_built_in_profiles_are_sound() {
         for profile in Profile::built_in() {
-            assert_eq!(profile.faults(), [], "{}", profile.name);
+            assert_eq!(profile.errors(), [], "{}", profile.name);
         }
     }
 

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_read_must_be_signed_and_what_is_signed_must_be_read() {
-        for (more, fault) in [
+        for (more, error) in [
             (r#""base": "{timestamp}{body}""#, GenericHmacError::NoTimestampHeader),
             (r#""timestamp_header": "T""#, GenericHmacError::UnsignedTimestamp),
             (r#""base": "{id}.{body}""#, GenericHmacError::NoIdHeader),
@@ -134,14 +134,14 @@ mod tests {
             (r#""prefix": "a\nb""#, GenericHmacError::Prefix),
         ] {
             let json = format!(r#"{{"header": "S", "encoding": "base64", {more}}}"#);
-            assert_eq!(recipe(&json), Err(fault), "{more}");
+            assert_eq!(recipe(&json), Err(error), "{more}");
         }
     }
 
     #[test]
     fn a_faulty_base_string_is_refused_when_it_is_read() {
         let json = r#"{"header": "S", "encoding": "hex", "base": "{id}{body}"}"#;
-        let fault = serde_json::from_str::<GenericHmac>(json).unwrap_err();
-        assert!(fault.to_string().contains("ambiguous"), "{fault}");
+        let error = serde_json::from_str::<GenericHmac>(json).unwrap_err();
+        assert!(error.to_string().contains("ambiguous"), "{error}");
     }
 }

@@ -136,7 +136,7 @@ mod tests {
         assert!(Preset::Partner.ed25519_key(&key).is_ok());
         assert!(Preset::Standard.ed25519_key(&key).is_ok());
         assert_eq!(Preset::Github.ed25519_key(&key).unwrap_err(), KeyError::HmacOnly);
-        let fault = Preset::Standard.hmac_key(&key, SecretEncoding::Raw).unwrap_err();
-        assert_eq!(fault, KeyError::PublicKeyAsSecret);
+        let error = Preset::Standard.hmac_key(&key, SecretEncoding::Raw).unwrap_err();
+        assert_eq!(error, KeyError::PublicKeyAsSecret);
     }
 }

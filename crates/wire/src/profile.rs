@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(profile.header_of(HeaderValue::RetryCount), Some("X-Acme-Try"));
         assert_eq!(profile.schedule, [Duration::from_secs(90), Duration::from_hours(2)]);
         assert_eq!(profile.attempts(), 3);
-        assert_eq!(profile.faults(), []);
+        assert_eq!(profile.errors(), []);
     }
 
     #[test]
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn an_unknown_field_is_refused() {
-        let fault = serde_json::from_str::<Profile>(
+        let error = serde_json::from_str::<Profile>(
             r#"{"name": "b", "envelope": "bare", "signatur": {}, "timeout": "1s"}"#,
         )
         .unwrap_err();
-        assert!(fault.to_string().contains("unknown field `signatur`"), "{fault}");
+        assert!(error.to_string().contains("unknown field `signatur`"), "{error}");
     }
 }

@@ -66,48 +66,48 @@ impl ProfileError {
 
 impl Profile {
     /// Everything that is wrong with it; nothing if it can be used.
-    pub fn faults(&self) -> Vec<ProfileError> {
-        let mut faults = Vec::new();
+    pub fn errors(&self) -> Vec<ProfileError> {
+        let mut errors = Vec::new();
         if !is_profile_name(&self.name) {
-            faults.push(ProfileError::Name(self.name.clone()));
+            errors.push(ProfileError::Name(self.name.clone()));
         }
-        self.check_header_names(&mut faults);
+        self.check_header_names(&mut errors);
         if self.signature.scheme == Scheme::Standard {
-            self.check_signed_headers(&mut faults);
+            self.check_signed_headers(&mut errors);
         }
         if self.user_agent.is_empty() || !self.user_agent.bytes().all(is_printable) {
-            faults.push(ProfileError::UserAgent);
+            errors.push(ProfileError::UserAgent);
         }
         if self.timeout.is_zero() || self.timeout > MAX_TIMEOUT {
-            faults.push(ProfileError::Timeout);
+            errors.push(ProfileError::Timeout);
         }
         if self.schedule.len() > MAX_DELAYS || self.schedule.iter().any(|d| *d > MAX_DELAY) {
-            faults.push(ProfileError::Schedule);
+            errors.push(ProfileError::Schedule);
         }
-        faults
+        errors
     }
 
-    fn check_header_names(&self, faults: &mut Vec<ProfileError>) {
+    fn check_header_names(&self, errors: &mut Vec<ProfileError>) {
         let mut seen = HashSet::new();
         let names = self.headers.iter().map(|line| &line.name).chain([&self.signature.header]);
         for name in names {
             let lower = name.to_ascii_lowercase();
             if !is_header_name(name) {
-                faults.push(ProfileError::HeaderName(name.clone()));
+                errors.push(ProfileError::HeaderName(name.clone()));
             } else if RESERVED.contains(&lower.as_str()) {
-                faults.push(ProfileError::ReservedHeader(name.clone()));
+                errors.push(ProfileError::ReservedHeader(name.clone()));
             } else if !seen.insert(lower) {
-                faults.push(ProfileError::RepeatedHeader(name.clone()));
+                errors.push(ProfileError::RepeatedHeader(name.clone()));
             }
         }
     }
 
-    fn check_signed_headers(&self, faults: &mut Vec<ProfileError>) {
+    fn check_signed_headers(&self, errors: &mut Vec<ProfileError>) {
         if self.header_of(HeaderValue::EventId).is_none() {
-            faults.push(ProfileError::MissingHeader("event's id", "event_id"));
+            errors.push(ProfileError::MissingHeader("event's id", "event_id"));
         }
         if self.header_of(HeaderValue::TimeSeconds).is_none() {
-            faults.push(ProfileError::MissingHeader("time in seconds", "time_seconds"));
+            errors.push(ProfileError::MissingHeader("time in seconds", "time_seconds"));
         }
     }
 }
@@ -142,7 +142,7 @@ mod tests {
         profile.timeout = Duration::ZERO;
         profile.schedule = vec![Duration::MAX];
         assert_eq!(
-            profile.faults(),
+            profile.errors(),
             [
                 ProfileError::Name("Bad Name".to_owned()),
                 ProfileError::HeaderName("X Y".to_owned()),
@@ -160,6 +160,6 @@ mod tests {
     fn names_that_differ_by_case_only_are_the_same_header() {
         let mut profile = Profile::saas();
         profile.signature.header = "x-webhook-ID".to_owned();
-        assert_eq!(profile.faults(), [ProfileError::RepeatedHeader("x-webhook-ID".to_owned())]);
+        assert_eq!(profile.errors(), [ProfileError::RepeatedHeader("x-webhook-ID".to_owned())]);
     }
 }

@@ -35,8 +35,8 @@ pub(crate) struct Names {
 impl Recipe {
     /// How a receiver verifies what a profile sends.
     pub fn for_profile(profile: &Profile) -> Result<Self, ProfileError> {
-        if let Some(fault) = profile.faults().into_iter().next() {
-            return Err(fault);
+        if let Some(error) = profile.errors().into_iter().next() {
+            return Err(error);
         }
         let (signature, scheme) = (&profile.signature.header, profile.signature.scheme);
         Ok(match scheme {

@@ -135,7 +135,7 @@ pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyErro
     };
     match BASE64.decode(encoded.as_bytes()) {
         Ok(bytes) => Ok((decoded(Zeroizing::new(bytes))?, SecretFormat::Base64)),
-        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
+        Err(error) if error.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
         Err(_) => Ok((raw(secret)?, SecretFormat::Raw)),
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyError> {
         Some("") => Err(KeyError::PrefixOnly),
         Some(encoded) => match BASE64.decode(encoded.as_bytes()) {
             Ok(_) => Ok(()),
-            Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
+            Err(error) if error.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
             Err(_) => Err(KeyError::BrokenAfterPrefix),
         },
         None => Ok(()),
@@ -192,7 +192,7 @@ pub(crate) fn base64(text: &str) -> Result<KeyBytes, KeyError> {
     refuse_ed25519(text)?;
     match BASE64.decode(text.as_bytes()) {
         Ok(bytes) => Ok(Zeroizing::new(bytes)),
-        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
+        Err(error) if error.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
         Err(_) => Err(KeyError::NotBase64),
     }
 }
@@ -277,7 +277,7 @@ mod tests {
     fn partners_may_write_hex_in_either_case() {
         let bytes = encoded("00FFaa11223344556677889900112233", SecretEncoding::Hex).unwrap();
         assert_eq!(bytes.len(), 16);
-        let fault = encoded("00FFaa1122334455667788990011223", SecretEncoding::Hex);
-        assert_eq!(fault.unwrap_err(), KeyError::NotHex);
+        let error = encoded("00FFaa1122334455667788990011223", SecretEncoding::Hex);
+        assert_eq!(error.unwrap_err(), KeyError::NotHex);
     }
 }

@@ -215,12 +215,12 @@ mod tests {
         let ed25519 = [SigningKey::ed25519(&pair.private_key).unwrap()];
 
         assert_eq!(sign(&standard, &SENDING, b"", &[]), Err(SignError::NoKey));
-        let fault = sign(&saas, &SENDING, b"", &ed25519);
-        assert_eq!(fault, Err(SignError::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
+        let error = sign(&saas, &SENDING, b"", &ed25519);
+        assert_eq!(error, Err(SignError::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
         let dotted = Sending { event_id: "a.1", ..SENDING };
         assert_eq!(sign(&standard, &dotted, b"", &hmac), Err(SignError::EventId));
         let injected = Sending { event_type: "a\r\nX-Evil: 1", ..SENDING };
-        let fault = sign(&saas, &injected, b"", &hmac);
-        assert_eq!(fault, Err(SignError::Unprintable("X-Webhook-Event".to_owned())));
+        let error = sign(&saas, &injected, b"", &hmac);
+        assert_eq!(error, Err(SignError::Unprintable("X-Webhook-Event".to_owned())));
     }
 }

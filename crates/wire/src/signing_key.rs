@@ -175,8 +175,8 @@ mod tests {
         let mut other = pair;
         other[40] ^= 1;
         assert_eq!(SigningKey::ed25519(&text(&other)).unwrap_err(), KeyError::KeyPairMismatch);
-        let fault = SigningKey::ed25519(&text(&seed[1..])).unwrap_err();
-        assert_eq!(fault, KeyError::Ed25519Length(31));
+        let error = SigningKey::ed25519(&text(&seed[1..])).unwrap_err();
+        assert_eq!(error, KeyError::Ed25519Length(31));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) fn many<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Duration>,
 }
 
 fn parse(text: &str) -> Result<Duration, String> {
-    span::parse(text).map_err(|fault| fault.to_string())
+    span::parse(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

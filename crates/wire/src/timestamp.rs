@@ -23,7 +23,7 @@ pub enum TimeForm {
 
 impl TimeForm {
     pub(crate) fn read(self, text: &[u8]) -> Result<Time, VerifyError> {
-        let (time, fault) = match self {
+        let (time, error) = match self {
             Self::Seconds => (seconds(text), TimestampError::SecondsExpected),
             Self::Millis => (millis(text), TimestampError::MillisecondsExpected),
             Self::Rfc3339 => (rfc3339(text), TimestampError::Rfc3339Expected),
@@ -31,7 +31,7 @@ impl TimeForm {
                 (seconds(text).or_else(|| rfc3339(text)), TimestampError::SecondsOrRfc3339Expected)
             }
         };
-        time.ok_or(VerifyError::MalformedTimestamp(fault))
+        time.ok_or(VerifyError::MalformedTimestamp(error))
     }
 }
 
@@ -132,8 +132,8 @@ mod tests {
             " 2024-01-23T12:19:05Z",
             "Tue, 23 Jan 2024 12:19:05 +0000",
         ] {
-            let fault = VerifyError::MalformedTimestamp(TimestampError::Rfc3339Expected);
-            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Err(fault), "{text}");
+            let error = VerifyError::MalformedTimestamp(TimestampError::Rfc3339Expected);
+            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Err(error), "{text}");
         }
     }
 

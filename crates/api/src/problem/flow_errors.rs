@@ -171,7 +171,7 @@ impl From<ReceiveError> for Problem {
             other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),
         };
         let mut problem = Self::new(code, denied.detail);
-        problem.0.errors = denied.faults.into_vec();
+        problem.0.errors = denied.errors.into_vec();
         match denied.retry_after {
             Some(wait) => problem.retry_after(wait),
             None => problem,

@@ -47,7 +47,7 @@ struct Add {
 struct Drain {
     /// Name of the cell.
     name: String,
-    /// Let it have new tenants again.
+    /// Accept new tenants again.
     #[arg(long)]
     undo: bool,
     #[command(flatten)]

@@ -148,8 +148,8 @@ fn message_of(error: &anyhow::Error) -> (String, Option<String>) {
     (whats.join(": "), parts().find_map(|(_, hint)| hint).map(ToOwned::to_owned))
 }
 
-/// Messages end with what to do: `… . hint: …`.
-fn split(text: &str) -> (&str, Option<&str>) {
+/// A message and what to do, which it ends with: `… . hint: …`.
+pub fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once("hint: ") {
         // Several problems have a hint each, where they are told.
         Some((what, hint)) if !what.contains('\n') => {

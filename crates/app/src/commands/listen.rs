@@ -82,7 +82,7 @@ impl Listen {
             ended = self.follow(&mut feed, &forwarder, as_json) => ended,
         };
         if let (Some(last), false) = (feed.last_id(), as_json) {
-            anstream::eprintln!("\n{DIM}To go on after the last one: --after {last}{DIM:#}");
+            anstream::eprintln!("\n{DIM}To resume after the last event: --after {last}{DIM:#}");
         }
         ended
     }

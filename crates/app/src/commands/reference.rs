@@ -21,7 +21,7 @@ Commands that call a gateway choose it in this order:
 
 1. `--server URL`, or `--profile NAME` of `gancho login`.
 2. The variables `GANCHO_URL` and `GANCHO_PROFILE`.
-3. The profile `default`, if `gancho login` has stored one. `--profile local` passes it over.
+3. The profile `default`, if `gancho login` has stored one. `--profile local` skips it.
 4. The gateway that runs with the settings of this directory (`gancho.toml`, `GANCHO_…`), with the operator's token of
    its data directory. Then that of `gancho dev` in this directory.
 

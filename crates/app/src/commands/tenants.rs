@@ -37,7 +37,7 @@ enum Action {
     Resume(One),
     /// Move a tenant to another database of a gateway that has several, while it is in use.
     Move(moving::Move),
-    /// Delete a tenant with all that it has and has sent. This cannot be undone.
+    /// Delete a tenant with all of its data. This cannot be undone.
     Delete(Delete),
 }
 

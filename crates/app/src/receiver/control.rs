@@ -49,9 +49,9 @@ impl Control {
     }
 
     pub fn set_from_json(&self, body: &[u8]) -> Result<(), String> {
-        let asked: ControlRequest = serde_json::from_slice(body).map_err(|fault| {
+        let asked: ControlRequest = serde_json::from_slice(body).map_err(|error| {
             format!(
-                "{fault}; send {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and optionally \"count\""
+                "{error}; send {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and optionally \"count\""
             )
         })?;
         self.set(asked.mode, asked.count);

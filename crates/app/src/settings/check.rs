@@ -88,10 +88,10 @@ impl Rules<'_> {
             "set notify_url, or remove the secret",
         );
         if let Some(secret) = &settings.notify_secret
-            && let Err(fault) = SigningKey::for_profile(&Profile::standard(), secret.reveal())
+            && let Err(error) = SigningKey::for_profile(&Profile::standard(), secret.reveal())
         {
             let hint = "remove the setting to have a secret generated";
-            self.refuse(true, "notify_secret", &fault.to_string(), hint);
+            self.refuse(true, "notify_secret", &error.to_string(), hint);
         }
     }
 
@@ -284,7 +284,7 @@ impl Rules<'_> {
         self.refuse(
             is_embedded && !settings.public_url.as_ref().is_some_and(|url| is_https(url.as_str())),
             "portal_frame_origins",
-            "a page by HTTPS cannot embed a portal without HTTPS",
+            "an HTTPS page cannot embed a portal that is served over plain HTTP",
             "set public_url to the https:// address of the gateway",
         );
         if let Some(Err(error)) = settings.portal_logo.as_deref().map(super::portal::read_logo) {
@@ -301,8 +301,8 @@ impl Rules<'_> {
         );
         let policy = match super::address_policy::own(settings) {
             Ok(policy) => policy,
-            Err(fault) => {
-                let what = fault.root_cause().to_string();
+            Err(error) => {
+                let what = error.root_cause().to_string();
                 return self.refuse(true, "nat64_prefixes", &what, "for example, 64:ff9b::/96");
             }
         };

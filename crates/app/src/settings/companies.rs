@@ -37,9 +37,9 @@ pub fn read(
     for (name, url) in environment.beginning(URL) {
         let secret = environment.get(&format!("{SECRET}{name}"));
         let all = [
-            (URL, name_fault(name)),
-            (URL, url_fault(url, policy.as_ref())),
-            (SECRET, secret.and_then(secret_fault)),
+            (URL, name_error(name)),
+            (URL, url_error(url, policy.as_ref())),
+            (SECRET, secret.and_then(secret_error)),
         ];
         let before = problems.len();
         for (prefix, wrong) in all {
@@ -71,7 +71,7 @@ fn at(wrong: ValueError, variable: &str) -> SettingError {
     wrong.at(variable, Origin::Variable(variable.to_owned()))
 }
 
-fn name_fault(name: &str) -> Option<ValueError> {
+fn name_error(name: &str) -> Option<ValueError> {
     if name.eq_ignore_ascii_case(Tenant::OPERATOR) {
         let hint = "set notify_url to receive the operator's notices, or choose another name";
         return Some(ValueError::new("this tenant name is reserved for the operator", hint));
@@ -89,7 +89,7 @@ fn name_fault(name: &str) -> Option<ValueError> {
     })
 }
 
-fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<ValueError> {
+fn url_error(url: Option<&str>, policy: Option<&Policy>) -> Option<ValueError> {
     let Some(url) = url else {
         return Some(ValueError::new("the value is not valid UTF-8", ""));
     };
@@ -97,7 +97,7 @@ fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<ValueError> {
     Some(ValueError::new(refused.what(), refused.hint()))
 }
 
-fn secret_fault(secret: &str) -> Option<ValueError> {
+fn secret_error(secret: &str) -> Option<ValueError> {
     let error = SigningKey::for_profile(&Profile::email_gateway(), secret).err()?;
     Some(ValueError::new(error.to_string(), error.hint()))
 }

@@ -58,8 +58,8 @@ impl fmt::Display for SettingsError {
             1 => writeln!(f, "invalid configuration: 1 problem")?,
             count => writeln!(f, "invalid configuration: {count} problems")?,
         }
-        for fault in &self.0 {
-            let SettingError { key, origin, what, hint } = fault;
+        for error in &self.0 {
+            let SettingError { key, origin, what, hint } = error;
             write!(f, "\n  {key} ({origin})\n    {what}")?;
             if !hint.is_empty() {
                 write!(f, "\n    hint: {hint}")?;

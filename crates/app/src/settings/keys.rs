@@ -89,7 +89,7 @@ settings! {
         /// URL of the same PostgreSQL database, if `database_url` leads to a pooler such as pgbouncer in transaction mode:
         /// an address of the server itself, for migrations and for one connection per node over which nodes wake each
         /// other.
-        /// Default: none; behind a pooler, nodes look for each other's work every second.
+        /// Default: none; behind a pooler, nodes poll for new work every second.
         database_direct_url: Option<DatabaseUrl> = "",
         /// URL of a read replica of the PostgreSQL database. Lists, searches and statistics of the API and the dashboard are
         /// read from it while it responds and is less than 10 s behind; otherwise from the primary.
@@ -183,7 +183,7 @@ settings! {
         portal_logo: Option<PathBuf> = "",
         /// Origins whose pages may embed the portal in a frame. Cookies of embedded pages need HTTPS, so set
         /// `public_url` to an `https://` address.
-        /// Default: none may.
+        /// Default: none (embedding is refused).
         portal_frame_origins: Vec<FrameOrigin> = "",
     }
     "Receiving webhooks" {
@@ -193,8 +193,8 @@ settings! {
         dispatch_max_attempts: u32 = "10",
         /// Delay after the first failed dispatch. It doubles after each attempt, up to sixteen times this value.
         dispatch_base_delay: Duration = "2s",
-        /// Maximum number of received webhooks that are dispatched at the same time to targets that respond promptly; counted as
-        /// `concurrency` is.
+        /// Maximum number of received webhooks that are dispatched at the same time to targets that respond promptly; slower ones
+        /// are counted apart, as for `concurrency`.
         dispatch_concurrency: u32 = "512",
         /// Maximum dispatch rate of this node, retries included, e.g. `500/1s`.
         /// Default: no limit.

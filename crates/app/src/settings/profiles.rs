@@ -25,7 +25,7 @@ pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> Vec<Profil
         };
         let key = format!("profiles.{}", table.name);
         let mut all: Vec<ValueError> = profile
-            .faults()
+            .errors()
             .into_iter()
             .map(|error| ValueError::new(error.to_string(), error.hint()))
             .collect();

@@ -104,7 +104,7 @@ fn dead_endpoints_of_the_same_tenant_as_a_table() {
     let text = String::from_utf8(shown.stdout).unwrap();
     assert!(text.contains("hang (one tenant)"), "{text}");
     assert!(text.contains("healthy/s"), "{text}");
-    assert_eq!(shown.status.success(), text.contains("The law of isolation is kept"), "{text}");
+    assert_eq!(shown.status.success(), text.contains("The isolation guarantee is kept"), "{text}");
 }
 
 #[test]

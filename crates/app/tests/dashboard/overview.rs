@@ -37,7 +37,7 @@ fn what_happened_is_drawn_and_what_needs_someone_is_listed() {
     until("it is counted", || total(&browser.open("/ui/?range=15m").html));
 
     let page = browser.open("/ui/?range=15m");
-    page.has("66.6 % of what ended was delivered at the first attempt. 2 things need you,");
+    page.has("66.6 % of what ended was delivered at the first attempt. 2 problems need attention,");
     page.has("<title>(2) Overview").has("of 3 that ended").has("Undelivered, 24 h");
     page.has("Billing of acme has failed every attempt for").has("#test\">Send a test</a>");
     page.has("1 dead letter with <code>HTTP_500</code>").has("The oldest was given up");
@@ -54,7 +54,7 @@ fn what_happened_is_drawn_and_what_needs_someone_is_listed() {
         browser.open(&format!("/ui/?tenant=acme&range={range}")).has("class=\"plot low\"");
     }
     let of_other = browser.open("/ui/?tenant=other");
-    of_other.has("Nothing was sent in the last 6 h.").has("Nothing needs you.");
+    of_other.has("Nothing was sent in the last 6 h.").has("Nothing needs attention.");
     of_other.has("href=\"/ui/?tenant=other&#38;range=24h\"");
 
     let paused = browser.submit_and_follow("/ui/queues/email/pause", &[]);

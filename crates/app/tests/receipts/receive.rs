@@ -125,8 +125,7 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     worker.stop();
 }
 
-/// faults.md B14: roles on nodes of their own see the same; faults.md B, Small: the policy's hash is in the
-/// log.
+/// faults.md B14: roles on nodes of their own see the same; the policy's hash is in the log.
 #[test]
 fn an_api_node_sees_what_an_ingest_node_saw() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

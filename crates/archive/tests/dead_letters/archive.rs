@@ -193,8 +193,8 @@ async fn what_cannot_be_written_stays() {
     stage.bury(stage.tenant, WEBHOOK, b"{}").await;
     fs::create_dir_all(stage.root().parent().unwrap()).unwrap();
     fs::write(stage.root(), "in the way").unwrap();
-    let fault = engine.archive_once().await.unwrap_err().to_string();
-    assert!(fault.contains("cannot write") && fault.contains("hint:"), "{fault}");
+    let error = engine.archive_once().await.unwrap_err().to_string();
+    assert!(error.contains("cannot write") && error.contains("hint:"), "{error}");
     assert_eq!(stage.in_store().await, 1);
     fs::remove_file(stage.root()).unwrap();
     assert_eq!(engine.archive_once().await.unwrap(), 1);

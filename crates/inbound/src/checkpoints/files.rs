@@ -20,22 +20,22 @@ const MAX_COPIES: u32 = 1_000;
 /// Written under a temporary name first, so that an interrupted process leaves nothing that looks like a
 /// checkpoint. Never overwrites a file: one of the same size gets another name.
 pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), CheckpointerError> {
-    let fault = |fault| CheckpointerError::File(folder.to_owned(), fault);
-    fs::create_dir_all(folder).map_err(fault)?;
+    let error = |error| CheckpointerError::File(folder.to_owned(), error);
+    fs::create_dir_all(folder).map_err(error)?;
     let (unfinished, mut file) = first_free(folder, size, UNFINISHED, |path| {
         OpenOptions::new().write(true).create_new(true).open(path)
     })?;
     let written = file
         .write_all(note.as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(|fault| CheckpointerError::File(unfinished.clone(), fault))
+        .map_err(|error| CheckpointerError::File(unfinished.clone(), error))
         // Unlike a rename, a link fails if the name exists.
         .and_then(|()| first_free(folder, size, WHOLE, |path| fs::hard_link(&unfinished, path)));
     // A temporary file that stays is ignored.
     let _ = fs::remove_file(&unfinished);
     written?;
     // The directory entry must be fsynced as well.
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(fault)
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)
 }
 
 /// The first free name for this size.
@@ -53,7 +53,7 @@ fn first_free<T>(
         match make(&path) {
             Err(taken) if taken.kind() == ErrorKind::AlreadyExists => {}
             Ok(there) => return Ok((path, there)),
-            Err(fault) => return Err(CheckpointerError::File(path, fault)),
+            Err(error) => return Err(CheckpointerError::File(path, error)),
         }
     }
     let full = io::Error::other("too many checkpoints of one size");
@@ -68,16 +68,16 @@ pub fn on_file(
     let folder = &settings.folder;
     let entries = match fs::read_dir(folder) {
         Err(none) if none.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|fault| CheckpointerError::File(folder.clone(), fault))?,
+        other => other.map_err(|error| CheckpointerError::File(folder.clone(), error))?,
     };
     let verifiers = keys.verifiers();
     let mut all = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|fault| CheckpointerError::File(folder.clone(), fault))?.path();
+        let path = entry.map_err(|error| CheckpointerError::File(folder.clone(), error))?.path();
         if path.extension().is_none_or(|extension| extension != WHOLE) {
             continue;
         }
-        let note = fs::read(&path).map_err(|fault| CheckpointerError::File(path.clone(), fault))?;
+        let note = fs::read(&path).map_err(|error| CheckpointerError::File(path.clone(), error))?;
         let note = String::from_utf8_lossy(&note);
         let opened = verifiers.iter().find_map(|verifier| verifier.open(&note).ok());
         all.push(opened.ok_or(CheckpointerError::Foreign(path))?);

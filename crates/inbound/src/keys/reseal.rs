@@ -96,7 +96,7 @@ fn reseal_document(
         let changed = seal::reseal_key(ring, source, &mut key).map_err(named)?;
         changed.then(|| body(&key)).transpose()
     } else {
-        signing_keys::resealed(ring, document).map_err(|fault| named(fault.to_string()))
+        signing_keys::resealed(ring, document).map_err(|error| named(error.to_string()))
     }
 }
 

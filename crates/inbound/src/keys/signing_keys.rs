@@ -147,7 +147,7 @@ impl SigningKeys {
             Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
         let seed: &[u8; 32] =
             seed.as_slice().try_into().map_err(|_| unusable("it does not have 32 bytes"))?;
-        let signer = Signer::from_seed(seed).map_err(|fault| unusable(&fault.to_string()))?;
+        let signer = Signer::from_seed(seed).map_err(|error| unusable(&error.to_string()))?;
         let public = signer.public_key();
         if BASE64.encode(public.bytes()) != kept.public {
             return Err(unusable("its public half does not match"));
@@ -162,7 +162,7 @@ impl SigningKeys {
         let mut seed = Zeroizing::new([0; 32]);
         aws_lc_rs::rand::fill(&mut *seed).map_err(|_| SigningKeysError::NoRandom)?;
         let signer = Signer::from_seed(&seed)
-            .map_err(|fault| SigningKeysError::Unusable(fault.to_string()))?;
+            .map_err(|error| SigningKeysError::Unusable(error.to_string()))?;
         let kept = KeyDocument {
             sealed: seal(&self.ring, name, &Secret::new(HEXLOWER.encode(&*seed)))?,
             public: BASE64.encode(signer.public_key().bytes()),
@@ -199,13 +199,13 @@ fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, SigningKeys
     let sealed = ring.seal(place(name), seed);
     sealed
         .map(|sealed| BASE64.encode(&sealed))
-        .map_err(|fault| SigningKeysError::Unusable(fault.to_string()))
+        .map_err(|error| SigningKeysError::Unusable(error.to_string()))
 }
 
 fn unseal(ring: &KeyRing, name: &str, kept: &KeyDocument) -> Result<Secret, SigningKeysError> {
     let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
     let opened = ring.open(place(name), &sealed);
-    opened.map_err(|fault| SigningKeysError::Unusable(fault.to_string()))
+    opened.map_err(|error| SigningKeysError::Unusable(error.to_string()))
 }
 
 fn place(name: &str) -> Place<'_> {

@@ -76,7 +76,7 @@ struct Entry<'a> {
 impl Acceptor {
     /// A caller that disconnects does not interrupt it. `meanwhile` runs during the write, for the receipt
     /// that it will be if it is new.
-    pub async fn keep<T>(
+    pub async fn accept<T>(
         &self,
         parts: Parts,
         meanwhile: impl FnOnce(ReceiptId) -> T,
@@ -84,14 +84,14 @@ impl Acceptor {
         let new = self.stamp(parts)?;
         let receipt = new.parcel.id.cast();
         let meanwhile = async { meanwhile(receipt) };
-        let (taken, done) = tokio::join!(biased; self.accept(new), meanwhile);
-        Ok((taken?, done))
+        let (accepted, done) = tokio::join!(biased; self.accept_parcel(new), meanwhile);
+        Ok((accepted?, done))
     }
 
-    async fn accept(&self, new: NewParcel) -> Result<AcceptedReceipt> {
+    async fn accept_parcel(&self, new: NewParcel) -> Result<AcceptedReceipt> {
         match self.engine.accept_one(new.clone()).await? {
             AcceptOutcome::Clash { first } => self.accept_clash(new, first.cast()).await,
-            other => Ok(taken(&new, &other, None)),
+            other => Ok(accepted_receipt(&new, &other, None)),
         }
     }
 
@@ -109,7 +109,7 @@ impl Acceptor {
         }
         new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
         let accepted = self.engine.accept_one(new.clone()).await?;
-        Ok(taken(&new, &accepted, Some(first)))
+        Ok(accepted_receipt(&new, &accepted, Some(first)))
     }
 
     /// Assigns an id and a time, and selects the targets.
@@ -129,7 +129,7 @@ impl Acceptor {
             test: is_test,
         };
         let entry = serde_json::to_vec(&entry)
-            .map_err(|fault| StoreError::Corrupt(format!("a line of the ledger: {fault}")))?;
+            .map_err(|error| StoreError::Corrupt(format!("a line of the ledger: {error}")))?;
         let tenant = source.source.tenant();
         let parcel = Parcel {
             id: id.cast(),
@@ -165,7 +165,7 @@ impl Acceptor {
     }
 }
 
-fn taken(
+fn accepted_receipt(
     new: &NewParcel,
     accepted: &AcceptOutcome,
     clashes_with: Option<ReceiptId>,

@@ -83,7 +83,7 @@ pub enum PolicyError {
 impl Pack {
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         let read: PackText =
-            serde_json::from_str(text).map_err(|fault| PolicyError::Form(fault.to_string()))?;
+            serde_json::from_str(text).map_err(|error| PolicyError::Form(error.to_string()))?;
         if read.version != 1 {
             return Err(PolicyError::Version(read.version));
         }
@@ -158,7 +158,7 @@ fn read(path: Option<&PathBuf>) -> Result<Pack, PolicyError> {
         None => Pack::parse(BUILT_IN),
         Some(path) => {
             let text =
-                fs::read_to_string(path).map_err(|fault| PolicyError::File(path.clone(), fault))?;
+                fs::read_to_string(path).map_err(|error| PolicyError::File(path.clone(), error))?;
             Pack::parse(&text)
         }
     }

@@ -96,16 +96,16 @@ impl PreparedSource {
         defaults: &SourceDefaults,
     ) -> Result<Self, String> {
         let preset = source.preset();
-        let proof = preset.proof().map_err(|fault| fault.to_string())?;
+        let proof = preset.proof().map_err(|error| error.to_string())?;
         let proving = proving(&source, &preset, proof, &keys, ring)?;
         let schema = source.schema.as_ref().map(|text| Schema::compile(text.get()));
-        let schema = schema.transpose().map_err(|fault| fault.to_string())?;
+        let schema = schema.transpose().map_err(|error| error.to_string())?;
         let pointer = source.event_id_pointer.as_deref().or(preset.event_id_pointer());
         let targets = source.targets.iter().map(|target| {
             let to = match InternalTarget::named(&target.url) {
                 Some(internal_target) => To::InternalSink(internal_target?),
                 None => {
-                    To::Url(target.url.parse().map_err(|fault: url::ParseError| fault.to_string())?)
+                    To::Url(target.url.parse().map_err(|error: url::ParseError| error.to_string())?)
                 }
             };
             Ok(Target { id: target.id, to })
@@ -128,8 +128,8 @@ impl PreparedSource {
             event_id: pointer.and_then(Pointer::parse),
             plan: source.retry().map_or_else(|| defaults.plan.clone(), Arc::new),
             rate: source.rate(),
-            dispatch_keys: [signing.map_err(|fault| fault.to_string())?],
-            verify_token: verify_token.map_err(|fault| fault.to_string())?,
+            dispatch_keys: [signing.map_err(|error| error.to_string())?],
+            verify_token: verify_token.map_err(|error| error.to_string())?,
             keys: keys.into_iter().map(|key| PreparedKey { key, used: Mutex::default() }).collect(),
             preset,
             source,
@@ -147,7 +147,7 @@ impl PreparedSource {
         }
         let (source, body) = (self.clone(), body.clone());
         let size = body.len();
-        let check = move || source.schema.as_ref().map(|schema| schema.faults(&body));
+        let check = move || source.schema.as_ref().map(|schema| schema.errors(&body));
         let errors = off_thread(size, check).await.ok_or(SchemaCheckError)?;
         Ok(errors.into_iter().flatten().map(into_body).collect())
     }
@@ -176,7 +176,7 @@ fn proving(
     let tokens = || -> Result<Vec<Token>, String> {
         let token = |key: &SourceKey| {
             let secret = seal::key_secret(ring, source, key)?;
-            Token::new(&secret).map_err(|fault| fault.to_string())
+            Token::new(&secret).map_err(|error| error.to_string())
         };
         keys.iter().map(token).collect()
     };
@@ -190,7 +190,7 @@ fn proving(
                     let secret = seal::key_secret(ring, source, key)?;
                     signed.hmac_key(&secret, seal::encoding(key))
                 };
-                key.map_err(|fault| fault.to_string())
+                key.map_err(|error| error.to_string())
             };
             let keys = keys.iter().map(prepared).collect::<Result<_, String>>()?;
             ProofKeys::Signature { recipe, keys }

@@ -28,9 +28,9 @@ pub struct Certificate {
 impl Certificate {
     pub fn read(pem: &[u8]) -> Result<Self, String> {
         let der = CertificateDer::from_pem_slice(pem)
-            .map_err(|fault| format!("not a certificate: {fault}"))?;
+            .map_err(|error| format!("not a certificate: {error}"))?;
         let parsed = EndEntityCert::try_from(&der)
-            .map_err(|fault| format!("invalid certificate: {fault}"))?;
+            .map_err(|error| format!("invalid certificate: {error}"))?;
         let key = parsed.subject_public_key_info();
         let weak = |_| "the certificate's key is not an RSA key of at least 2048 bits".to_owned();
         let sha1 = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, &key);

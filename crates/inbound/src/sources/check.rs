@@ -27,42 +27,42 @@ impl SourceService {
         draft: &SourceDraft,
         is_new: bool,
     ) -> Result<(Source, Option<Secret>), SourceError> {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         if let Some(active) = draft.is_active {
             source.is_active = active;
         }
         if let Some(preset) = &draft.preset {
             match checked_preset(preset) {
                 Ok(()) => source.set_preset(preset.clone()),
-                Err(fault) => faults.push(fault),
+                Err(error) => errors.push(error),
             }
         }
-        self.targets(&mut source, draft, is_new, &mut faults);
+        self.targets(&mut source, draft, is_new, &mut errors);
         if let Some(schema) = &draft.schema {
             let checked = schema.as_ref().map(|text| Schema::compile(text.get())).transpose();
             match checked {
                 Ok(_) => source.schema.clone_from(schema),
-                Err(fault) => faults.push(fault),
+                Err(error) => errors.push(error),
             }
         }
         match draft.rate_limit.as_ref().map(|rate| rate.as_ref().map(checked_rate).transpose()) {
             Some(Ok(rate)) => source.set_rate(rate),
-            Some(Err(fault)) => faults.push(fault),
+            Some(Err(error)) => errors.push(error),
             None => {}
         }
         if let Some(pointer) = &draft.event_id_pointer {
             match pointer.as_deref().map(checked_pointer).transpose() {
                 Ok(_) => source.event_id_pointer.clone_from(pointer),
-                Err(fault) => faults.push(fault),
+                Err(error) => errors.push(error),
             }
         }
         match draft.retry.as_ref().map(|retry| retry.as_ref().map(RetryDraft::check).transpose()) {
             Some(Ok(plan)) => source.set_retry(plan.as_ref()),
-            Some(Err(more)) => faults.extend(more),
+            Some(Err(more)) => errors.extend(more),
             None => {}
         }
-        let secret = self.secrets(&mut source, draft, is_new, &mut faults)?;
-        if faults.is_empty() { Ok((source, secret)) } else { Err(SourceError::Faulty(faults)) }
+        let secret = self.secrets(&mut source, draft, is_new, &mut errors)?;
+        if errors.is_empty() { Ok((source, secret)) } else { Err(SourceError::Faulty(errors)) }
     }
 
     fn targets(
@@ -70,12 +70,12 @@ impl SourceService {
         source: &mut Source,
         draft: &SourceDraft,
         is_new: bool,
-        faults: &mut Vec<FieldError>,
+        errors: &mut Vec<FieldError>,
     ) {
         let (urls, is_one) = match (&draft.target_url, &draft.targets) {
             (Some(_), Some(_)) => {
                 let message = "set either `target_url` or `targets`, not both";
-                return faults.push(FieldError::new("contradiction", "/targets", message));
+                return errors.push(FieldError::new("contradiction", "/targets", message));
             }
             (Some(url), None) => (vec![url.clone()], true),
             (None, Some(urls)) => (urls.clone(), false),
@@ -84,7 +84,7 @@ impl SourceService {
         };
         if urls.is_empty() || urls.len() > MAX_TARGETS {
             let message = format!("must have 1 to {MAX_TARGETS} URLs");
-            return faults.push(FieldError::new("out_of_range", "/targets", message));
+            return errors.push(FieldError::new("out_of_range", "/targets", message));
         }
         let mut checked: Vec<String> = Vec::new();
         for (index, url) in urls.iter().enumerate() {
@@ -97,10 +97,10 @@ impl SourceService {
             };
             match parsed {
                 Ok(url) if checked.contains(&url) => {
-                    faults.push(FieldError::new("repeated", pointer, "duplicate URL"));
+                    errors.push(FieldError::new("repeated", pointer, "duplicate URL"));
                 }
                 Ok(url) => checked.push(url),
-                Err(refused) => faults.push(FieldError::new("url_refused", pointer, refused)),
+                Err(refused) => errors.push(FieldError::new("url_refused", pointer, refused)),
             }
         }
         targets::replace(source, checked, || self.ids.make());
@@ -111,17 +111,17 @@ impl SourceService {
         source: &mut Source,
         draft: &SourceDraft,
         is_new: bool,
-        faults: &mut Vec<FieldError>,
+        errors: &mut Vec<FieldError>,
     ) -> Result<Option<Secret>, SourceError> {
         if let Some(token) = &draft.verify_token {
             match token.as_deref().map(Token::new).transpose() {
                 Ok(_) => seal::seal_verify_token(&self.ring, source, token.as_deref())
                     .map_err(SourceError::Vault)?,
-                Err(fault) => {
-                    faults.push(FieldError::new(
+                Err(error) => {
+                    errors.push(FieldError::new(
                         "secret_refused",
                         "/verify_token",
-                        fault.with_hint(),
+                        error.with_hint(),
                     ));
                 }
             }
@@ -130,11 +130,11 @@ impl SourceService {
             Some(given) => Secret::new(given.clone()),
             None if is_new => new_secret()
                 .map(Secret::new)
-                .map_err(|fault| SourceError::Vault(fault.to_string()))?,
+                .map_err(|error| SourceError::Vault(error.to_string()))?,
             None => return Ok(None),
         };
-        if let Err(fault) = SigningKey::for_profile(&Profile::standard(), &secret) {
-            faults.push(FieldError::new("secret_refused", "/dispatch_secret", fault.with_hint()));
+        if let Err(error) = SigningKey::for_profile(&Profile::standard(), &secret) {
+            errors.push(FieldError::new("secret_refused", "/dispatch_secret", error.with_hint()));
             return Ok(None);
         }
         seal::seal_dispatch(&self.ring, source, &secret).map_err(SourceError::Vault)?;
@@ -144,27 +144,27 @@ impl SourceService {
 
 /// What a new source is called.
 pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
-    let fault = match &draft.partner {
+    let error = match &draft.partner {
         None => FieldError::missing("partner", "set the partner name of the URL path"),
         Some(name) => match name.parse() {
             Ok(partner) => return Ok(partner),
-            Err(fault) => FieldError::new("partner_malformed", "/partner", fault),
+            Err(error) => FieldError::new("partner_malformed", "/partner", error),
         },
     };
-    Err(SourceError::Faulty(vec![fault]))
+    Err(SourceError::Faulty(vec![error]))
 }
 
 fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
-    let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
+    let preset: Preset = serde_json::from_str(text.get()).map_err(|error| {
         let names = Preset::NAMES.join(", ");
         let others =
             "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
-        FieldError::new("preset_unknown", "/preset", format!("{fault}; use {names}, {others}"))
+        FieldError::new("preset_unknown", "/preset", format!("{error}; use {names}, {others}"))
     })?;
     preset
         .proof()
         .map(|_| ())
-        .map_err(|fault| FieldError::new("preset_malformed", "/preset", fault))
+        .map_err(|error| FieldError::new("preset_malformed", "/preset", error))
 }
 
 fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
@@ -173,7 +173,7 @@ fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
         return Err(FieldError::new("out_of_range", "/rate_limit/count", message));
     }
     let per = span::parse(&draft.per)
-        .map_err(|fault| FieldError::new("span_malformed", "/rate_limit/per", fault))?;
+        .map_err(|error| FieldError::new("span_malformed", "/rate_limit/per", error))?;
     if !(Duration::from_secs(1)..=Duration::from_hours(24)).contains(&per) {
         let message = "must be between 1s and 24h";
         return Err(FieldError::new("out_of_range", "/rate_limit/per", message));

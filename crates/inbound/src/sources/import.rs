@@ -53,18 +53,18 @@ pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
         let message = format!("the maximum is {MAX_ENTRIES} entries per request");
         return Err(vec![FieldError::new("too_many", "", message)]);
     }
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut entries = Vec::new();
     for (name, value) in pairs {
         match entry(&name, value) {
             Ok(entry) => entries.push(entry),
             Err(message) => {
                 let part = gancho_domain::field_error::pointer_part(&name);
-                faults.push(FieldError::new("malformed", format!("/{part}"), message));
+                errors.push(FieldError::new("malformed", format!("/{part}"), message));
             }
         }
     }
-    if faults.is_empty() { Ok(entries) } else { Err(faults) }
+    if errors.is_empty() { Ok(entries) } else { Err(errors) }
 }
 
 fn pair(item: Value) -> Option<(String, Value)> {
@@ -141,14 +141,14 @@ mod tests {
         let invalid = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"},
             "webhook:partner:a/b:key:k":{"scheme":"hmac","secret":"hush-hush"},
             "webhook:partner:c:key:k":{"scheme":"hmac","sekret":"hush-hush"}}"#;
-        let faults = read(invalid).unwrap_err();
-        let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        let errors = read(invalid).unwrap_err();
+        let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
         // By name, as they stand in memory.
         assert_eq!(
             pointers,
             ["/webhook:partner:a~1b:key:k", "/webhook:partner:acme", "/webhook:partner:c:key:k"]
         );
-        assert!(!format!("{faults:?}").contains("hush"));
+        assert!(!format!("{errors:?}").contains("hush"));
         for invalid in ["", "[]x", "7", r#"[{"key":7,"value":{}}]"#] {
             assert!(read(invalid).is_err(), "{invalid}");
         }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// For how long the old key is still good where a new one replaces it.
-const USUAL_OVERLAP: Duration = Duration::from_hours(24);
+const DEFAULT_OVERLAP: Duration = Duration::from_hours(24);
 const MAX_OVERLAP: Duration = Duration::from_hours(30 * 24);
 
 impl SourceService {
@@ -101,7 +101,7 @@ impl SourceService {
         key_id: &str,
         draft: &KeyDraft,
     ) -> Result<SourceKey, SourceError> {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let preset = source.preset();
         if !preset.has_keys() {
             let message = "this source has no keys: SNS messages are signed with Amazon's keys";
@@ -114,47 +114,47 @@ impl SourceService {
         if !is_key_id(key_id) {
             let message =
                 "a key id must have 1 to 128 characters of A-Z, a-z, 0-9, `_`, `-` and `.`";
-            faults.push(FieldError::new("key_id_malformed", "/key_id", message));
+            errors.push(FieldError::new("key_id_malformed", "/key_id", message));
         }
         if draft.algo.as_deref().is_some_and(|algo| !algo.eq_ignore_ascii_case("sha256")) {
-            faults.push(FieldError::new("algo_unknown", "/algo", "must be `sha256`"));
+            errors.push(FieldError::new("algo_unknown", "/algo", "must be `sha256`"));
         }
         if let (Some(begin), Some(end)) = (draft.not_before, draft.not_after)
             && end <= begin
         {
             let message = "must be after `not_before`";
-            faults.push(FieldError::new("out_of_range", "/not_after", message));
+            errors.push(FieldError::new("out_of_range", "/not_after", message));
         }
         let encoding = draft.encoding.as_deref().unwrap_or("raw");
         if !["raw", "base64", "hex"].contains(&encoding) {
             let message = "must be `raw`, `base64` or `hex`";
-            faults.push(FieldError::new("encoding_unknown", "/encoding", message));
+            errors.push(FieldError::new("encoding_unknown", "/encoding", message));
         }
         let now = self.clock.now();
         let key = match (draft.scheme.as_deref(), &draft.secret, &draft.public_key) {
             (Some("hmac"), Some(secret), None) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Hmac, encoding, now);
-                if let Err(fault) = preset.check_secret(secret, seal::encoding(&key)) {
-                    faults.push(FieldError::new("secret_refused", "/secret", fault.with_hint()));
+                if let Err(error) = preset.check_secret(secret, seal::encoding(&key)) {
+                    errors.push(FieldError::new("secret_refused", "/secret", error.with_hint()));
                 }
                 seal::seal_key(&self.ring, source, &mut key, secret).map_err(SourceError::Vault)?;
                 key
             }
             (Some("ed25519"), None, Some(public_key)) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Ed25519, "base64", now);
-                if let Err(fault) = preset.check_public_key(public_key) {
-                    faults.push(FieldError::new("key_refused", "/publicKey", fault.with_hint()));
+                if let Err(error) = preset.check_public_key(public_key) {
+                    errors.push(FieldError::new("key_refused", "/publicKey", error.with_hint()));
                 }
                 key.public_key = Some(public_key.clone());
                 key
             }
             (scheme, _, _) => {
-                faults.push(misfit(scheme));
-                return Err(SourceError::Faulty(faults));
+                errors.push(misfit(scheme));
+                return Err(SourceError::Faulty(errors));
             }
         };
-        if !faults.is_empty() {
-            return Err(SourceError::Faulty(faults));
+        if !errors.is_empty() {
+            return Err(SourceError::Faulty(errors));
         }
         let mut key = key;
         key.set_window(draft.not_before, draft.not_after);
@@ -180,13 +180,13 @@ fn misfit(scheme: Option<&str>) -> FieldError {
 }
 
 fn overlap(draft: &KeyDraft) -> Result<Duration, SourceError> {
-    let fault = |message: String| {
+    let error = |message: String| {
         SourceError::Faulty(vec![FieldError::new("span_malformed", "/overlap", message)])
     };
-    let Some(text) = &draft.overlap else { return Ok(USUAL_OVERLAP) };
-    let overlap = span::parse(text).map_err(|not| fault(not.to_string()))?;
+    let Some(text) = &draft.overlap else { return Ok(DEFAULT_OVERLAP) };
+    let overlap = span::parse(text).map_err(|not| error(not.to_string()))?;
     if overlap > MAX_OVERLAP {
-        return Err(fault("at most 30d".to_owned()));
+        return Err(error("at most 30d".to_owned()));
     }
     Ok(overlap)
 }

@@ -16,7 +16,7 @@ fn open(
     let sealed = BASE64.decode(kept.as_bytes()).map_err(|_| "a stored secret is not base64")?;
     let tenant = source.id.bytes();
     let place = place(&tenant, column, row);
-    ring.open(place, &sealed).map_err(|fault| fault.to_string())
+    ring.open(place, &sealed).map_err(|error| error.to_string())
 }
 
 fn seal(
@@ -28,7 +28,7 @@ fn seal(
 ) -> Result<String, String> {
     let tenant = source.id.bytes();
     let sealed =
-        ring.seal(place(&tenant, column, row), secret).map_err(|fault| fault.to_string())?;
+        ring.seal(place(&tenant, column, row), secret).map_err(|error| error.to_string())?;
     Ok(BASE64.encode(&sealed))
 }
 

@@ -100,8 +100,8 @@ async fn files_are_not_written_over(stage: &Stage) {
     let text = std::fs::read_to_string(&path).unwrap().replace("\n1\n", "\n2\n");
     std::fs::write(&path, text).unwrap();
     receive(stage, 1..2).await;
-    let fault = open(stage).run_once(false).await.unwrap_err();
-    assert!(matches!(fault, CheckpointerError::Foreign(invalid) if invalid == path));
+    let error = open(stage).run_once(false).await.unwrap_err();
+    assert!(matches!(error, CheckpointerError::Foreign(invalid) if invalid == path));
 }
 
 /// A process that ended while it wrote leaves a file that is not whole. Under a name of its own it is
@@ -125,10 +125,10 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
         let checkpointer = open(stage);
         receive(stage, 2..4).await;
         for force in [false, true, false] {
-            let fault = checkpointer.run_once(force).await.unwrap_err();
+            let error = checkpointer.run_once(force).await.unwrap_err();
             assert!(
-                matches!(&fault, CheckpointerError::Foreign(found) if *found == path),
-                "{fault}"
+                matches!(&error, CheckpointerError::Foreign(found) if *found == path),
+                "{error}"
             );
         }
         let newest = checkpointer.standing().await.unwrap().newest.unwrap();
@@ -157,11 +157,11 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
     };
     let before = names(stage);
     let running = checkpoints_of(&old);
-    let is_short = |fault: &CheckpointerError| {
-        matches!(fault, CheckpointerError::AuditError(AuditError::Short { found: 2, size: 5, .. }))
+    let is_short = |error: &CheckpointerError| {
+        matches!(error, CheckpointerError::AuditError(AuditError::Short { found: 2, size: 5, .. }))
     };
-    let fault = running.run_once(false).await.unwrap_err();
-    assert!(is_short(&fault), "{fault}");
+    let error = running.run_once(false).await.unwrap_err();
+    assert!(is_short(&error), "{error}");
     // One with as many lines, but not these, was rewritten. However often it is looked at, whatever is
     // added, and also by a process that knows only the files: it is not signed.
     for end in [6, 7, 12, 20] {
@@ -170,15 +170,15 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
         }
         let restarted = checkpoints_of(&old);
         for force in [false, false, true, false] {
-            let fault = running.run_once(force).await.unwrap_err();
-            assert!(is_short(&fault), "what was found is not forgotten: {fault}");
-            let fault = restarted.run_once(force).await.unwrap_err();
+            let error = running.run_once(force).await.unwrap_err();
+            assert!(is_short(&error), "what was found is not forgotten: {error}");
+            let error = restarted.run_once(force).await.unwrap_err();
             assert!(
                 matches!(
-                    &fault,
+                    &error,
                     CheckpointerError::AuditError(AuditError::Rewritten { size: 5, .. })
                 ),
-                "{fault}"
+                "{error}"
             );
         }
     }
@@ -209,10 +209,10 @@ async fn the_first_that_differs_is_the_last_word(stage: &Stage) {
     let (store, keys) = (other.node.store.clone(), stage.node.keys.clone());
     let checkpointer = Checkpointer::open(store, keys, stage.clock.clone(), settings(stage));
     for _ in 0..8 {
-        let fault = checkpointer.run_once(false).await.unwrap_err();
+        let error = checkpointer.run_once(false).await.unwrap_err();
         let is_first =
-            matches!(&fault, CheckpointerError::AuditError(AuditError::Rewritten { size: 2, .. }));
-        assert!(is_first, "{fault}");
+            matches!(&error, CheckpointerError::AuditError(AuditError::Rewritten { size: 2, .. }));
+        assert!(is_first, "{error}");
     }
     assert_eq!(names(stage), before);
 }

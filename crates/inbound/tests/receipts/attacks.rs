@@ -18,7 +18,7 @@ async fn refused(stage: &Stage, spoiled: &ReceivedRequest, status: u16, what: &s
     if status == 403 {
         assert_eq!(denied.code, "deny_invalid_access");
         assert_eq!(denied.detail, "the request could not be verified", "one answer for all");
-        assert!(denied.faults.is_empty() && denied.retry_after.is_none());
+        assert!(denied.errors.is_empty() && denied.retry_after.is_none());
     }
     denied.reason
 }
@@ -338,7 +338,7 @@ async fn names(stage: &Stage) {
     let unknown = stage.denied(&stage.signed(BODY).to("nobody")).await;
     let known = stage.denied(&stage.signed(BODY).with("x-key-id", "nothing")).await;
     let shown = |d: &gancho_inbound::ReceiveError| {
-        (d.status, d.code, d.detail.clone(), d.faults.clone(), d.retry_after)
+        (d.status, d.code, d.detail.clone(), d.errors.clone(), d.retry_after)
     };
     assert_eq!(shown(&unknown), shown(&known));
     assert_eq!((unknown.reason, known.reason), (Reason::UnknownPartner, Reason::UnknownKey));

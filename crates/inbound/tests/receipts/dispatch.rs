@@ -132,9 +132,9 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     for invalid in ["gancho:", "gancho:email", "gancho:email-feedback/", "gancho://email-feedback"]
     {
         let refused = stage.node.desk.change(&name("acme"), internal_target(invalid)).await;
-        let Err(SourceError::Faulty(faults)) = refused else { panic!("{invalid}") };
+        let Err(SourceError::Faulty(errors)) = refused else { panic!("{invalid}") };
         assert_eq!(
-            (faults[0].code, &*faults[0].pointer),
+            (errors[0].code, &*errors[0].pointer),
             ("url_refused", "/targets/0"),
             "{invalid}"
         );

@@ -109,7 +109,7 @@ async fn what_does_not_fit_the_schema_is_given_up_at_once(stage: &Stage) {
         (denied.status, denied.reason, denied.code),
         (422, Reason::Schema, "schema_mismatch")
     );
-    assert_eq!(denied.faults[0].pointer, "/id");
+    assert_eq!(denied.errors[0].pointer, "/id");
     assert_eq!(stage.ledger().await.len(), 1);
     let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
     assert_eq!(denied.receipt.as_deref(), Some(&receipt.id));

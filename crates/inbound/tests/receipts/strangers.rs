@@ -92,8 +92,8 @@ fn requests(now: i64) -> Vec<ReceivedRequest> {
 
 /// All that the sender is told.
 fn told(denied: &ReceiveError) -> impl PartialEq + std::fmt::Debug {
-    let ReceiveError { status, code, detail, faults, retry_after, receipt, .. } = denied.clone();
-    (status, code, detail, faults, retry_after, receipt)
+    let ReceiveError { status, code, detail, errors, retry_after, receipt, .. } = denied.clone();
+    (status, code, detail, errors, retry_after, receipt)
 }
 
 async fn a_source_of_any_form_answers_as_one_that_is_not_there(stage: &Stage) {

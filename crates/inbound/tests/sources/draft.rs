@@ -34,8 +34,8 @@ async fn every_fault_is_told(stage: &Stage) {
         verify_token: Some(Some("x".into())),
         ..draft("acme")
     };
-    let Err(SourceError::Faulty(faults)) = stage.node.desk.create(invalid).await else { panic!() };
-    let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    let Err(SourceError::Faulty(errors)) = stage.node.desk.create(invalid).await else { panic!() };
+    let pointers: Vec<&str> = errors.iter().map(|error| error.pointer.as_str()).collect();
     for pointer in [
         "/preset",
         "/targets/0",
@@ -111,7 +111,7 @@ async fn changes_count_at_once(stage: &Stage) {
     stage.put_key("acme", "k9", key).await;
     let patch = SourceDraft { preset: Some(raw("\"github\"")), ..SourceDraft::default() };
     let refused = stage.node.desk.change(&name("acme"), patch).await;
-    assert!(matches!(refused, Err(SourceError::Faulty(faults)) if faults[0].pointer == "/preset"));
+    assert!(matches!(refused, Err(SourceError::Faulty(errors)) if errors[0].pointer == "/preset"));
     stage.kept(&stage.signed("{\"n\":2}")).await;
 }
 

@@ -56,7 +56,7 @@ async fn a_key_begins_when_it_says(stage: &Stage) {
     stage.kept(&at(begin)).await;
 }
 
-/// faults.md B, Small: the operator is told that a key has run out, and when; the partner is not.
+/// The operator is told that a key has run out, and when; the partner is not.
 async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -110,12 +110,12 @@ async fn weak_and_misplaced_secrets_are_refused(stage: &Stage) {
         (SECRET, "rot13"),
     ] {
         let draft = KeyDraft { encoding: Some(encoding.into()), ..hmac_key(secret) };
-        let Err(SourceError::Faulty(faults)) =
+        let Err(SourceError::Faulty(errors)) =
             stage.node.desk.put_key(&name("acme"), "weak", draft).await
         else {
             panic!("{secret} {encoding}")
         };
-        assert!(secret.len() < 10 || !format!("{faults:?}").contains(secret), "{faults:?}");
+        assert!(secret.len() < 10 || !format!("{errors:?}").contains(secret), "{errors:?}");
     }
     for draft in [
         KeyDraft::default(),

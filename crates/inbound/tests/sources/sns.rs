@@ -151,13 +151,13 @@ async fn old_messages_are_replays(stage: &Stage) {
 
 async fn the_source_of_a_topic(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
-    let faults = |result: Result<_, gancho_inbound::SourceError>| match result {
-        Err(gancho_inbound::SourceError::Faulty(faults)) => faults[0].code,
+    let errors = |result: Result<_, gancho_inbound::SourceError>| match result {
+        Err(gancho_inbound::SourceError::Faulty(errors)) => errors[0].code,
         _ => panic!("it was taken"),
     };
     let desk = &stage.node.desk;
     let key = desk.put_key(&name("ses"), "k1", crate::stage::hmac_key("a secret of length")).await;
-    assert_eq!(faults(key.map(|_| ())), "keys_unused");
+    assert_eq!(errors(key.map(|_| ())), "keys_unused");
     let draft = |preset: &str| SourceDraft { preset: Some(raw(preset)), ..SourceDraft::default() };
     for (preset, code) in [
         (r#""sns""#, "preset_unknown"),
@@ -166,12 +166,12 @@ async fn the_source_of_a_topic(stage: &Stage) {
         (r#"{"sns":{"topics":["*"]}}"#, "preset_malformed"),
     ] {
         let changed = desk.change(&name("ses"), draft(preset)).await;
-        assert_eq!(faults(changed.map(|_| ())), code, "{preset}");
+        assert_eq!(errors(changed.map(|_| ())), code, "{preset}");
     }
     stage.acme(&amazon.core).await;
     let sns = format!(r#"{{"sns":{{"topics":["{TOPIC}"]}}}}"#);
     let changed = desk.change(&name("acme"), draft(&sns)).await;
-    assert_eq!(faults(changed.map(|_| ())), "preset_unfit", "it has a key");
+    assert_eq!(errors(changed.map(|_| ())), "preset_unfit", "it has a key");
     // What comes while it is paused is sent again later.
     let message = amazon.sign(amazon.notification(stage, ID, "text"));
     let off = SourceDraft { is_active: Some(false), ..SourceDraft::default() };

@@ -85,7 +85,7 @@ struct Header {
 pub fn parse(body: &[u8]) -> Result<Feedback, FeedbackError> {
     // The plain-text message with which SES tests the topic of a configuration set.
     const TRIED_OUT: &str = "Successfully validated SNS topic";
-    let unreadable = |fault: serde_json::Error| FeedbackError::Unreadable(fault.to_string());
+    let unreadable = |error: serde_json::Error| FeedbackError::Unreadable(error.to_string());
     let notification: Notification = match serde_json::from_slice::<Envelope>(body) {
         Ok(envelope) if envelope.message.starts_with(TRIED_OUT) => {
             return Err(FeedbackError::OtherKind("Validation".to_owned()));

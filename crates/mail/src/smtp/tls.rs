@@ -22,6 +22,6 @@ pub(super) async fn secure(
     let failed = |why: &dyn std::fmt::Display| TransportError::NoResponse {
         text: format!("could not establish TLS with the mail server: {why}"),
     };
-    let name = ServerName::try_from(host.to_owned()).map_err(|fault| failed(&fault))?;
-    connector.connect(name, stream).await.map_err(|fault| failed(&fault))
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(&error))?;
+    connector.connect(name, stream).await.map_err(|error| failed(&error))
 }

@@ -48,7 +48,7 @@ impl FromStr for SmtpServer {
 
     fn from_str(text: &str) -> Result<Self, SmtpUrlError> {
         let bad = |why: &str| SmtpUrlError(why.to_owned());
-        let url = Url::parse(text).map_err(|fault| SmtpUrlError(format!("is invalid: {fault}")))?;
+        let url = Url::parse(text).map_err(|error| SmtpUrlError(format!("is invalid: {error}")))?;
         let (mut tls, port) = match url.scheme() {
             "smtp" => (TlsUse::Required, 587),
             "smtps" => (TlsUse::Wrapped, 465),

@@ -82,10 +82,10 @@ async fn what_breaks_lines_is_refused() {
     ];
     for (pointer, invalid) in cases {
         match stage.outbox.submit(stage.scope, &stage.tenant, invalid).await {
-            Err(gancho_mail::SubmitError::Faulty(faults)) => {
-                assert_eq!(faults.len(), 1, "{faults:?}");
-                assert_eq!(faults[0].pointer, pointer);
-                assert!(!faults[0].message.contains(['\r', '\n', '\0']), "{}", faults[0]);
+            Err(gancho_mail::SubmitError::Faulty(errors)) => {
+                assert_eq!(errors.len(), 1, "{errors:?}");
+                assert_eq!(errors[0].pointer, pointer);
+                assert!(!errors[0].message.contains(['\r', '\n', '\0']), "{}", errors[0]);
             }
             other => panic!("{pointer}: {other:?}"),
         }

@@ -42,8 +42,8 @@ async fn listed_imported_and_removed(on: StoreKind) {
     };
     let refused = list.import(stage.scope, rows(&["a@example.com", "nonsense", "b@"])).await;
     match refused {
-        Err(ImportError::Faulty(faults)) => {
-            let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        Err(ImportError::Faulty(errors)) => {
+            let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
             assert_eq!(pointers, ["/addresses/1", "/addresses/2"]);
         }
         other => panic!("{other:?}"),

@@ -27,12 +27,12 @@ impl EndpointService {
         draft: EndpointDraft,
         whole: bool,
     ) -> Result<(Endpoint, Option<NewSecret>), EndpointError> {
-        let mut faults = FieldErrors::default();
+        let mut errors = FieldErrors::default();
         let draft = if whole { filled(draft) } else { draft };
-        self.place(&mut endpoint, &draft, whole, &mut faults);
-        terms_check::apply(&mut endpoint, &draft, &mut faults);
+        self.place(&mut endpoint, &draft, whole, &mut errors);
+        terms_check::apply(&mut endpoint, &draft, &mut errors);
         if let Some(metadata) = &draft.metadata {
-            endpoint.metadata = faults.take(metadata_of(metadata)).unwrap_or_default();
+            endpoint.metadata = errors.take(metadata_of(metadata)).unwrap_or_default();
         }
         if let Some(active) = draft.is_active {
             // Enabling it manually resets its health; disabling it manually replaces the gateway's own
@@ -42,19 +42,19 @@ impl EndpointService {
             endpoint.is_active = active;
         }
         let profile_before = endpoint.profile.clone();
-        let profile = self.profile(&mut endpoint, &draft, &mut faults);
+        let profile = self.profile(&mut endpoint, &draft, &mut errors);
         let is_other_profile = endpoint.profile != profile_before;
         let given = match &profile {
             Some(profile) => {
-                self.seal_headers(&mut endpoint, &draft, profile, &mut faults)?;
-                self.seal_secret(&mut endpoint, &draft, profile, is_other_profile, &mut faults)?
+                self.seal_headers(&mut endpoint, &draft, profile, &mut errors)?;
+                self.seal_secret(&mut endpoint, &draft, profile, is_other_profile, &mut errors)?
             }
             None => None,
         };
-        if faults.0.is_empty() {
+        if errors.0.is_empty() {
             Ok((endpoint, given))
         } else {
-            Err(EndpointError::Faulty(faults.0))
+            Err(EndpointError::Faulty(errors.0))
         }
     }
 
@@ -63,20 +63,20 @@ impl EndpointService {
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
         whole: bool,
-        faults: &mut FieldErrors,
+        errors: &mut FieldErrors,
     ) {
         match &draft.url {
             Some(url) => match self.client.policy().parse(url) {
                 Ok(url) => endpoint.url = url.into(),
-                Err(refused) => faults.add("url_refused", "/url", refused),
+                Err(refused) => errors.add("url_refused", "/url", refused),
             },
-            None if whole => faults.0.push(FieldError::missing("url", "set the URL to deliver to")),
+            None if whole => errors.0.push(FieldError::missing("url", "set the URL to deliver to")),
             None => {}
         }
         match &draft.events {
-            Some(events) => endpoint.events = patterns(events, faults),
+            Some(events) => endpoint.events = patterns(events, errors),
             None if whole => {
-                faults.0.push(FieldError::missing(
+                errors.0.push(FieldError::missing(
                     "events",
                     "set a list such as [\"invoice.*\"], or [\"*\"]",
                 ));
@@ -85,13 +85,13 @@ impl EndpointService {
         }
         if let Some(name) = &draft.name {
             if name.chars().count() > MAX_NAME_LENGTH {
-                faults.add(
+                errors.add(
                     "too_long",
                     "/name",
                     format!("the name must not have more than {MAX_NAME_LENGTH} characters"),
                 );
             } else if name.chars().any(char::is_control) {
-                faults.add("malformed", "/name", "the name must not contain control characters");
+                errors.add("malformed", "/name", "the name must not contain control characters");
             }
             endpoint.name.clone_from(name);
         }
@@ -99,9 +99,9 @@ impl EndpointService {
             let given = external_id.as_deref().unwrap_or("-");
             if !(1..=MAX_EXTERNAL_ID_LENGTH).contains(&given.chars().count()) {
                 let message = format!("must have 1 to {MAX_EXTERNAL_ID_LENGTH} characters");
-                faults.add("too_long", "/external_id", message);
+                errors.add("too_long", "/external_id", message);
             } else if given.chars().any(char::is_control) {
-                faults.add("malformed", "/external_id", "must not contain control characters");
+                errors.add("malformed", "/external_id", "must not contain control characters");
             }
             endpoint.external_id.clone_from(external_id);
         }
@@ -111,7 +111,7 @@ impl EndpointService {
         &self,
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
-        faults: &mut FieldErrors,
+        errors: &mut FieldErrors,
     ) -> Option<Arc<Profile>> {
         if let Some(profile) = &draft.profile {
             endpoint.profile.clone_from(profile);
@@ -120,7 +120,7 @@ impl EndpointService {
         if profile.is_none() {
             let known = self.registry.profile_names().join(", ");
             let name: String = endpoint.profile.chars().take(64).collect();
-            faults.add(
+            errors.add(
                 "profile_unknown",
                 "/profile",
                 format!("unknown profile `{name}`: use one of {known}"),
@@ -134,17 +134,17 @@ impl EndpointService {
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
         profile: &Profile,
-        faults: &mut FieldErrors,
+        errors: &mut FieldErrors,
     ) -> Result<(), EndpointError> {
         let kept = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
         let Some(given) = &draft.headers else {
             // They stay, but the profile may have changed.
             if draft.profile.is_some() {
-                header_check::against_profile(&kept, profile, faults);
+                header_check::against_profile(&kept, profile, errors);
             }
             return Ok(());
         };
-        let headers = header_check::check(given, &kept, profile, faults);
+        let headers = header_check::check(given, &kept, profile, errors);
         endpoint.sealed_headers =
             seal::seal_headers(&self.ring, endpoint, &headers).map_err(EndpointError::Vault)?;
         Ok(())
@@ -156,16 +156,16 @@ impl EndpointService {
         draft: &EndpointDraft,
         profile: &Profile,
         is_other_profile: bool,
-        faults: &mut FieldErrors,
+        errors: &mut FieldErrors,
     ) -> Result<Option<NewSecret>, EndpointError> {
         if draft.secret.is_none() && !endpoint.sealed_secret.is_empty() {
             if is_other_profile {
                 let secret = seal::secret(&self.ring, endpoint).map_err(EndpointError::Vault)?;
-                secret_check::stays_fit(profile, &secret, faults);
+                secret_check::stays_fit(profile, &secret, errors);
             }
             return Ok(None);
         }
-        let Some(new) = secret_check::check(draft.secret.as_deref(), None, profile, faults)? else {
+        let Some(new) = secret_check::check(draft.secret.as_deref(), None, profile, errors)? else {
             return Ok(None);
         };
         endpoint.sealed_secret =
@@ -193,9 +193,9 @@ fn filled(draft: EndpointDraft) -> EndpointDraft {
     }
 }
 
-fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
+fn patterns(events: &[String], errors: &mut FieldErrors) -> Vec<Pattern> {
     if events.is_empty() {
-        faults.add(
+        errors.add(
             "missing_field",
             "/events",
             "the list is empty: add at least one event type, or `*` for all",
@@ -206,7 +206,7 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
             "too many patterns: {}, the maximum is {MAX_EVENTS}; use `invoice.*` or `*`",
             events.len()
         );
-        faults.add("too_many", "/events", message);
+        errors.add("too_many", "/events", message);
         return Vec::new();
     }
     let mut patterns: Vec<Pattern> = Vec::with_capacity(events.len());
@@ -214,7 +214,7 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
         match Pattern::from_str(text) {
             Ok(pattern) if patterns.contains(&pattern) => {}
             Ok(pattern) => patterns.push(pattern),
-            Err(fault) => faults.add("malformed", format!("/events/{index}"), fault),
+            Err(error) => errors.add("malformed", format!("/events/{index}"), error),
         }
     }
     patterns

@@ -58,11 +58,11 @@ pub(super) fn check(
     given: &BTreeMap<String, String>,
     kept: &Headers,
     profile: &Profile,
-    faults: &mut FieldErrors,
+    errors: &mut FieldErrors,
 ) -> Headers {
     if given.len() > MAX_COUNT {
         let message = format!("too many headers: {}, the maximum is {MAX_COUNT}", given.len());
-        faults.add("too_many", "/headers", message);
+        errors.add("too_many", "/headers", message);
         return Headers::new();
     }
     let mut seen = BTreeMap::new();
@@ -70,26 +70,26 @@ pub(super) fn check(
     for (name, value) in given {
         let pointer = format!("/headers/{}", pointer_part(name));
         if let Err((code, message)) = name_fits(name, profile) {
-            faults.add(code, pointer.clone(), message);
+            errors.add(code, pointer.clone(), message);
         } else if let Some(first) = seen.insert(fold(name), name) {
             let message =
                 format!("`{first}` and `{name}` are the same header to many receivers: remove one");
-            faults.add("header_twice", pointer.clone(), message);
+            errors.add("header_twice", pointer.clone(), message);
         }
         let value = if value == MASK { stored(kept, name) } else { Some(value.as_str()) };
         match value.map(value_fits) {
             Some(Ok(value)) => drop(headers.insert(name.clone(), value.to_owned())),
-            Some(Err(message)) => faults.add("header_value", pointer, message),
+            Some(Err(message)) => errors.add("header_value", pointer, message),
             None => {
                 let message =
                     format!("`{MASK}` keeps the stored value, but none is stored: set the value");
-                faults.add("header_value", pointer, message);
+                errors.add("header_value", pointer, message);
             }
         }
     }
     let all: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if all > MAX_TOTAL_LENGTH {
-        faults.add(
+        errors.add(
             "too_long",
             "/headers",
             format!("too large: {all} bytes in total, the maximum is {MAX_TOTAL_LENGTH}"),
@@ -99,10 +99,10 @@ pub(super) fn check(
 }
 
 /// Validates stored headers under a new profile.
-pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut FieldErrors) {
+pub(super) fn against_profile(kept: &Headers, profile: &Profile, errors: &mut FieldErrors) {
     for name in kept.keys() {
         if let Err((code, message)) = name_fits(name, profile) {
-            faults.add(
+            errors.add(
                 code,
                 "/profile",
                 format!("the endpoint's header `{name}` is invalid: {message}"),

@@ -13,7 +13,7 @@ use super::{
     secret_check::{self, NewSecret},
 };
 
-pub const USUAL_OVERLAP: Duration = Duration::from_hours(24);
+pub const DEFAULT_OVERLAP: Duration = Duration::from_hours(24);
 pub const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 /// Maximum number of old secrets that sign: each makes the signature header longer.
 const MAX_OLD_SECRETS: usize = 4;
@@ -46,7 +46,7 @@ impl EndpointService {
         new: Option<String>,
         overlap: Option<Duration>,
     ) -> Result<RotatedSecret, EndpointError> {
-        let overlap = overlap.unwrap_or(USUAL_OVERLAP);
+        let overlap = overlap.unwrap_or(DEFAULT_OVERLAP);
         if overlap > MAX_OVERLAP {
             let message = format!("must not be longer than {}", span::write(MAX_OVERLAP));
             return Err(EndpointError::Faulty(vec![FieldError::new(
@@ -59,13 +59,13 @@ impl EndpointService {
             let profile = self.registry.profile(&endpoint.profile).ok_or_else(|| {
                 EndpointError::Vault(format!("unknown profile `{}`", endpoint.profile))
             })?;
-            let mut faults = FieldErrors::default();
+            let mut errors = FieldErrors::default();
             let before = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;
             let before = SigningKey::for_profile(&profile, &before).ok().map(|key| key.format());
             let Some(NewSecret { secret, format: secret_format, public_key }) =
-                secret_check::check(new.as_deref(), before, &profile, &mut faults)?
+                secret_check::check(new.as_deref(), before, &profile, &mut errors)?
             else {
-                return Err(EndpointError::Faulty(faults.0));
+                return Err(EndpointError::Faulty(errors.0));
             };
             let now = self.clock.now();
             let sealed =

@@ -40,12 +40,12 @@ pub fn secret(ring: &KeyRing, endpoint: &Endpoint) -> Result<Secret, String> {
 /// The current secret or a rotated one.
 pub fn open_secret(ring: &KeyRing, endpoint: &Endpoint, sealed: &[u8]) -> Result<Secret, String> {
     ring.open(place(endpoint.tenant, endpoint.id).as_place(), sealed)
-        .map_err(|fault| fault.to_string())
+        .map_err(|error| error.to_string())
 }
 
 pub fn seal_secret(ring: &KeyRing, endpoint: &Endpoint, secret: &str) -> Result<Vec<u8>, String> {
     let place = place(endpoint.tenant, endpoint.id);
-    ring.seal(place.as_place(), secret).map_err(|fault| fault.to_string())
+    ring.seal(place.as_place(), secret).map_err(|error| error.to_string())
 }
 
 pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
@@ -53,7 +53,7 @@ pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
         return Ok(Headers::new());
     };
     let place = place(endpoint.tenant, endpoint.id);
-    let text = ring.open(place.headers(), sealed).map_err(|fault| fault.to_string())?;
+    let text = ring.open(place.headers(), sealed).map_err(|error| error.to_string())?;
     // The error is not shown, since it could quote the secret.
     serde_json::from_str(&text).map_err(|_| "the stored headers are corrupt".to_owned())
 }
@@ -68,9 +68,9 @@ pub fn seal_headers(
         return Ok(None);
     }
     let text =
-        serde_json::to_string(headers).map(Secret::new).map_err(|fault| fault.to_string())?;
+        serde_json::to_string(headers).map(Secret::new).map_err(|error| error.to_string())?;
     let place = place(endpoint.tenant, endpoint.id);
-    ring.seal(place.headers(), &text).map(Some).map_err(|fault| fault.to_string())
+    ring.seal(place.headers(), &text).map(Some).map_err(|error| error.to_string())
 }
 
 /// Re-encrypts with the newest key what is encrypted with another, and returns whether anything changed.
@@ -85,8 +85,8 @@ pub fn reseal(ring: &KeyRing, endpoint: &mut Endpoint) -> Result<bool, String> {
         if KeyRing::key_of(sealed) == Some(ring.newest()) {
             continue;
         }
-        let text = ring.open(place, sealed).map_err(|fault| fault.to_string())?;
-        *sealed = ring.seal(place, &text).map_err(|fault| fault.to_string())?;
+        let text = ring.open(place, sealed).map_err(|error| error.to_string())?;
+        *sealed = ring.seal(place, &text).map_err(|error| error.to_string())?;
         changed = true;
     }
     Ok(changed)

@@ -19,19 +19,19 @@ pub(super) fn check(
     given: Option<&str>,
     before: Option<SecretFormat>,
     profile: &Profile,
-    faults: &mut FieldErrors,
+    errors: &mut FieldErrors,
 ) -> Result<Option<NewSecret>, EndpointError> {
     let secret = Secret::new(match given {
         Some(secret) => secret.to_owned(),
-        None => make(before).map_err(|fault| EndpointError::Vault(fault.to_string()))?,
+        None => make(before).map_err(|error| EndpointError::Vault(error.to_string()))?,
     });
     match SigningKey::for_new_secret(profile, &secret) {
         Ok(key) => {
             let (format, public_key) = (key.format(), key.public_key());
             Ok(Some(NewSecret { secret, format, public_key }))
         }
-        Err(fault) => {
-            faults.add("secret_unfit", "/secret", fault.with_hint());
+        Err(error) => {
+            errors.add("secret_unfit", "/secret", error.with_hint());
             Ok(None)
         }
     }
@@ -46,11 +46,11 @@ fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError
 }
 
 /// Whether the endpoint's secret can sign in another profile.
-pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut FieldErrors) {
-    if let Err(fault) = SigningKey::for_new_secret(profile, secret) {
+pub(super) fn stays_fit(profile: &Profile, secret: &str, errors: &mut FieldErrors) {
+    if let Err(error) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(
-            "the endpoint's secret does not fit the profile: {fault}. hint: set a new secret as well"
+            "the endpoint's secret does not fit the profile: {error}. hint: set a new secret as well"
         );
-        faults.add("secret_unfit", "/profile", message);
+        errors.add("secret_unfit", "/profile", message);
     }
 }

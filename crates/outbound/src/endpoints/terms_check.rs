@@ -15,22 +15,22 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const MIN_PERIOD: Duration = Duration::from_secs(1);
 const MAX_PERIOD: Duration = Duration::from_hours(24);
 
-pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut FieldErrors) {
+pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, errors: &mut FieldErrors) {
     if let Some(retry) = &draft.retry {
-        endpoint.plan = retry.as_ref().and_then(|retry| retry.check_into(faults));
+        endpoint.plan = retry.as_ref().and_then(|retry| retry.check_into(errors));
     }
     if let Some(timeout) = &draft.timeout {
         let within = MIN_TIMEOUT..=MAX_TIMEOUT;
         endpoint.timeout =
-            timeout.as_ref().and_then(|text| faults.take(parse_within(text, "/timeout", &within)));
+            timeout.as_ref().and_then(|text| errors.take(parse_within(text, "/timeout", &within)));
     }
     if let Some(rate) = &draft.rate_limit {
-        endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, faults));
+        endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, errors));
     }
     if let Some(max) = draft.max_in_flight {
         if max.is_some_and(|max| !(1..=MAX_IN_FLIGHT).contains(&max)) {
             let message = format!("must be between 1 and {MAX_IN_FLIGHT}");
-            faults.add("out_of_range", "/max_in_flight", message);
+            errors.add("out_of_range", "/max_in_flight", message);
         }
         endpoint.max_in_flight = max;
     }
@@ -38,16 +38,16 @@ pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut
         None => {}
         Some("best_effort") => endpoint.ordering = Ordering::BestEffort,
         Some("per_subject") => endpoint.ordering = Ordering::PerSubject,
-        Some(_) => faults.add("malformed", "/ordering", "must be `best_effort` or `per_subject`"),
+        Some(_) => errors.add("malformed", "/ordering", "must be `best_effort` or `per_subject`"),
     }
 }
 
-fn rate_of(draft: &RateDraft, faults: &mut FieldErrors) -> Option<Rate> {
+fn rate_of(draft: &RateDraft, errors: &mut FieldErrors) -> Option<Rate> {
     if !(1..=MAX_PER_PERIOD).contains(&draft.count) {
         let message = format!("must be between 1 and {MAX_PER_PERIOD}");
-        faults.add("out_of_range", "/rate_limit/count", message);
+        errors.add("out_of_range", "/rate_limit/count", message);
     }
     let within = MIN_PERIOD..=MAX_PERIOD;
-    let per = faults.take(parse_within(&draft.per, "/rate_limit/per", &within))?;
+    let per = errors.take(parse_within(&draft.per, "/rate_limit/per", &within))?;
     Some(Rate { count: draft.count, per })
 }

@@ -32,14 +32,14 @@ impl EventTypes {
         let Some(type_cache) = type_cache else {
             return if tenant.strict_event_types { Err(unknown(event_type)) } else { Ok(()) };
         };
-        let faults = faults(type_cache, data)
+        let errors = errors(type_cache, data)
             .await
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        if faults.is_empty() { Ok(()) } else { Err(EventTypeError::Faulty(faults)) }
+        if errors.is_empty() { Ok(()) } else { Err(EventTypeError::Faulty(errors)) }
     }
 }
 
-async fn faults(
+async fn errors(
     type_cache: Arc<CompiledType>,
     data: &Bytes,
 ) -> Result<Vec<FieldError>, SchemaCheckError> {
@@ -49,7 +49,7 @@ async fn faults(
         Some(Ok(schema)) => schema.clone(),
     };
     let data = data.clone();
-    off_thread(data.len(), move || schema.faults(&data)).await.ok_or(SchemaCheckError)
+    off_thread(data.len(), move || schema.errors(&data)).await.ok_or(SchemaCheckError)
 }
 
 fn unknown(event_type: &str) -> EventTypeError {

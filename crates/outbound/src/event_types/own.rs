@@ -87,8 +87,8 @@ impl EventTypes {
     ) -> Result<EventTypeInfo, EventTypeError> {
         let kept = judge(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
-        let body = serde_json::to_vec(&kept).map_err(|fault| {
-            EventTypeError::Faulty(vec![FieldError::new("malformed", "", fault)])
+        let body = serde_json::to_vec(&kept).map_err(|error| {
+            EventTypeError::Faulty(vec![FieldError::new("malformed", "", error)])
         })?;
         let body = Bytes::from(body);
         let put = self.store.put_document_within(place, &new.name, body, expect, MAX_COUNT).await?;
@@ -114,17 +114,17 @@ impl EventTypes {
 }
 
 fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     match new.name.parse::<EventType>() {
-        Err(fault) => faults.push(FieldError::new("malformed", "/name", fault)),
-        Ok(_) if is_reserved(&new.name) => faults.push(reserved("/name")),
+        Err(error) => errors.push(FieldError::new("malformed", "/name", error)),
+        Ok(_) if is_reserved(&new.name) => errors.push(reserved("/name")),
         Ok(_) => {}
     }
     let description = new.description.clone().unwrap_or_default();
     if description.chars().count() > MAX_DESCRIPTION_LENGTH {
         let message =
             format!("the description must not have more than {MAX_DESCRIPTION_LENGTH} characters");
-        faults.push(FieldError::new("too_long", "/description", message));
+        errors.push(FieldError::new("too_long", "/description", message));
     }
     let example = new
         .example
@@ -133,21 +133,21 @@ fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
     let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
     if example.get().len() > MAX_EXAMPLE_LENGTH {
         let message = format!("the example must not have more than {MAX_EXAMPLE_LENGTH} bytes");
-        faults.push(FieldError::new("too_long", "/example", message));
+        errors.push(FieldError::new("too_long", "/example", message));
     }
     let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();
     match schema {
-        Err(fault) => faults.push(fault),
+        Err(error) => errors.push(error),
         Ok(Some(schema)) if new.example.is_some() => {
-            let unfit = schema.faults(example.get().as_bytes()).into_iter().map(|fault| {
-                FieldError { pointer: fault.pointer.replacen("/data", "/example", 1), ..fault }
+            let unfit = schema.errors(example.get().as_bytes()).into_iter().map(|error| {
+                FieldError { pointer: error.pointer.replacen("/data", "/example", 1), ..error }
             });
-            faults.extend(unfit);
+            errors.extend(unfit);
         }
         Ok(_) => {}
     }
-    if !faults.is_empty() {
-        return Err(faults);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     Ok(TypeDocument {
         description,

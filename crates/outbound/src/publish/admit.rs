@@ -104,7 +104,7 @@ impl From<EventTypeError> for PublishError {
     fn from(error: EventTypeError) -> Self {
         match error {
             EventTypeError::Store(error) => Self::Store(error),
-            EventTypeError::Faulty(faults) => Self::Faulty(faults),
+            EventTypeError::Faulty(errors) => Self::Faulty(errors),
             other => {
                 Self::Faulty(vec![gancho_domain::FieldError::new("event_type", "/type", other)])
             }

@@ -15,7 +15,7 @@ use crate::{
 
 impl Publisher {
     /// Builds the parcels to accept.
-    #[instrument(name = "fan_out", level = "debug", skip_all)]
+    #[instrument(level = "debug", skip_all)]
     pub(super) fn stamp_and_fan_out(
         &self,
         scope: TenantScope,

@@ -77,12 +77,12 @@ pub(super) fn prepare(
     ring: &KeyRing,
     profiles: &HashMap<String, Arc<Profile>>,
 ) -> Result<PreparedTarget, String> {
-    let url = endpoint.url.parse::<Url>().map_err(|fault| fault.to_string())?;
+    let url = endpoint.url.parse::<Url>().map_err(|error| error.to_string())?;
     let profile = profiles
         .get(&endpoint.profile)
         .ok_or_else(|| format!("unknown profile `{}`", endpoint.profile))?;
     let secret = seal::secret(ring, endpoint)?;
-    let first = SigningKey::for_profile(profile, &secret).map_err(|fault| fault.to_string())?;
+    let first = SigningKey::for_profile(profile, &secret).map_err(|error| error.to_string())?;
     let (until, old): (Vec<Time>, Vec<SigningKey>) =
         old_keys(endpoint, ring, profile).into_iter().unzip();
     let keys = std::iter::once(first).chain(old).collect();

@@ -38,11 +38,11 @@ impl Cursor {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        serde_json::from_str(text).map_err(|fault| corrupt(&fault.to_string()))
+        serde_json::from_str(text).map_err(|error| corrupt(&error.to_string()))
     }
 
     pub fn write(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|fault| corrupt(&fault.to_string()))
+        serde_json::to_string(self).map_err(|error| corrupt(&error.to_string()))
     }
 
     /// The cursor of the store's pages.
@@ -101,11 +101,11 @@ impl Request {
     }
 
     pub fn read(job: &ReplayJob) -> Result<Self> {
-        serde_json::from_slice(&job.request).map_err(|fault| corrupt(&fault.to_string()))
+        serde_json::from_slice(&job.request).map_err(|error| corrupt(&error.to_string()))
     }
 
     pub fn write(&self) -> Result<Bytes> {
-        serde_json::to_vec(self).map(Into::into).map_err(|fault| corrupt(&fault.to_string()))
+        serde_json::to_vec(self).map(Into::into).map_err(|error| corrupt(&error.to_string()))
     }
 
     pub fn order(&self) -> ListOrder {

@@ -17,9 +17,9 @@ pub(super) async fn judge(
     new: &NewReplay,
 ) -> Result<(), ReplayError> {
     let filter = &new.filter;
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut add =
-        |code, pointer: &str, message: String| faults.push(FieldError::new(code, pointer, message));
+        |code, pointer: &str, message: String| errors.push(FieldError::new(code, pointer, message));
     if filter.of == ReplayOf::Events && new.to.is_none() {
         add(
             "missing_field",
@@ -63,5 +63,5 @@ pub(super) async fn judge(
             None => add("not_found", "/to", "no endpoint with this id exists".into()),
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(ReplayError::Faulty(faults)) }
+    if errors.is_empty() { Ok(()) } else { Err(ReplayError::Faulty(errors)) }
 }

@@ -42,7 +42,7 @@ impl Replays {
             return;
         }
         if let Err(error) = self.write_sent(owner, job, sent).await {
-            tracing::warn!(%error, replay = %job.id, "could not note what a replay has sent");
+            tracing::warn!(%error, replay = %job.id, "could not record a replay's deliveries");
         }
     }
 

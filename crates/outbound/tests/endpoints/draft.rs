@@ -14,7 +14,7 @@ fn raw(text: &str) -> Box<RawValue> {
 
 async fn refused(stage: &Stage, draft: EndpointDraft) -> Vec<FieldError> {
     match stage.desk.create(stage.scope, &stage.tenant, draft).await {
-        Err(EndpointError::Faulty(faults)) => faults,
+        Err(EndpointError::Faulty(errors)) => errors,
         Err(other) => panic!("{other}"),
         Ok(created) => panic!("{:?} was taken", created.endpoint),
     }
@@ -88,7 +88,7 @@ async fn everything_at_once() {
 async fn all_faults_come_at_once() {
     let stage = Stage::new().await;
     let delays = vec!["1s".into(), "soon".into(), "8d".into(), "0s".into()];
-    let faults = refused(
+    let errors = refused(
         &stage,
         EndpointDraft {
             url: Some("http://169.254.169.254/latest".into()),
@@ -108,7 +108,7 @@ async fn all_faults_come_at_once() {
     )
     .await;
     assert_eq!(
-        pointers(&faults),
+        pointers(&errors),
         [
             ("url_refused", "/url"),
             ("malformed", "/events/1"),
@@ -127,15 +127,15 @@ async fn all_faults_come_at_once() {
             ("secret_unfit", "/secret"),
         ]
     );
-    assert!(faults.iter().all(|fault| fault.message.len() > 10), "{faults:?}");
+    assert!(errors.iter().all(|error| error.message.len() > 10), "{errors:?}");
     assert_eq!(stage.store.endpoints(stage.scope).await.unwrap(), [], "nothing was written");
 }
 
 #[tokio::test]
 async fn what_is_missing_or_too_much() {
     let stage = Stage::new().await;
-    let faults = refused(&stage, EndpointDraft::default()).await;
-    assert_eq!(pointers(&faults), [("missing_field", "/url"), ("missing_field", "/events")]);
+    let errors = refused(&stage, EndpointDraft::default()).await;
+    assert_eq!(pointers(&errors), [("missing_field", "/url"), ("missing_field", "/events")]);
     let good = || EndpointDraft {
         url: Some("https://example.com/".into()),
         events: Some(vec!["*".into()]),
@@ -173,9 +173,9 @@ async fn what_is_missing_or_too_much() {
         assert_eq!(pointers(&refused(&stage, draft).await), [expected]);
     }
     let backwards = RetryDraft::Exponential { base: "2s".into(), max: "1s".into(), attempts: 32 };
-    let faults = refused(&stage, EndpointDraft { retry: Some(Some(backwards)), ..good() }).await;
+    let errors = refused(&stage, EndpointDraft { retry: Some(Some(backwards)), ..good() }).await;
     assert_eq!(
-        pointers(&faults),
+        pointers(&errors),
         [("out_of_range", "/retry/attempts"), ("out_of_range", "/retry/max")]
     );
 }
@@ -213,7 +213,7 @@ async fn a_change_changes_what_is_given_and_a_replacement_the_rest_too() {
     assert_eq!((put.name.as_str(), put.metadata.as_str(), put.plan), ("", "{}", None));
     assert_eq!(put.sealed_secret, created.endpoint.sealed_secret, "the secret stays");
     let missing = stage.desk.change(stage.scope, id, EndpointDraft::default(), true).await;
-    assert!(matches!(missing, Err(EndpointError::Faulty(faults)) if faults.len() == 2));
+    assert!(matches!(missing, Err(EndpointError::Faulty(errors)) if errors.len() == 2));
 }
 
 #[tokio::test]

@@ -19,9 +19,9 @@ async fn verdict(stage: &Stage, headers: &[(&str, &str)]) -> Vec<&'static str> {
     };
     match stage.desk.create(stage.scope, &stage.tenant, draft).await {
         Ok(_) => Vec::new(),
-        Err(EndpointError::Faulty(faults)) => {
-            assert!(faults.iter().all(|fault| fault.pointer.starts_with("/headers")), "{faults:?}");
-            faults.iter().map(|fault| fault.code).collect()
+        Err(EndpointError::Faulty(errors)) => {
+            assert!(errors.iter().all(|error| error.pointer.starts_with("/headers")), "{errors:?}");
+            errors.iter().map(|error| error.code).collect()
         }
         Err(other) => panic!("{other}"),
     }
@@ -201,7 +201,7 @@ async fn the_mask_keeps_a_value() {
     };
     let refused = stage.desk.change(stage.scope, id, unknown, false).await;
     assert!(
-        matches!(refused, Err(EndpointError::Faulty(faults)) if faults[0].code == "header_value")
+        matches!(refused, Err(EndpointError::Faulty(errors)) if errors[0].code == "header_value")
     );
     let none = EndpointDraft { headers: Some(BTreeMap::new()), ..EndpointDraft::default() };
     assert_eq!(stage.desk.change(stage.scope, id, none, false).await.unwrap().sealed_headers, None);

@@ -172,9 +172,9 @@ async fn rotations_that_are_refused_change_nothing() {
     let id = stage.endpoint(&receiver, &["*"]).await;
     let before = stage.read(id).await;
     let long = stage.desk.rotate(stage.scope, id, None, Some(8 * DAY)).await.map(|_| ());
-    assert!(matches!(long, Err(EndpointError::Faulty(faults)) if faults[0].pointer == "/overlap"));
+    assert!(matches!(long, Err(EndpointError::Faulty(errors)) if errors[0].pointer == "/overlap"));
     let short = stage.desk.rotate(stage.scope, id, Some("short".into()), None).await.map(|_| ());
-    assert!(matches!(short, Err(EndpointError::Faulty(faults)) if faults[0].pointer == "/secret"));
+    assert!(matches!(short, Err(EndpointError::Faulty(errors)) if errors[0].pointer == "/secret"));
     assert_eq!(stage.read(id).await, before);
 }
 

@@ -58,10 +58,10 @@ async fn secrets_that_are_refused() {
     ] {
         let refused =
             stage.desk.create(stage.scope, &stage.tenant, with(Some(secret), profile)).await;
-        let Err(EndpointError::Faulty(faults)) = refused.map(|_| ()) else { panic!("{secret}") };
-        assert_eq!((faults[0].code, faults[0].pointer.as_str()), ("secret_unfit", "/secret"));
+        let Err(EndpointError::Faulty(errors)) = refused.map(|_| ()) else { panic!("{secret}") };
+        assert_eq!((errors[0].code, errors[0].pointer.as_str()), ("secret_unfit", "/secret"));
         assert!(
-            secret.is_empty() || !faults[0].message.contains(secret),
+            secret.is_empty() || !errors[0].message.contains(secret),
             "a secret is not repeated"
         );
     }
@@ -75,7 +75,7 @@ async fn a_profile_that_the_secret_does_not_fit_is_refused() {
     let to_saas = EndpointDraft { profile: Some("saas".into()), ..EndpointDraft::default() };
     let refused = stage.desk.change(stage.scope, id, to_saas.clone(), false).await;
     assert!(
-        matches!(refused, Err(EndpointError::Faulty(faults)) if faults[0].pointer == "/profile")
+        matches!(refused, Err(EndpointError::Faulty(errors)) if errors[0].pointer == "/profile")
     );
     let with_secret = EndpointDraft { secret: Some("a text of good length".into()), ..to_saas };
     assert_eq!(
@@ -95,7 +95,7 @@ async fn a_secret_is_judged_again_with_another_profile() {
     let to = |profile: &str| EndpointDraft { profile: Some(profile.into()), ..Default::default() };
     let refused = stage.desk.change(stage.scope, id, to("standard"), false).await;
     assert!(
-        matches!(refused, Err(EndpointError::Faulty(faults)) if faults[0].pointer == "/profile")
+        matches!(refused, Err(EndpointError::Faulty(errors)) if errors[0].pointer == "/profile")
     );
     stage.desk.change(stage.scope, id, to("saas"), false).await.unwrap();
 

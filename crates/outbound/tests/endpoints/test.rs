@@ -114,7 +114,7 @@ async fn what_cannot_be_tried() {
     assert!(matches!(unknown, Err(TryOutError::NotFound)));
     let malformed = trying(&stage, id, Some("a..b")).await;
     assert!(
-        matches!(malformed, Err(TryOutError::Faulty(faults)) if faults[0].pointer == "/event_type")
+        matches!(malformed, Err(TryOutError::Faulty(errors)) if errors[0].pointer == "/event_type")
     );
     // faults.md C6: a test would wait with the rest, so it is refused at once.
     let tenant = stage.scope.tenant();

@@ -69,10 +69,10 @@ async fn a_schema_is_kept_to() {
         .publisher
         .publish(stage.scope, &stage.tenant, event("order.placed", "{\"id\":1,\"amount\":-1}"))
         .await;
-    let Err(PublishError::Faulty(faults)) = refused else { panic!("it was taken") };
-    let mut faults = pointers(&faults);
-    faults.sort_unstable();
-    assert_eq!(faults, [("schema_mismatch", "/data/amount"), ("schema_mismatch", "/data/id")]);
+    let Err(PublishError::Faulty(errors)) = refused else { panic!("it was taken") };
+    let mut errors = pointers(&errors);
+    errors.sort_unstable();
+    assert_eq!(errors, [("schema_mismatch", "/data/amount"), ("schema_mismatch", "/data/id")]);
 
     let looser =
         NewEventType { schema: Some(raw("{\"type\":\"object\"}")), ..named("order.placed") };
@@ -106,8 +106,8 @@ async fn strict_tenants_publish_what_is_registered() {
     stage.tenant.strict_event_types = true;
     stage.publish(event("invoice.paid", "{}")).await;
     let refused = stage.publisher.publish(stage.scope, &stage.tenant, event("made.up", "{}")).await;
-    let Err(PublishError::Faulty(faults)) = refused else { panic!("it was taken") };
-    assert_eq!(pointers(&faults), [("unknown_event_type", "/type")]);
+    let Err(PublishError::Faulty(errors)) = refused else { panic!("it was taken") };
+    assert_eq!(pointers(&errors), [("unknown_event_type", "/type")]);
     stage.outbound.event_types.put(stage.scope, named("made.up")).await.unwrap();
     stage.publish(event("made.up", "{}")).await;
     let archived = NewEventType { is_archived: true, ..named("made.up") };
@@ -121,10 +121,10 @@ async fn types_that_are_refused() {
     let stage = Stage::new().await;
     let put = async |new: NewEventType| match stage.outbound.event_types.put(stage.scope, new).await
     {
-        Err(EventTypeError::Faulty(faults)) => faults,
+        Err(EventTypeError::Faulty(errors)) => errors,
         other => panic!("{other:?}"),
     };
-    let faults = put(NewEventType {
+    let errors = put(NewEventType {
         name: "a..b".into(),
         description: Some("x".repeat(2_001)),
         schema: Some(raw("{\"type\":\"strange\"}")),
@@ -132,7 +132,7 @@ async fn types_that_are_refused() {
     })
     .await;
     assert_eq!(
-        pointers(&faults),
+        pointers(&errors),
         [
             ("malformed", "/name"),
             ("too_long", "/description"),
@@ -140,16 +140,16 @@ async fn types_that_are_refused() {
         ]
     );
     assert_eq!(pointers(&put(named("webhook.own")).await), [("reserved_event_type", "/name")]);
-    let faults = put(NewEventType {
+    let errors = put(NewEventType {
         example: Some(raw("{\"id\":7}")),
         schema: Some(raw(SCHEMA)),
         ..named("order.placed")
     })
     .await;
-    assert_eq!(pointers(&faults), [("schema_mismatch", "/example/id")]);
+    assert_eq!(pointers(&errors), [("schema_mismatch", "/example/id")]);
     let long = format!("{{\"title\":\"{}\"}}", "x".repeat(64 * 1024));
-    let faults = put(NewEventType { schema: Some(raw(&long)), ..named("order.placed") }).await;
-    assert_eq!(pointers(&faults), [("too_long", "/schema")]);
+    let errors = put(NewEventType { schema: Some(raw(&long)), ..named("order.placed") }).await;
+    assert_eq!(pointers(&errors), [("too_long", "/schema")]);
 }
 
 /// What another node changes is seen within seconds, and a schema that did not change is not

@@ -186,8 +186,8 @@ async fn nobody_else_may_publish_there() {
     let stage = Stage::new().await;
     for name in ["webhook.endpoint.disabled", "webhook.own"] {
         let refused = stage.publisher.publish(stage.scope, &stage.tenant, event(name, "{}")).await;
-        let Err(PublishError::Faulty(faults)) = refused else { panic!("{name} was taken") };
-        assert_eq!((faults[0].code, faults[0].pointer.as_str()), ("reserved_event_type", "/type"));
+        let Err(PublishError::Faulty(errors)) = refused else { panic!("{name} was taken") };
+        assert_eq!((errors[0].code, errors[0].pointer.as_str()), ("reserved_event_type", "/type"));
     }
     stage.publish(event("webhooks.changed", "{}")).await;
     stage.publish(event("webhook", "{}")).await;

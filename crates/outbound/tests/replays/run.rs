@@ -317,10 +317,10 @@ async fn replays_that_are_refused() {
         ),
     ] {
         match replays.create(stage.scope, new).await {
-            Err(ReplayError::Faulty(faults)) if expected.0 == "out_of_place" => {
-                assert_eq!(pointers(&faults)[0], expected);
+            Err(ReplayError::Faulty(errors)) if expected.0 == "out_of_place" => {
+                assert_eq!(pointers(&errors)[0], expected);
             }
-            Err(ReplayError::Faulty(faults)) => assert_eq!(pointers(&faults), [expected]),
+            Err(ReplayError::Faulty(errors)) => assert_eq!(pointers(&errors), [expected]),
             other => panic!("{expected:?}: {other:?}"),
         }
     }
@@ -333,7 +333,7 @@ async fn replays_that_are_refused() {
         replays.create(stage.scope, fast(failed_of(off))).await.unwrap();
     }
     let eleventh = replays.create(stage.scope, fast(failed_of(off))).await;
-    assert!(matches!(eleventh, Err(ReplayError::Faulty(faults)) if faults[0].code == "too_many"));
+    assert!(matches!(eleventh, Err(ReplayError::Faulty(errors)) if errors[0].code == "too_many"));
 }
 
 /// faults.md 9: whatever its window is, a replay sends what was there and ends.

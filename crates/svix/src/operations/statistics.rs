@@ -64,7 +64,7 @@ async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
         let text = query.time(name)?;
         let read = read_time(&text);
         if read.is_none() {
-            query.fault(name, "must be a time such as `2026-01-31T12:00:00Z`");
+            query.error(name, "must be a time such as `2026-01-31T12:00:00Z`");
         }
         read
     };
@@ -72,7 +72,7 @@ async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
     let until = time("until").unwrap_or(now);
     let longest = RANGES[RANGES.len() - 1];
     if since < now - (longest.0 + GRACE) {
-        query.fault("since", "must be within the last 30 days: older figures are not kept");
+        query.error("since", "must be within the last 30 days: older figures are not kept");
     }
     query.finish()?;
     let app = visit.app().await?;

@@ -194,8 +194,8 @@ fn what_must_be_accepted() {
 #[test]
 fn what_must_be_refused() {
     for text in REFUSED {
-        let fault = check(text.as_bytes(), None).expect_err(text);
-        assert!(fault.at <= text.len() && !fault.why.is_empty(), "{text}");
+        let error = check(text.as_bytes(), None).expect_err(text);
+        assert!(error.at <= text.len() && !error.why.is_empty(), "{text}");
     }
     for bytes in [
         &b"\"\xff\""[..],
@@ -222,8 +222,8 @@ fn depth_is_bounded_and_costs_no_stack() {
         };
         assert!(check(deep(MAX_DEPTH).as_bytes(), None).is_ok());
         for n in [MAX_DEPTH + 1, 128, 129, 100_000] {
-            let fault = check(deep(n).as_bytes(), None).unwrap_err();
-            assert_eq!(fault.why, "it is nested more than 64 deep", "{n}");
+            let error = check(deep(n).as_bytes(), None).unwrap_err();
+            assert_eq!(error.why, "it is nested more than 64 deep", "{n}");
         }
     }
     assert!(check("[".repeat(100_000).as_bytes(), None).is_err());

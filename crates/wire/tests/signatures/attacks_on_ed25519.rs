@@ -52,9 +52,9 @@ fn answer(signature: &[u8]) -> Result<usize, VerifyError> {
 #[test]
 fn sg_13_keys_of_small_order_are_refused_when_configured() {
     for hex in SMALL_ORDER {
-        let fault = VerifyingKey::ed25519(&BASE64.encode(&bytes(hex))).unwrap_err();
-        let refused = matches!(fault, KeyError::WeakEd25519 | KeyError::NotEd25519);
-        assert!(refused, "{hex}: {fault:?}");
+        let error = VerifyingKey::ed25519(&BASE64.encode(&bytes(hex))).unwrap_err();
+        let refused = matches!(error, KeyError::WeakEd25519 | KeyError::NotEd25519);
+        assert!(refused, "{hex}: {error:?}");
     }
 }
 

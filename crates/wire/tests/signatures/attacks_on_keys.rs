@@ -50,7 +50,7 @@ fn sg_07_the_key_decides_the_algorithm() {
 #[test]
 fn sg_08_weak_secrets_are_refused_when_configured() {
     let whsec = |n: usize| format!("whsec_{}", BASE64.encode(&vec![7; n]));
-    let faults = [
+    let errors = [
         (String::new(), KeyError::Empty),
         ("whsec_".to_owned(), KeyError::PrefixOnly),
         ("fifteen letters".to_owned(), KeyError::TooShort(15)),
@@ -60,13 +60,13 @@ fn sg_08_weak_secrets_are_refused_when_configured() {
         (format!("whpk_{}", BASE64.encode(&[7; 32])), KeyError::PublicKeyAsSecret),
         (format!("{SECRET}\n"), KeyError::WhiteSpace),
     ];
-    for (secret, fault) in faults {
+    for (secret, error) in errors {
         let ours = SigningKey::for_profile(&Profile::standard(), &secret).unwrap_err();
-        assert_eq!(ours, fault);
+        assert_eq!(ours, error);
         let theirs = Preset::Standard.hmac_key(&secret, SecretEncoding::Raw).unwrap_err();
-        assert_eq!(theirs, fault);
+        assert_eq!(theirs, error);
     }
-    for (secret, encoding, fault) in [
+    for (secret, encoding, error) in [
         ("", SecretEncoding::Raw, KeyError::Empty),
         ("whsec_", SecretEncoding::Raw, KeyError::PrefixOnly),
         ("", SecretEncoding::Base64, KeyError::PrefixOnly),
@@ -76,7 +76,7 @@ fn sg_08_weak_secrets_are_refused_when_configured() {
         ("00ff", SecretEncoding::Hex, KeyError::TooShort(2)),
     ] {
         let answer = Preset::Partner.hmac_key(secret, encoding).unwrap_err();
-        assert_eq!(answer, fault, "{secret}");
+        assert_eq!(answer, error, "{secret}");
     }
 }
 

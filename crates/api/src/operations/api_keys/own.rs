@@ -47,7 +47,7 @@ pub const CREATE: Route = Route {
     refuses: &[&codes::OPERATOR_ONLY, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create an API key for your own tenant",
-    about: "The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot \
+    about: "A key can have only scopes that the caller has: a portal link has `read` and `manage`, so its keys cannot \
             publish. Default: all scopes of the caller.",
     run: |call| Box::pin(create_own(call)),
     ..Route::DEFAULT
@@ -63,7 +63,7 @@ pub const REVOKE: Route = Route {
     ),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
-    summary: "Revoke an API key of the own tenant",
+    summary: "Revoke an API key of your own tenant",
     about: "Keys with scopes that the caller lacks, such as those that publish, are left to the operator. A revoked key \
             stays in the list for 90 days.",
     run: |call| Box::pin(revoke_own(call)),

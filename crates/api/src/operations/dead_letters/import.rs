@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    letter_input::{DeadLetterInput, read},
+    letter_input::{DeadLetterInput, InputLetter, read},
 };
 use crate::{
     answer::Answer,
@@ -35,7 +35,7 @@ request! {
 struct ImportedDeadLetters {
     /// Number of dead letters that were imported.
     imported: usize,
-    /// Number of those that were in the store already.
+    /// Number already in the store.
     present: usize,
     /// Those that were not imported.
     skipped: Vec<SkippedDeadLetter>,
@@ -61,7 +61,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import dead letters",
-    about: "Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them is invalid, none is imported. What is in the store already is not written again, so that a request can be repeated; what was delivered or erased since is skipped.",
+    about: "Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them is invalid, none is imported. Exported e-mails and receipts are skipped, since their data is masked: import archived ones. What is in the store already is not written again, so that a request can be repeated; what was delivered or erased since is skipped.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -70,14 +70,21 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let items = call.parse_body::<ImportDeadLettersBody>()?.letters;
     let now = call.api.clock.now();
     let mut letters = Vec::with_capacity(items.len());
+    let mut report = ImportedDeadLetters::default();
     for (index, item) in items.iter().enumerate() {
-        letters.push(read(item, &format!("/letters/{index}"), now)?);
+        match read(item, &format!("/letters/{index}"), now)? {
+            InputLetter::Whole(letter) => letters.push((index, *letter)),
+            InputLetter::Masked(id) => {
+                let reason = "an export of this lane does not have all of its data; import the archived dead letter";
+                report.skipped.push(SkippedDeadLetter { index, id, reason });
+            }
+        }
     }
     check_owners(&call, &letters).await?;
-    let mut report = ImportedDeadLetters::default();
-    for (step, part) in letters.chunks(STEP).enumerate() {
-        let outcomes = call.api.store.import_dead(part.to_vec(), now).await?;
-        for (place, (one, outcome)) in part.iter().zip(outcomes).enumerate() {
+    for part in letters.chunks(STEP) {
+        let step = part.iter().map(|(_, letter)| letter.clone()).collect();
+        let outcomes = call.api.store.import_dead(step, now).await?;
+        for ((index, one), outcome) in part.iter().zip(outcomes) {
             let reason = match outcome {
                 ImportOutcome::Imported => {
                     report.imported += 1;
@@ -91,18 +98,19 @@ async fn run(call: Call) -> Result<Answer, Problem> {
                 ImportOutcome::Erased => "the content was erased",
                 ImportOutcome::Clash => "another tenant's delivery or event has this id",
             };
-            let (index, id) = (step * STEP + place, one.letter.delivery.to_string());
-            report.skipped.push(SkippedDeadLetter { index, id, reason });
+            let id = one.letter.delivery.to_string();
+            report.skipped.push(SkippedDeadLetter { index: *index, id, reason });
         }
     }
+    report.skipped.sort_by_key(|one| one.index);
     Answer::ok(&report)
 }
 
 /// Each must belong to a tenant or a source that exists: nobody else could see it.
-async fn check_owners(call: &Call, letters: &[FullDeadLetter]) -> Result<(), Problem> {
+async fn check_owners(call: &Call, letters: &[(usize, FullDeadLetter)]) -> Result<(), Problem> {
     let (mut known, mut unknown) = (HashSet::new(), HashSet::new());
     let mut errors = FieldErrors::default();
-    for (index, one) in letters.iter().enumerate() {
+    for (index, one) in letters {
         let (tenant, is_receipt) = (one.letter.tenant, one.letter.lane == Lane::Dispatch);
         let key = (tenant, is_receipt);
         if !known.contains(&key) && !unknown.contains(&key) {

@@ -32,8 +32,8 @@ request! {
         required subject_id: Cow<'a, str> as text(1, 64),
         /// The `subject` that the publisher gave.
         nullable subject: Cow<'a, str> as text(1, 256),
-        /// Id of the webhook, or of the target of the source.
-        required target_id: Cow<'a, str> as id(Noun::Webhook),
+        /// Id of the webhook, or of the target of the source. Exported e-mails have none.
+        nullable target_id: Cow<'a, str> as id(Noun::Webhook),
         /// Not used.
         nullable target_url: Cow<'a, str> as text(0, 4_096),
         /// Type of the event; of a receipt `PARTNER/KEY/TOPIC`.
@@ -52,7 +52,7 @@ request! {
         required last_failure_reason: &'a str as json(),
         /// Failure code, e.g. `HTTP_503`.
         required last_failure_code: Cow<'a, str> as text(1, 64),
-        /// What the receiver itself called it, e.g. `503`.
+        /// The receiver's own status or error code, e.g. `503`.
         nullable last_provider_code: Cow<'a, str> as text(1, 128),
         /// When the last attempt failed.
         required last_failure_timestamp: Time as time(),
@@ -62,8 +62,8 @@ request! {
         required moved_to_dlq_at: Time as time(),
         /// Not used: it expires `dead_letter_ttl` after the import.
         optional expires_at: Time as time(),
-        /// The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the
-        /// data: import archived ones.
+        /// The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
+        /// do not have all of the data, archived ones do.
         optional attempts: Vec<&'a str> as objects::<AttemptInput>(0, MAX_ATTEMPTS),
     }
 }
@@ -88,17 +88,28 @@ request! {
     }
 }
 
-pub fn read(item: &str, pointer: &str, now: Time) -> Result<FullDeadLetter, Problem> {
+/// What a request has of a dead letter.
+pub enum InputLetter {
+    Whole(Box<FullDeadLetter>),
+    /// Exported from the lane `dispatch` or `email`: its data is masked or left out. Holds its id.
+    Masked(String),
+}
+
+pub fn read(item: &str, pointer: &str, now: Time) -> Result<InputLetter, Problem> {
     if !item.starts_with('{') {
         return Err(Problem::field(pointer, "a dead letter must be an object"));
     }
     let input: DeadLetterInput<'_> = body::parse_item(item, pointer)?;
+    if input.lane != Lane::Webhook && input.attempts.is_none() {
+        return Ok(InputLetter::Masked(input.id.into_owned()));
+    }
     let mut reader = Reader { pointer, now, errors: FieldErrors::default() };
     let letter = reader.letter(&input)?;
     if !reader.errors.0.is_empty() {
         return Err(reader.errors.into());
     }
-    letter.ok_or_else(|| Problem::field(pointer, "not a dead letter"))
+    let letter = letter.ok_or_else(|| Problem::field(pointer, "not a dead letter"))?;
+    Ok(InputLetter::Whole(Box::new(letter)))
 }
 
 /// Collects the errors of one letter.
@@ -126,7 +137,13 @@ impl Reader<'_> {
         let attempts = self.attempts(input)?;
         let delivery = self.id("id", &input.id);
         let tenant = self.id("tenant_id", &input.tenant_id);
-        let target = self.id("target_id", &input.target_id);
+        let target = match &input.target_id {
+            Some(target) => self.id("target_id", target),
+            None => {
+                self.refuse("target_id", "`target_id` is required");
+                None
+            }
+        };
         let parcel = self.parcel(input.lane, &input.subject_id);
         // The embedded store appends rows by their ids.
         let is_late = |time: Option<Time>| time.is_some_and(|time| time > self.now + SKEW);
@@ -195,15 +212,7 @@ impl Reader<'_> {
     }
 
     fn attempts(&mut self, input: &DeadLetterInput<'_>) -> Result<Vec<Attempt>, Problem> {
-        let Some(items) = &input.attempts else {
-            if input.lane != Lane::Webhook {
-                self.refuse(
-                    "attempts",
-                    "an exported dead letter of this lane does not have all of its data; import the archived one",
-                );
-            }
-            return Ok(Vec::new());
-        };
+        let Some(items) = &input.attempts else { return Ok(Vec::new()) };
         let mut attempts = Vec::<Attempt>::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let field = format!("attempts/{index}");

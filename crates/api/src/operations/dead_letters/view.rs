@@ -44,7 +44,7 @@ pub struct DeadLetterRow {
     pub failed_attempts: u32,
     pub last_failure_reason: String,
     pub last_failure_code: String,
-    /// What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+    /// The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
     /// SES such as `MessageRejected`. Null if it did not answer.
     pub last_provider_code: Option<String>,
     pub last_failure_timestamp: Timestamp,

@@ -32,7 +32,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::UNKNOWN_TENANT, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Move a tenant to another cell",
-    about: "Moves the tenant with all that it has and has sent to another database of the gateway, while it is in use. Its requests are refused with `tenant_moving` for less than a second. If the same move is under way already, it goes on.",
+    about: "Moves the tenant with all of its data to another database of the gateway, while it is in use. Its requests are refused with `tenant_moving` for less than a second. If the same move is under way already, it goes on.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

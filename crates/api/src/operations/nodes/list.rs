@@ -71,7 +71,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<Node>>("The nodes, living ones first, newest first."),
     tag: TAG,
     summary: "List nodes",
-    about: "Lists the processes that share this store, from their heartbeats. A node that stopped in order is not listed. At most 500 nodes are listed.",
+    about: "Lists the processes that share this store, from their heartbeats. A node that shut down cleanly is not listed. At most 500 nodes are listed.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -1,4 +1,4 @@
-//! The law of isolation, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
+//! The isolation guarantee, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
 //! slowly, and whatever a tenant or a stranger does, a healthy endpoint does not notice.
 //!
 //! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`lists`], [`idle`] and [`ingest`]. They

@@ -67,7 +67,7 @@ impl ServerArgs {
             && !is_of(profile, &server)
         {
             return Err(Failure::usage(format!(
-                "--server ({server}) and --profile ({}) are two servers. hint: give one of them",
+                "--server ({server}) and --profile ({}) name two servers. hint: pass only one of them",
                 profile.server
             )));
         }

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    commands::table::{self, clean},
+    commands::{
+        failure,
+        table::{self, clean},
+    },
     paint::{DIM, GREEN, RED, YELLOW},
 };
 
@@ -33,10 +36,8 @@ impl Report {
 
     fn add(&mut self, state: &str, check: &str, text: String, remedy: Option<&str>) {
         // Messages of other parts carry their own hint.
-        let (text, remedy) = match text.split_once(". hint: ") {
-            Some((text, hint)) if !text.contains('\n') => (text.to_owned(), Some(hint.to_owned())),
-            _ => (text, remedy.map(ToOwned::to_owned)),
-        };
+        let (text, hint) = failure::split(&text);
+        let remedy = hint.or(remedy);
         if !self.as_json {
             let style = match state {
                 "ok" => GREEN,
@@ -47,7 +48,7 @@ impl Report {
             let text = lines.join("\n                      ");
             // What can be printed is printed, even if nobody reads it.
             let _ = table::say(&format!("{style}{state:<4}{style:#}  {check:<14}  {text}"));
-            if let Some(remedy) = &remedy {
+            if let Some(remedy) = remedy {
                 let _ = table::say(&format!(
                     "                      {DIM}hint: {}{DIM:#}",
                     clean(remedy)

@@ -37,8 +37,8 @@ impl Checkpoint {
         logs::start(settings.log_format, logs::QUIET);
         let made = match client::find(&settings).await? {
             Some(remote) => match remote.post("/v1/ledger/checkpoint", &json!({})).await {
-                Err(fault) if fault.code() == "ledger_broken" => {
-                    return Err(Failure::does_not_hold(fault.to_string()));
+                Err(error) if error.code() == "ledger_broken" => {
+                    return Err(Failure::does_not_hold(error.to_string()));
                 }
                 other => other?,
             },

@@ -56,11 +56,11 @@ impl Verify {
         match outcome {
             Ok(audited) if self.which.json => table::json(&sound_json(&book, &audited, took)),
             Ok(audited) => tell_sound(&book, &audited, took),
-            Err(fault) => {
+            Err(error) => {
                 if self.which.json {
-                    table::json(&fault.json(&book))?;
+                    table::json(&error.json(&book))?;
                 }
-                Err(Failure::does_not_hold(fault.tell(&book, size)))
+                Err(Failure::does_not_hold(error.tell(&book, size)))
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct Move {
     /// Name of the cell to which it moves. See `gancho cells list`.
     #[arg(long, value_name = "CELL", required_unless_present_any = ["back", "status"], conflicts_with_all = ["back", "status"])]
     to: Option<String>,
-    /// Take back a move that has not come to its end: the tenant stays where it is.
+    /// Undo a move that has not completed: the tenant stays where it is.
     #[arg(long, conflicts_with = "status")]
     back: bool,
     /// Show the last move of the tenant.

@@ -60,7 +60,7 @@ impl SignatureReport {
             SignatureCheck::Made { .. } => ("same", ""),
             SignatureCheck::OtherKey if was_recorded => (
                 "different",
-                "the gateway sent this signature; the secret was rotated since, and no longer signs",
+                "the gateway sent this signature; it was signed with a secret that has since been rotated out",
             ),
             SignatureCheck::OtherKey if is_as_sent => (
                 "different",
@@ -68,7 +68,7 @@ impl SignatureReport {
             ),
             SignatureCheck::OtherKey => (
                 "unknown",
-                "no secret of the webhook makes this signature, of what was received nor of what was sent",
+                "none of the webhook's secrets produces this signature, for either the received or the sent body",
             ),
         };
         let secret = SignaturePart { part: "secret", state, hint: hint.to_owned() };

@@ -10,7 +10,7 @@ use crate::{
     paint::{GREEN, RED},
 };
 
-/// The law: a healthy endpoint keeps this share of its throughput,
+/// The guarantee: a healthy endpoint keeps this share of its throughput,
 pub const MIN_SHARE: f64 = 0.8;
 /// and its 99th percentile grows by no more than this.
 pub const MAX_DELAY_MS: f64 = 50.0;
@@ -135,11 +135,11 @@ impl Report {
         }))?;
         if broken > 0 {
             return Err(Failure::does_not_hold(format!(
-                "the law of isolation is broken in {broken} of {judged} checks"
+                "the isolation guarantee is broken in {broken} of {judged} checks"
             )));
         }
         if !self.json {
-            table::say(&format!("\nThe law of isolation is kept in all {judged} checks."))?;
+            table::say(&format!("\nThe isolation guarantee is kept in all {judged} checks."))?;
         }
         Ok(())
     }

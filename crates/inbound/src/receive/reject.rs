@@ -1,0 +1,88 @@
+//! Requests that end early: how they are counted, recorded and answered. Unverified ones are answered as if the partner did
+//! not exist.
+
+use gancho_domain::Time;
+
+use super::preconditions;
+use crate::{
+    Inbound, ReceivedRequest, Verb,
+    outcome::{Outcome, Reason, ReceiveError, Reply},
+    registry::PreparedSource,
+};
+
+/// Why a request ends early.
+pub(super) enum Interrupt {
+    Reply(Reply),
+    Rejected(ReceiveError),
+}
+
+impl From<ReceiveError> for Interrupt {
+    fn from(error: ReceiveError) -> Self {
+        Self::Rejected(error)
+    }
+}
+
+impl Inbound {
+    /// Counts the outcome. A rejection is also recorded for the operator, under its source if that is known.
+    pub(super) fn stop(
+        &self,
+        stop: Interrupt,
+        source: Option<&PreparedSource>,
+        request: &ReceivedRequest,
+        now: Time,
+    ) -> Outcome {
+        let error = match stop {
+            Interrupt::Reply(reply) => {
+                self.counters.greeted();
+                return Outcome::Reply(reply);
+            }
+            Interrupt::Rejected(error) => error,
+        };
+        self.counters.denied(error.reason);
+        let note = error.note.as_deref().map(str::to_owned);
+        let detail = note.or_else(|| match error.reason {
+            Reason::BadJson | Reason::MalformedTimestamp => Some(error.detail.to_string()),
+            Reason::Schema => error.errors.first().map(ToString::to_string),
+            _ => None,
+        });
+        self.rejections.note(source, request, error.status, error.reason, detail, now);
+        Outcome::Rejected(error)
+    }
+
+    /// A request whose body was refused before it was read: counted, but not recorded.
+    pub fn refused_unread(&self) {
+        self.counters.denied(Reason::TooLarge);
+    }
+
+    pub(super) fn unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
+        if request.verb == Verb::Get {
+            return ReceiveError::unproven(Reason::UnknownPartner);
+        }
+        match preconditions::check_type(&request.headers) {
+            Ok(_) => self.verifier.refuse_unknown(request, now),
+            Err(error) => error,
+        }
+    }
+
+    /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
+    /// malformed header would reveal which partners exist, and which preset they use.
+    /// The recorded reason stays the same. A 503 is passed on as it is, so that the sender retries: it says nothing
+    /// about the partner.
+    pub(super) fn as_unknown(
+        &self,
+        error: ReceiveError,
+        source: &PreparedSource,
+        request: &ReceivedRequest,
+        now: Time,
+    ) -> ReceiveError {
+        // Requests of unknown partners are verified with the gateway's own scheme, which responds in the
+        // same way.
+        if error.status == 503 || source.preset.is_own_form() {
+            return error;
+        }
+        let shown = self.unknown(request, now);
+        let detail = || (error.status == 400).then(|| error.detail.clone().into());
+        let note = error.note.clone().or_else(detail);
+        ReceiveError { reason: error.reason, note, ..shown }
+    }
+}
