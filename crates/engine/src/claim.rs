@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use gancho_store::{Claim, ClaimResult, Job, NodeId};
+use gancho_store::{Claim, Job, NodeId};
 use tokio::time::Instant;
 
 use crate::{
@@ -29,9 +29,7 @@ pub enum Round {
     Refused,
 }
 
-/// After a round that found little, the store is left alone for a multiple of what the round took: in
-/// a flood of deliveries to targets that have enough, the bell rings without pause, and each round may
-/// have to pass over thousands of them.
+/// After a round that found little, the store is left alone for a multiple of what the round took.
 const RESTS: u32 = 4;
 const MIN_REST: Duration = Duration::from_millis(5);
 const MAX_REST: Duration = Duration::from_millis(25);
@@ -43,9 +41,10 @@ const MAX_POLL: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     let mut fruitless = Duration::ZERO;
+    let mut rests = Rests::default();
     while !engine.stopping.is_cancelled() {
         let begin = Instant::now();
-        let round = engine.claim_round(&lane).await;
+        let round = engine.claim_round(&lane, &mut rests).await;
         match round {
             Round::More { rest } if !rest.is_zero() => {
                 fruitless += begin.elapsed();
@@ -70,7 +69,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 }
 
 impl Engine {
-    pub(crate) async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>) -> Round {
+    async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>, rests: &mut Rests) -> Round {
         let mut cursor = lane.cursor.lock().await;
         let Some(node) = self.membership.current() else {
             return Round::Blocked;
@@ -85,7 +84,8 @@ impl Engine {
         match self.store.claim(claim).await {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
-                let round = round_of(&claimed, seats.size().jobs, begin.elapsed());
+                let rest = rests.after(claimed.jobs.len(), seats.size().jobs, begin.elapsed());
+                let round = if claimed.more { Round::More { rest } } else { Round::Done { rest } };
                 {
                     let mut queue = lane.queue.lock();
                     queue.left(&skip, claimed.left, claimed.ends_lap);
@@ -173,8 +173,52 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
     }
 }
 
-fn round_of(claimed: &ClaimResult, wanted: usize, took: Duration) -> Round {
-    let found_little = claimed.jobs.len() <= wanted / 8;
-    let rest = if found_little { (RESTS * took).clamp(MIN_REST, MAX_REST) } else { Duration::ZERO };
-    if claimed.more { Round::More { rest } } else { Round::Done { rest } }
+/// How long the store is left alone after a round. In a flood of deliveries to targets that have enough, the bell rings without
+/// pause, and each round passes over thousands of them to find nothing: the more rounds do, the longer it rests. Rounds that
+/// find something are not held up by that for long.
+#[derive(Default)]
+struct Rests {
+    empty_rounds: u32,
+}
+
+impl Rests {
+    fn after(&mut self, found: usize, wanted: usize, took: Duration) -> Duration {
+        if found > wanted / 8 {
+            self.empty_rounds = 0;
+            return Duration::ZERO;
+        }
+        let min = MIN_REST * (1 << self.empty_rounds.min(3));
+        self.empty_rounds = match found {
+            0 => self.empty_rounds.saturating_add(1).min(4),
+            _ => self.empty_rounds / 2,
+        };
+        (RESTS * took).max(min).min(MAX_REST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOK: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn rests_grow_while_nothing_is_found() {
+        let mut rests = Rests::default();
+        let all: Vec<u128> = (0..5).map(|_| rests.after(0, 256, TOOK).as_millis()).collect();
+        assert_eq!(all, [5, 10, 20, 25, 25]);
+        let all: Vec<u128> = (0..4).map(|_| rests.after(1, 256, TOOK).as_millis()).collect();
+        assert_eq!(all, [25, 20, 10, 5], "something was found");
+        assert_eq!(rests.after(200, 256, TOOK), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_lane_that_always_finds_something_rests_as_briefly_as_it_may() {
+        let mut rests = Rests::default();
+        for _ in 0..100 {
+            assert_eq!(rests.after(1, 256, TOOK), MIN_REST);
+        }
+        assert_eq!(rests.after(1, 256, 3 * TOOK), 12 * TOOK, "by how long a round takes");
+        assert_eq!(rests.after(1, 256, 90 * TOOK), MAX_REST);
+    }
 }
