@@ -265,7 +265,7 @@ export interface DeadLetter {
   last_failure_reason: string;
   last_failure_timestamp: string;
   /**
-   * What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+   * The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
    * SES such as `MessageRejected`. Null if it did not answer.
    */
   last_provider_code?: string | null;
@@ -287,7 +287,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetterInputInput {
-  /** The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the data: import archived ones. */
+  /** The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports do not have all of the data, archived ones do. */
   attempts?: AttemptInputInput[];
   /** When it was accepted. */
   enqueued_at: string | Date;
@@ -311,7 +311,7 @@ export interface DeadLetterInputInput {
   last_failure_reason: unknown;
   /** When the last attempt failed. */
   last_failure_timestamp: string | Date;
-  /** What the receiver itself called it, e.g. `503`. */
+  /** The receiver's own status or error code, e.g. `503`. */
   last_provider_code?: string | null;
   /** When it became a dead letter. */
   moved_to_dlq_at: string | Date;
@@ -325,8 +325,8 @@ export interface DeadLetterInputInput {
   subject?: string | null;
   /** Id of the event, receipt or e-mail. */
   subject_id: string;
-  /** Id of the webhook, or of the target of the source. */
-  target_id: string;
+  /** Id of the webhook, or of the target of the source. Exported e-mails have none. */
+  target_id?: string | null;
   /** Not used. */
   target_url?: string | null;
   /** Id of the tenant, or of the source in the lane `dispatch`. */
@@ -616,7 +616,7 @@ export interface ImportedAddresses {
 export interface ImportedDeadLetters {
   /** Number of dead letters that were imported. */
   imported: number;
-  /** Number of those that were in the store already. */
+  /** Number already in the store. */
   present: number;
   /** Those that were not imported. */
   skipped: SkippedDeadLetter[];

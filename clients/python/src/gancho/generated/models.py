@@ -362,7 +362,7 @@ class DeadLetter(Model):
     last_failure_reason: str
     last_failure_timestamp: datetime
     last_provider_code: str | None = None
-    """What the receiver itself called it: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
+    """The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
     SES such as `MessageRejected`. Null if it did not answer.
     """
     moved_to_dlq_at: datetime
@@ -673,7 +673,7 @@ class ImportedDeadLetters(Model):
     imported: int
     """Number of dead letters that were imported."""
     present: int
-    """Number of those that were in the store already."""
+    """Number already in the store."""
     skipped: list[SkippedDeadLetter]
     """Those that were not imported."""
 

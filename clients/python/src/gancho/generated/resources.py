@@ -167,8 +167,8 @@ class ApiKeys(Resource):
     ) -> models.NewApiKey:
         """Create an API key for your own tenant.
 
-        The scopes are not above those of the caller: a portal link has `read` and `manage`, so its keys cannot publish.
-        Default: all scopes of the caller.
+        A key can have only scopes that the caller has: a portal link has `read` and `manage`, so its keys cannot
+        publish. Default: all scopes of the caller.
 
         Required: a portal link with the scope `manage`, or the operator token with `X-Tenant`.
 
@@ -192,7 +192,7 @@ class ApiKeys(Resource):
         self,
         key_id: str,
     ) -> None:
-        """Revoke an API key of the own tenant.
+        """Revoke an API key of your own tenant.
 
         Keys with scopes that the caller lacks, such as those that publish, are left to the operator. A revoked key
         stays in the list for 90 days.
@@ -382,9 +382,8 @@ class Cells(Resource):
     ) -> models.TenantMove:
         """Move a tenant to another cell.
 
-        Moves the tenant with all that it has and has sent to another database of the gateway, while it is in use. Its
-        requests are refused with `tenant_moving` for less than a second. If the same move is under way already, it goes
-        on.
+        Moves the tenant with all of its data to another database of the gateway, while it is in use. Its requests are
+        refused with `tenant_moving` for less than a second. If the same move is under way already, it goes on.
 
         Operator only.
 
@@ -546,8 +545,9 @@ class DeadLetters(Resource):
 
         Brings up to 500 archived or exported dead letters back, with their ids, times and attempts; they can be
         replayed then, and are archived again after `dead_letter_ttl`. The tenant or source must exist. If one of them
-        is invalid, none is imported. What is in the store already is not written again, so that a request can be
-        repeated; what was delivered or erased since is skipped.
+        is invalid, none is imported. Exported e-mails and receipts are skipped, since their data is masked: import
+        archived ones. What is in the store already is not written again, so that a request can be repeated; what was
+        delivered or erased since is skipped.
 
         Operator only.
 
@@ -555,8 +555,7 @@ class DeadLetters(Resource):
         'invoice.paid', 'failed_attempts': 1, 'id': 'dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'lane': 'webhook',
         'last_failure_code': 'text', 'last_failure_reason': {'amount': 4200, 'invoice': 'inv_1'},
         'last_failure_timestamp': '2026-01-15T09:30:00.000Z', 'moved_to_dlq_at': '2026-01-15T09:30:00.000Z',
-        'subject_id': 'text', 'target_id': 'wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'tenant_id':
-        'ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE'}])`
+        'subject_id': 'text', 'tenant_id': 'ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE'}])`
 
         :param letters: Dead letters, as `GET /v1/dlq/export` writes them, or archived ones.
         """
@@ -1687,8 +1686,8 @@ class Nodes(Resource):
     ) -> Pages[models.Node]:
         """List nodes.
 
-        Lists the processes that share this store, from their heartbeats. A node that stopped in order is not listed. At
-        most 500 nodes are listed.
+        Lists the processes that share this store, from their heartbeats. A node that shut down cleanly is not listed.
+        At most 500 nodes are listed.
 
         Operator only.
         """

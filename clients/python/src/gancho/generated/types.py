@@ -70,8 +70,8 @@ class AttemptInputInput(TypedDict):
 class DeadLetterInputInput(TypedDict):
     """What is sent of it; absent fields get their defaults."""
     attempts: NotRequired[Sequence[AttemptInputInput]]
-    """The attempts, oldest first. Required in the lanes `dispatch` and `email`, whose exports do not have all of the data:
-    import archived ones.
+    """The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
+    do not have all of the data, archived ones do.
     """
     enqueued_at: datetime | str
     """When it was accepted."""
@@ -96,7 +96,7 @@ class DeadLetterInputInput(TypedDict):
     last_failure_timestamp: datetime | str
     """When the last attempt failed."""
     last_provider_code: NotRequired[str | None]
-    """What the receiver itself called it, e.g. `503`."""
+    """The receiver's own status or error code, e.g. `503`."""
     moved_to_dlq_at: datetime | str
     """When it became a dead letter."""
     original_data: NotRequired[Any]
@@ -109,8 +109,8 @@ class DeadLetterInputInput(TypedDict):
     """The `subject` that the publisher gave."""
     subject_id: str
     """Id of the event, receipt or e-mail."""
-    target_id: str
-    """Id of the webhook, or of the target of the source."""
+    target_id: NotRequired[str | None]
+    """Id of the webhook, or of the target of the source. Exported e-mails have none."""
     target_url: NotRequired[str | None]
     """Not used."""
     tenant_id: str
