@@ -58,7 +58,7 @@ fn where_it_stands() {
 }
 
 #[test]
-fn what_could_be_read_in_two_ways() {
+fn requests_with_ambiguous_framing_are_rejected() {
     for headers in [
         "Content-Length: 5\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 5",

@@ -141,7 +141,7 @@ async fn batches_that_are_too_long_or_empty() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn later_is_later() {
+async fn an_event_with_deliver_at_is_delivered_then() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let (receiver, url) = receiver(200).await;

@@ -9,7 +9,7 @@ const HIDDEN: &str =
     "POST /v1/tenants HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_be_read_in_two_ways() {
+async fn requests_with_ambiguous_framing_are_rejected() {
     let stage = Stage::new().await;
     let inner = r#"{"slug":"smuggled"}"#;
     let hidden = format!(

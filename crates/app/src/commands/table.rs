@@ -22,14 +22,14 @@ pub struct Cell {
     is_flexible: bool,
 }
 
-/// Longer cells are truncated.
+/// Longer cells are truncated on a terminal, and take no more room in their column elsewhere.
 const MAX_WIDTH: usize = 64;
 /// Flexible columns are not truncated further.
 const MIN_WIDTH: usize = 8;
 const GAP: usize = 2;
 
 pub fn cell(text: impl AsRef<str>) -> Cell {
-    let text = short(&clean(text.as_ref()), MAX_WIDTH);
+    let text = clean(text.as_ref());
     Cell { text, style: Style::new(), is_flexible: false }
 }
 
@@ -78,7 +78,7 @@ impl Table {
         let mut widths: Vec<usize> = self.heads.iter().map(|head| head.len()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.chars().count());
+                *width = (*width).max(cell.text.chars().count().min(MAX_WIDTH));
             }
         }
         if let Some(max) = max {
@@ -86,7 +86,7 @@ impl Table {
         }
         let heads: Vec<Cell> = self.heads.iter().map(|head| painted(head, DIM)).collect();
         let rows = std::iter::once(&heads).chain(&self.rows);
-        rows.map(|row| line(row, &widths)).collect()
+        rows.map(|row| line(row, &widths, max.is_some())).collect()
     }
 }
 
@@ -108,13 +108,13 @@ impl Table {
     }
 }
 
-fn line(row: &[Cell], widths: &[usize]) -> String {
+fn line(row: &[Cell], widths: &[usize], is_cut: bool) -> String {
     let last = row.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or(0);
     let mut line = String::new();
     for (place, (Cell { text, style, .. }, width)) in
         row.iter().zip(widths).enumerate().take(last + 1)
     {
-        let text = short(text, *width);
+        let text = if is_cut { short(text, *width) } else { text.clone() };
         let _ = write!(line, "{style}{text}{style:#}");
         if place < last {
             line += &" ".repeat(width + GAP - text.chars().count().min(*width));
@@ -231,5 +231,9 @@ mod tests {
         assert_eq!(narrow, "id              url\nevt_1234567890  https://example…\n");
         let too_narrow = anstream::adapter::strip_str(&table.text(Some(10))).to_string();
         assert!(too_narrow.contains("evt_1234567890  https:/…"), "{too_narrow}");
+        let long = "x".repeat(100);
+        table.row([cell(&long), flexible("b")]);
+        assert!(table.text(None).contains(&format!("{long}  b")), "a program reads all of it");
+        assert!(!table.text(Some(200)).contains(&long));
     }
 }

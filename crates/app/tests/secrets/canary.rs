@@ -214,12 +214,12 @@ fn search_what_is_left(
 }
 
 #[test]
-fn on_sqlite() {
+fn no_secret_leaks_on_sqlite() {
     keeps_secrets(&[], || None);
 }
 
 #[test]
-fn on_postgres() {
+fn no_secret_leaks_on_postgres() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
     // Every row of every table as text, in which bytes are written as hexadecimal digits.

@@ -20,7 +20,7 @@ use crate::{
 
 on_both! {
     five_attempts_then_the_dead_letter_queue
-    it_may_work_the_third_time
+    an_email_that_fails_twice_is_sent_at_the_third_attempt
     a_lost_answer_costs_one_duplicate_at_most
     a_server_that_hangs
     what_a_node_lacks_is_no_attempt
@@ -81,7 +81,7 @@ async fn five_attempts_then_the_dead_letter_queue(on: StoreKind) {
     wait_for("five webhooks", count).await;
 }
 
-async fn it_may_work_the_third_time(on: StoreKind) {
+async fn an_email_that_fails_twice_is_sent_at_the_third_attempt(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
     let to = address("flaky-450-2");

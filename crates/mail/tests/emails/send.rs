@@ -10,9 +10,9 @@ use crate::{
     stage::{Stage, StoreKind, draft},
 };
 
-on_both! { it_is_sent_and_told_of over_many_connections }
+on_both! { an_email_is_sent_and_reported_by_webhook over_many_connections }
 
-async fn it_is_sent_and_told_of(on: StoreKind) {
+async fn an_email_is_sent_and_reported_by_webhook(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
     let receiver = stage.receiver().await;

@@ -9,7 +9,7 @@ use gancho_store_sqlite::{Options, SqliteStore};
 use crate::world::{NODE, claim_at, event};
 
 #[tokio::test]
-async fn it_is_put_off_and_the_others_are_taken() {
+async fn an_unreadable_delivery_is_postponed_and_the_others_are_claimed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho.db");
     let ids = IdMaker::new(Arc::new(SystemClock), Arc::new(SeededRandom::new(1)));

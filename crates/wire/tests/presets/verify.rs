@@ -50,14 +50,14 @@ fn stripe() {
 }
 
 #[test]
-fn github() {
+fn github_accepts_only_the_original() {
     let signature = HEXLOWER.encode(&hmac(SECRET.as_bytes(), BODY));
     let request = Request::new(BODY).add("X-Hub-Signature-256", format!("sha256={signature}"));
     accepts_only_the_original(&request, &recipe(&Preset::Github), &["X-Hub-Signature-256"]);
 }
 
 #[test]
-fn slack() {
+fn slack_accepts_only_the_original() {
     let signature = HEXLOWER.encode(&hmac(SECRET.as_bytes(), format!("v0:{TIME}:{BODY}")));
     let names = ["X-Slack-Request-Timestamp", "X-Slack-Signature"];
     let request = Request::new(BODY).add(names[0], TIME).add(names[1], format!("v0={signature}"));
@@ -65,7 +65,7 @@ fn slack() {
 }
 
 #[test]
-fn shopify() {
+fn shopify_accepts_only_the_original() {
     let signature = BASE64.encode(&hmac(SECRET.as_bytes(), BODY));
     let request = Request::new(BODY).add("X-Shopify-Hmac-Sha256", signature);
     accepts_only_the_original(&request, &recipe(&Preset::Shopify), &["X-Shopify-Hmac-Sha256"]);

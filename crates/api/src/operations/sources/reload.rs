@@ -4,10 +4,9 @@ use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{TAG, inbound};
+use super::TAG;
 use crate::{
     answer::Answer,
-    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -18,7 +17,6 @@ pub const ROUTE: Route = Route {
     operation_id: "reloadSources",
     needs: Needs::Operator,
     gives: Gives::ok::<Reloaded>("What is now in force."),
-    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Reload settings, policy pack and sources",
     about: "Does what SIGHUP does, on the node that responds: reads the configuration file and the policy pack again, and \
@@ -29,8 +27,8 @@ pub const ROUTE: Route = Route {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Reloaded {
-    /// SHA-256 of the policy pack, in hex.
-    pub policy_hash: String,
+    /// SHA-256 of the policy pack, in hex. Null on a gateway that receives no webhooks.
+    pub policy_hash: Option<String>,
     /// Changed settings that are now in force.
     pub applied: Vec<&'static str>,
     /// Changed settings that take effect when the node is restarted.
@@ -38,14 +36,17 @@ pub struct Reloaded {
 }
 
 fn run(call: &Call) -> Result<Answer, Problem> {
-    let inbound = &inbound(call)?.inbound;
     let loaded = call.api.reloader.as_ref().map(|reloader| reloader.load()).transpose();
     let apply = loaded.map_err(|error| Problem::field("", error))?;
-    let pack = inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
-    inbound.sources.forget();
+    let mut policy_hash = None;
+    if let Some(inbound) = call.api.inbound.as_ref().map(|parts| &parts.inbound) {
+        let pack = inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
+        inbound.sources.forget();
+        policy_hash = Some(pack.hash().to_owned());
+    }
     let settings = apply.map(|apply| apply()).unwrap_or_default();
     Answer::ok(&Reloaded {
-        policy_hash: pack.hash().to_owned(),
+        policy_hash,
         applied: settings.applied,
         needs_restart: settings.needs_restart,
     })
