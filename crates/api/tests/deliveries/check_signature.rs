@@ -55,7 +55,7 @@ async fn the_part_that_differs_is_named() {
     hands.client.post(&rotate, &json!({"overlap": "0s"})).await.is(200);
     let report = check(headers, body).await;
     assert_eq!(report["differs"], json!(["secret"]), "{report}");
-    assert!(report.to_string().contains("rotated since"), "{report}");
+    assert!(report.to_string().contains("since been rotated out"), "{report}");
     assert!(!report.to_string().contains("MDEyMzQ1"), "a secret is never shown: {report}");
     other.client.post(&path, &json!({"headers": headers})).await.refused(404, "not_found");
 }

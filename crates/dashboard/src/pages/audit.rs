@@ -183,7 +183,7 @@ mod tests {
         for (operation, resource, page) in [
             ("deleteWebhook", Some("wh_1"), Some("/ui/endpoints/wh_1?tenant=ten_1")),
             ("createTenantApiKey", Some("key_1"), Some("/ui/tenants/ten_1?tenant=ten_1")),
-            ("updateUser", Some("ana@x"), Some("/ui/users/ana@x?tenant=ten_1")),
+            ("updateUser", Some("ana@x"), Some("/ui/users/ana%40x?tenant=ten_1")),
             ("updateSource", Some("../a"), Some("/ui/sources/..%2Fa?tenant=ten_1")),
             ("rotateEncryptionKeys", None, None),
             ("addSuppression", Some("a@b"), None),

@@ -60,7 +60,7 @@ impl SignatureReport {
             SignatureCheck::Made { .. } => ("same", ""),
             SignatureCheck::OtherKey if was_recorded => (
                 "different",
-                "the gateway sent this signature; it was signed with a secret that has since been rotated out",
+                "the gateway sent this signature; the secret that made it has since been rotated out",
             ),
             SignatureCheck::OtherKey if is_as_sent => (
                 "different",
