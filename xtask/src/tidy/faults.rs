@@ -48,8 +48,9 @@ fn row(line: &str) -> Option<(&str, bool)> {
 /// The numbers that follow the document's name in `faults.md 3 and 4`, `faults.md 10, RS-02: …`.
 fn citations(line: &str) -> impl Iterator<Item = &str> {
     line.split(CITATION).skip(1).flat_map(|rest| {
-        let words = rest.split([' ', ',']).filter(|word| !word.is_empty() && *word != "and");
-        words.map(|word| word.trim_end_matches([':', ')', '.'])).take_while(|word| is_number(word))
+        let list = rest.split([':', ')', '.']).next().unwrap_or_default();
+        let words = list.split([' ', ',']).filter(|word| !word.is_empty() && *word != "and");
+        words.take_while(|word| is_number(word))
     })
 }
 

@@ -778,7 +778,7 @@ export class Sources extends Resource {
    * Operator only.
    */
   async reload(): Promise<types.Reloaded> {
-    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload", required: ["applied", "needs_restart", "policy_hash"] });
+    return this._call<types.Reloaded>({ method: "POST", url: "/v1/_reload", required: ["applied", "needs_restart"] });
   }
 
   /**

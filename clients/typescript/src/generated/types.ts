@@ -894,8 +894,8 @@ export interface Reloaded {
   applied: string[];
   /** Changed settings that take effect when the node is restarted. */
   needs_restart: string[];
-  /** SHA-256 of the policy pack, in hex. */
-  policy_hash: string;
+  /** SHA-256 of the policy pack, in hex. Null on a gateway that receives no webhooks. */
+  policy_hash?: string | null;
 }
 
 export interface ReplayFilterInput {

@@ -1034,8 +1034,8 @@ class Reloaded(Model):
     """Changed settings that are now in force."""
     needs_restart: list[str]
     """Changed settings that take effect when the node is restarted."""
-    policy_hash: str
-    """SHA-256 of the policy pack, in hex."""
+    policy_hash: str | None = None
+    """SHA-256 of the policy pack, in hex. Null on a gateway that receives no webhooks."""
 
 
 @dataclass(kw_only=True, repr=False)

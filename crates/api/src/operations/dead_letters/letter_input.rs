@@ -137,12 +137,11 @@ impl Reader<'_> {
         let attempts = self.attempts(input)?;
         let delivery = self.id("id", &input.id);
         let tenant = self.id("tenant_id", &input.tenant_id);
-        let target = match &input.target_id {
-            Some(target) => self.id("target_id", target),
-            None => {
-                self.refuse("target_id", "`target_id` is required");
-                None
-            }
+        let target = if let Some(target) = &input.target_id {
+            self.id("target_id", target)
+        } else {
+            self.refuse("target_id", "`target_id` is required");
+            None
         };
         let parcel = self.parcel(input.lane, &input.subject_id);
         // The embedded store appends rows by their ids.

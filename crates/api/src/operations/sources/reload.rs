@@ -40,7 +40,8 @@ fn run(call: &Call) -> Result<Answer, Problem> {
     let apply = loaded.map_err(|error| Problem::field("", error))?;
     let mut policy_hash = None;
     if let Some(inbound) = call.api.inbound.as_ref().map(|parts| &parts.inbound) {
-        let pack = inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
+        let pack =
+            inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
         inbound.sources.forget();
         policy_hash = Some(pack.hash().to_owned());
     }

@@ -22,21 +22,21 @@ impl Report {
     }
 
     pub fn ok(&mut self, check: &str, text: impl Into<String>) {
-        self.add("ok", check, text.into(), None);
+        self.add("ok", check, &text.into(), None);
     }
 
     pub fn warn(&mut self, check: &str, text: impl Into<String>, remedy: &str) {
-        self.add("warn", check, text.into(), Some(remedy));
+        self.add("warn", check, &text.into(), Some(remedy));
     }
 
     pub fn fail(&mut self, check: &str, text: impl Into<String>, remedy: &str) {
         self.failed += 1;
-        self.add("fail", check, text.into(), Some(remedy));
+        self.add("fail", check, &text.into(), Some(remedy));
     }
 
-    fn add(&mut self, state: &str, check: &str, text: String, remedy: Option<&str>) {
+    fn add(&mut self, state: &str, check: &str, text: &str, remedy: Option<&str>) {
         // Messages of other parts carry their own hint.
-        let (text, hint) = failure::split(&text);
+        let (text, hint) = failure::split(text);
         let remedy = hint.or(remedy);
         if !self.as_json {
             let style = match state {
