@@ -149,8 +149,8 @@ codes! {
         "The store has reached its size limit and accepts no new data. Events that are already stored are still delivered."
         "Retry later with the same idempotency key. The operator must free space.";
     LOOP_DETECTED LOOP_DETECTED "loop_detected" "Loop detected"
-        "This gateway sent the request itself: the URL of a webhook or the target of a source points back to the gateway. Nothing was accepted."
-        "Change the URL of the webhook or the target of the source. Requests that other gateways send are accepted.";
+        "A gateway sent the request: the URL of a webhook or the target of a source points back to the gateway, or to the API of another one. Nothing was accepted."
+        "Change the URL of the webhook or the target of the source. Another gateway's webhooks can be received by a source.";
 }
 
 /// Finds a code by its name.

@@ -1,33 +1,45 @@
 //! Limits concurrent exports: each holds a page of dead letters while its reader reads.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use gancho_domain::TenantId;
 
 use crate::{
     caller_slots::{CallerSlot, CallerSlots, SlotError},
     codes,
+    listener::ConnectionState,
     problem::Problem,
 };
 
-/// Maximum concurrent exports of all callers.
-const MAX_EXPORTS: usize = 8;
+/// Maximum concurrent exports of all tenants. The operator's are apart: tenants cannot take them.
+const MAX_OF_TENANTS: usize = 8;
 /// Maximum concurrent exports of one tenant, or of the operator.
 const MAX_PER_CALLER: usize = 2;
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-pub struct Exports(CallerSlots);
+pub struct Exports {
+    of_tenants: CallerSlots,
+    of_operator: CallerSlots,
+}
 
 impl Default for Exports {
     fn default() -> Self {
-        Self(CallerSlots::new(MAX_EXPORTS))
+        Self {
+            of_tenants: CallerSlots::new(MAX_OF_TENANTS),
+            of_operator: CallerSlots::new(MAX_PER_CALLER),
+        }
     }
 }
 
 impl Exports {
     /// The export ends when the slot is dropped.
-    pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
-        self.0.take(caller, MAX_PER_CALLER).map_err(|full| {
+    pub fn begin(
+        &self,
+        caller: Option<TenantId>,
+        connection: Option<Arc<ConnectionState>>,
+    ) -> Result<CallerSlot, Problem> {
+        let slots = if caller.is_some() { &self.of_tenants } else { &self.of_operator };
+        slots.take(caller, MAX_PER_CALLER, connection).map_err(|full| {
             let problem = match full {
                 SlotError::OfCaller => {
                     let detail = format!(

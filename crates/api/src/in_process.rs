@@ -10,6 +10,7 @@ use gancho_access::{
     ThrottleError, ThrottleKey, User, UserError, password::PasswordError, users::plain_name,
 };
 use gancho_domain::AddressBlock;
+use gancho_egress::Hops;
 use gancho_vault::Secret;
 use http::{Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
@@ -74,7 +75,7 @@ impl InProcessApi {
     /// API does: guesses are throttled and counted. A refusal is the API's own response.
     pub async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>> {
         let api = &self.api;
-        let outcome = if api.registry.hops().of(&parts.headers) > 0 {
+        let outcome = if Hops::is_from_gateway(&parts.headers) {
             Err(Problem::loop_detected())
         } else {
             auth::identify(api, &parts.headers, parts.extensions.get::<Caller>()).await

@@ -152,9 +152,9 @@ impl Problem {
         self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
-    /// A request of the gateway came back to it.
+    /// A request of a gateway came back to it, or to another one's API.
     pub fn loop_detected() -> Self {
-        let detail = "this gateway sent the request itself; change the URL of the webhook or the target of the source that points here";
+        let detail = "a gateway sent the request; change the URL of the webhook or the target of the source that points here";
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 

@@ -1,6 +1,8 @@
 //! A route, as data: who may call it, what it takes, what it returns and which errors it has. The router,
 //! the checks before a call and the documentation use the same entry.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
@@ -16,6 +18,7 @@ use crate::{
     answer::Answer,
     codes::{self, Code},
     input::{Field, Request, Values, body, field::Noun, query},
+    listener::ConnectionState,
     problem::Problem,
     state::Api,
 };
@@ -224,6 +227,8 @@ pub struct Call {
     pub parameters: Values<'static>,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// `None` for a call from this process.
+    pub connection: Option<Arc<ConnectionState>>,
 }
 
 impl Call {

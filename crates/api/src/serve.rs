@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use gancho_access::Role;
 use gancho_domain::{AddressBlock, Id, IdMaker, id::Kind};
+use gancho_egress::Hops;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
     request::Parts,
@@ -129,7 +130,7 @@ where
     let Some(path) = path else {
         return Err(Problem::new(&codes::NO_ROUTE, "the path is not valid UTF-8"));
     };
-    if api.registry.hops().of(&parts.headers) > 0 {
+    if Hops::is_from_gateway(&parts.headers) {
         return Err(Problem::loop_detected());
     }
     let RequestedOperation { route, role, caller, mut act } = requested;
@@ -154,6 +155,7 @@ where
         parameters,
         headers: parts.headers,
         body,
+        connection: caller.map(|caller| caller.connection.clone()),
     })
     .await
 }

@@ -1,6 +1,6 @@
 //! Limits concurrent live tails, and ends them when the gateway stops.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use gancho_domain::TenantId;
 use tokio_util::sync::CancellationToken;
@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     caller_slots::{CallerSlot, CallerSlots, SlotError},
     codes,
+    listener::ConnectionState,
     problem::Problem,
 };
 
@@ -37,12 +38,16 @@ impl Default for Tails {
 
 impl Tails {
     /// The tail ends when the slot is dropped. `None` is the operator, also one who acts for a tenant.
-    pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
+    pub fn begin(
+        &self,
+        caller: Option<TenantId>,
+        connection: Option<Arc<ConnectionState>>,
+    ) -> Result<CallerSlot, Problem> {
         let (slots, max) = match caller {
             Some(_) => (&self.of_tenants, MAX_PER_TENANT),
             None => (&self.of_operator, MAX_OF_OPERATOR),
         };
-        slots.take(caller, max).map_err(|full| {
+        slots.take(caller, max, connection).map_err(|full| {
             let detail = match full {
                 SlotError::OfCaller => {
                     format!("{max} tails are already open; close one, then retry")

@@ -3,8 +3,10 @@
 //!
 //! `X-Gancho-Hops: 1;by=…` counts how often the gateway has sent a request on: 1 on what endpoints get, 2 on
 //! what a receipt brings to the core. `by` is a tag that only this gateway's key ring can make, the same
-//! on all of its nodes; what another gateway sends is welcome. A body can be stored and sent on only so
-//! far as the listeners allow: the API takes nothing of its own, ingest takes what endpoints get.
+//! on all of its nodes. A body can be stored and sent on only so far as the listeners allow: the API takes nothing that any
+//! gateway has sent, since an event does not keep how often it was sent on, and two gateways that publish to each other would
+//! multiply it without end. Ingest takes what endpoints get, and all that other gateways send: what is received goes to one
+//! core that the operator has chosen.
 
 use std::sync::Arc;
 
@@ -45,6 +47,15 @@ impl Hops {
         }
         let (number, text) = tag.as_ref()?;
         HeaderValue::try_from(format!("{hops};by={number}.{text}")).ok()
+    }
+
+    /// Whether this or another gateway has sent the request.
+    pub fn is_from_gateway(headers: &HeaderMap) -> bool {
+        let is_mark = |value: &HeaderValue| {
+            let mark = value.to_str().ok().and_then(|text| text.split_once(";by="));
+            mark.is_some_and(|(hops, _)| hops.parse::<u8>().is_ok_and(|hops| hops > 0))
+        };
+        headers.get_all(HEADER).iter().any(is_mark)
     }
 
     /// The hop count of a request that this gateway has sent; 0 for all others.
@@ -91,6 +102,11 @@ mod tests {
         {
             let invalid = HeaderValue::from_str(invalid).unwrap();
             assert_eq!(hops.of(&carrying(&invalid)), 0, "{invalid:?}");
+        }
+        assert!(Hops::is_from_gateway(&carrying(&mark)));
+        for other in ["", "0;by=1.00", "x;by=1.00", "2"] {
+            let other = HeaderValue::from_str(other).unwrap();
+            assert!(!Hops::is_from_gateway(&carrying(&other)), "{other:?}");
         }
         // A stranger's beside it hides nothing.
         let mut both = carrying(&HeaderValue::from_static("1;by=1.00"));

@@ -120,6 +120,12 @@ impl ConnectionState {
         self.answering.load(Ordering::Relaxed) > 0
     }
 
+    /// Closes it, even while it is being answered.
+    pub fn close(&self) {
+        self.must_close.store(true, Ordering::Release);
+        self.closing.notify_waiters();
+    }
+
     /// Waits until the connection must be closed to make room.
     pub async fn must_close(&self) {
         let closing = self.closing.notified();
@@ -240,8 +246,7 @@ impl OpenConnections {
     /// Tells the connection to close, and removes it.
     fn evict(&mut self, connection: &Arc<ConnectionState>) {
         self.remove(connection);
-        connection.must_close.store(true, Ordering::Release);
-        connection.closing.notify_waiters();
+        connection.close();
     }
 
     /// Removes the connection, if it is still listed.

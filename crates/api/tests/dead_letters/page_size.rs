@@ -6,7 +6,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::stage::{Stage, eventually, ids, receiver};
+use crate::stage::{Hands, Stage, eventually, ids, receiver};
 
 /// faults.md 5: a page is bounded in bytes, and so are exports that nobody reads to their end.
 async fn large_letters(stage: &Stage) {
@@ -33,18 +33,7 @@ async fn large_letters(stage: &Stage) {
     assert_eq!(found.len(), 24, "each once");
 
     // More than the sockets hold: these exports stand still.
-    let key = &hands.client.headers[0].1;
-    let head =
-        format!("GET /v1/dlq/export HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n");
-    let mut open = Vec::new();
-    for _ in 0..2 {
-        let mut stream = TcpStream::connect(stage.address).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let mut begin = [0; 12];
-        stream.read_exact(&mut begin).await.unwrap();
-        assert_eq!(&begin, b"HTTP/1.1 200");
-        open.push(stream);
-    }
+    let open = [unread_export(stage, &hands).await, unread_export(stage, &hands).await];
     let refused = hands.client.get("/v1/dlq/export").await.refused(429, "rate_limited");
     assert!(refused.header("retry-after").is_some());
     other.client.get("/v1/dlq/export").await.is(200);
@@ -53,6 +42,49 @@ async fn large_letters(stage: &Stage) {
         Some(hands.client.get("/v1/dlq/export").await).filter(|reply| reply.status == 200)
     });
     assert_eq!(export.await.text().lines().count(), 24);
+}
+
+/// An export that stands still, since nobody reads it.
+async fn unread_export(stage: &Stage, hands: &Hands) -> TcpStream {
+    let key = &hands.client.headers[0].1;
+    let head =
+        format!("GET /v1/dlq/export HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n");
+    let mut stream = TcpStream::connect(stage.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).await.unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    stream
+}
+
+/// Four tenants with two exports each take all there are; another one, and the operator, get theirs all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_exports_keep_nobody_out() {
+    let stage = Stage::new().await;
+    let (_bad, url) = receiver(500).await;
+    let text = "x".repeat(900_000);
+    let (mut tenants, mut open) = (Vec::new(), Vec::new());
+    for slug in ["a", "b", "c", "d", "e"] {
+        let hands = stage.tenant(slug).await;
+        for _ in 0..12 {
+            let draft = json!({"url": url, "events": ["large"], "retry": {"schedule": []}});
+            hands.webhook_with(draft).await;
+        }
+        hands.publish("large", json!(text)).await;
+        tenants.push(hands);
+    }
+    let total =
+        async || stage.operator().get("/v1/dlq/stats").await.is(200).json()["total"].clone();
+    eventually(|| async { (total().await == 60).then_some(()) }).await;
+    let other = tenants.pop().unwrap();
+    for hands in &tenants {
+        open.push(unread_export(&stage, hands).await);
+        open.push(unread_export(&stage, hands).await);
+    }
+    let export = other.client.get("/v1/dlq/export").await.is(200);
+    assert_eq!(export.text().lines().count(), 12);
+    let all = stage.operator().get("/v1/dlq/export").await.is(200);
+    assert_eq!(all.text().lines().count(), 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,6 +159,29 @@ async fn a_tenant_has_eight_at_most() {
     .await;
 }
 
+/// 32 tenants with eight each take all there are: one more tenant gets one all the same, and its holder is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn tails_of_few_tenants_keep_no_other_out() {
+    let stage = Stage::new().await;
+    let mut open = Vec::new();
+    for number in 0..32 {
+        let hands = stage.tenant(&format!("t{number}")).await;
+        for _ in 0..8 {
+            open.push(TailReader::open(&hands.client, TAIL).await);
+        }
+    }
+    let other = stage.tenant("other").await;
+    let mut own = TailReader::open(&other.client, TAIL).await;
+    let ends = open.iter_mut().map(|tail| Box::pin(tail.next()));
+    let (ended, ..) = futures_util::future::select_all(ends).await;
+    let ended = ended.unwrap();
+    assert_eq!((ended.name.as_str(), &ended.data["code"]), ("end", &json!("rate_limited")));
+    let (_good, url) = receiver(200).await;
+    other.webhook(&url).await;
+    other.publish("a.b", json!({})).await;
+    assert!(own.delivery().await["status"].is_string());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tail_that_could_never_show_anything_is_refused() {
     let stage = Stage::new().await;

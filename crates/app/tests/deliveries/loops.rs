@@ -60,7 +60,29 @@ fn a_core_at_the_gateways_own_ingest_makes_no_new_receipts() {
     served.stop();
 }
 
-/// What one gateway sends another is welcome, and so is what endpoints get, once.
+/// Two gateways that publish to each other would multiply an event without end.
+#[test]
+fn an_endpoint_at_another_gateways_api_makes_no_new_events() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let (sender, other) =
+        (Gateway::start(folders[0].path(), &[]), Gateway::start(folders[1].path(), &[]));
+    let (key, others) = (sender.tenant("acme"), other.tenant("acme"));
+    let body = format!(
+        r#"{{"url":"http://{}/v1/events","events":["*"],"profile":"saas","headers":{{"X-API-Key":"{others}"}},"retry":{{"schedule":[]}}}}"#,
+        other.address
+    );
+    let made = http::call(sender.address, "POST", "/v1/webhooks", &[("x-api-key", &key)], &body);
+    assert_eq!(made.status, 201, "{}", made.body);
+    sender.publish(&key, "a.b", r#"{"type":"a.b","data":{}}"#);
+    until("it has ended", || deliveries(&sender, &key)[0]["status"] == "failed");
+    assert_eq!(deliveries(&sender, &key)[0]["last_error_code"], "HTTP_508");
+    let events = http::call(other.address, "GET", "/v1/events", &[("x-api-key", &others)], "");
+    assert_eq!(events.json()["data"].as_array().map(Vec::len), Some(0), "{}", events.body);
+    sender.stop();
+    other.stop();
+}
+
+/// What one gateway sends another is received, and so is what endpoints get, once.
 #[test]
 fn other_gateways_and_the_first_turn_are_welcome() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];

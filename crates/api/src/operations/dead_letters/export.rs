@@ -37,22 +37,26 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Export dead letters",
-    about: "At most 2 exports per tenant and 8 in total run at the same time; further requests get 429 or 503 with `Retry-After`.",
+    about: "At most 2 exports per tenant, 8 of all tenants and 2 of the operator run at the same time; further requests get 429 or 503 with `Retry-After`. When all are taken, a tenant that has none displaces an export that nobody reads, or one of a tenant that has two: that response breaks off.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, call.parse_query()?).await?;
-    let permit = call.api.exports.begin(call.owner().tenant())?;
+    let permit = call.api.exports.begin(call.owner().tenant(), call.connection.clone())?;
     // The first page is read before the response begins, so that its errors have a status.
     let first = lines(&call.api, &filter, None).await?;
     let (api, filter) = (call.api.clone(), filter);
     let pages = try_unfold(Some(Next::Lines(first)), move |next| {
-        // Held as long as the stream.
-        let _running = &permit;
+        // Held as long as the stream, which is asked for more as the client reads.
+        permit.touch();
+        let is_displaced = permit.is_displaced();
         let (api, filter) = (api.clone(), filter.clone());
         async move {
+            if is_displaced {
+                return Err(std::io::Error::other(codes::RATE_LIMITED.code));
+            }
             let (bytes, place) = match next {
                 None => return Ok(None),
                 Some(Next::Lines(lines)) => lines,

@@ -27,8 +27,7 @@ const CONTEXT_TTL: Duration = Duration::from_secs(2);
 pub struct TailStream {
     api: Api,
     tail: Tail,
-    /// Held for its `Drop`: returns the slot.
-    _slot: CallerSlot,
+    slot: CallerSlot,
     /// `None` for a caller in this process, who checks by itself.
     credential: Option<Credential>,
     /// The operator watches all tenants.
@@ -48,6 +47,8 @@ enum Step {
 
 enum Wake {
     Stopping,
+    /// Another caller has the slot.
+    Displaced,
     Batch(TailBatch),
     Check,
 }
@@ -65,7 +66,7 @@ impl TailStream {
         Self {
             api,
             tail,
-            _slot: slot,
+            slot,
             credential,
             names_tenants,
             context,
@@ -95,6 +96,7 @@ impl TailStream {
         loop {
             let text = match self.wake().await {
                 Wake::Stopping => Some(self.end(&codes::UNAVAILABLE)),
+                Wake::Displaced => Some(self.end(&codes::RATE_LIMITED)),
                 Wake::Batch(batch) => Some(self.render(batch).await),
                 Wake::Check => self.check().await,
             };
@@ -114,6 +116,7 @@ impl TailStream {
         tokio::select! {
             biased;
             () = closing.cancelled() => Wake::Stopping,
+            () = self.slot.displaced() => Wake::Displaced,
             // Before the batch: a flood must not keep a revoked key watching.
             () = sleep_until(self.check_at) => Wake::Check,
             batch = next => Wake::Batch(batch),
@@ -121,6 +124,7 @@ impl TailStream {
     }
 
     async fn check(&mut self) -> Option<EventText> {
+        self.slot.touch();
         self.check_at = Instant::now() + CHECK;
         if let Some(credential) = &self.credential
             && !credential.is_valid(&self.api).await
