@@ -83,12 +83,7 @@ impl Service<Request<Incoming>> for ApiService {
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         let api = self.api.clone();
         let answering = self.peer.as_ref().map(|peer| peer.connection.answer());
-        if let Some(peer) = &self.peer {
-            let caller = Caller::new(peer, request.headers());
-            // For pages that are merged into the router and authenticate callers themselves.
-            request.extensions_mut().insert(caller.address.block);
-            request.extensions_mut().insert(caller);
-        }
+        let caller = self.peer.as_ref().map(|peer| Caller::new(peer, request.headers()));
         if let Some(hosts) = &self.hosts
             && let Err(problem) = hosts.check(request.uri(), request.headers())
         {
@@ -101,8 +96,13 @@ impl Service<Request<Incoming>> for ApiService {
             let publish = publish.clone();
             return Box::pin(async move {
                 let _answering = answering;
-                Ok(serve::serve(&api, &publish, Some(Vec::new()), request).await)
+                Ok(serve::serve(&api, &publish, Some(Vec::new()), caller, request).await)
             });
+        }
+        if let Some(caller) = caller {
+            // For pages that are merged into the router and authenticate callers themselves.
+            request.extensions_mut().insert(caller.address.block);
+            request.extensions_mut().insert(caller);
         }
         let router = self.router.clone();
         let connection = self.peer.as_ref().map(|peer| peer.connection.clone());

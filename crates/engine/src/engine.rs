@@ -339,10 +339,16 @@ impl Engine {
     /// Runs `work` to its end even if the caller goes away. Between the commit that leases deliveries to
     /// this node and the moment they are queued nothing may be dropped, or they would stay leased for as
     /// long as the node lives. Returns `None` if the engine was aborted meanwhile.
-    pub async fn run_to_completion<T: Send + 'static>(
+    ///
+    /// It is boxed before it is awaited: held in the caller's future as well, it would make that twice as large.
+    pub fn run_to_completion<T, F>(
         &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
+        work: F,
+    ) -> impl Future<Output = Option<T>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         let aborted = self.aborted.clone();
         let work = async move {
             tokio::select! {
@@ -351,7 +357,7 @@ impl Engine {
                 done = work => Some(done),
             }
         };
-        RunToCompletion::new(&self.tracker, work).await
+        RunToCompletion::new(&self.tracker, work)
     }
 
     /// Starts a loop and restarts it after a panic.
