@@ -121,9 +121,18 @@ impl Cell {
         }
     }
 
-    pub fn set_store(&self, store: Result<Arc<PostgresStore>, String>) {
+    /// The outcome of opening it. Where two tasks open it at once, the first that succeeds is right: the other may fail
+    /// because the home cell is away, which is no reason to close this one.
+    pub fn opened(&self, store: Result<Arc<PostgresStore>, String>) {
         let mut connection = self.connection.write();
-        connection.store = store;
+        if connection.store.is_err() {
+            connection.store = store;
+            *self.health.lock() = Health::default();
+        }
+    }
+
+    fn close(&self, why: String) {
+        self.connection.write().store = Err(why);
         *self.health.lock() = Health::default();
     }
 
@@ -172,7 +181,7 @@ impl Cell {
             }
             // This cell alone has stopped: the others go on, and it is opened again.
             Err(StoreError::Broken(why)) if !self.is_home() => {
-                self.set_store(Err(why.clone()));
+                self.close(why.clone());
                 Err(self.unavailable(&why))
             }
             other => {

@@ -154,7 +154,7 @@ impl CellStore {
                 Err(reason)
             }
         };
-        cell.set_store(opened);
+        cell.opened(opened);
     }
 
     async fn opened(&self, name: &str, sealed: &[u8]) -> Result<Arc<PostgresStore>, String> {

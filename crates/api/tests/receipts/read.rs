@@ -120,7 +120,13 @@ async fn sent_again(stage: &Stage) {
     let operator = stage.operator();
     let retry = format!("/v1/sources/acme/receipts/{}/retry", row["id"].as_str().unwrap());
     operator.call("POST", &retry, None).await.is(202);
-    eventually(|| async { (first.requests().len() == 2).then_some(()) }).await;
+    // Until it has ended: one that is under way is not sent again.
+    eventually(|| async {
+        let log = detail(&operator, &row).await["deliveries"][0]["attempt_log"].clone();
+        (log.as_array().map(Vec::len) == Some(2)).then_some(())
+    })
+    .await;
+    assert_eq!(first.requests().len(), 2);
     // To the targets as they are now: the one that it went to, and one that came later.
     operator.patch("/v1/sources/acme", &json!({"targets": [one, two]})).await.is(200);
     let accepted = operator.post(&retry, &json!({})).await.is(202).json();
