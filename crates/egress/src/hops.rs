@@ -51,10 +51,7 @@ impl Hops {
 
     /// Whether this or another gateway has sent the request.
     pub fn is_from_gateway(headers: &HeaderMap) -> bool {
-        let is_mark = |value: &HeaderValue| {
-            let mark = value.to_str().ok().and_then(|text| text.split_once(";by="));
-            mark.is_some_and(|(hops, _)| hops.parse::<u8>().is_ok_and(|hops| hops > 0))
-        };
+        let is_mark = |value| parts(value).is_some_and(|(hops, _)| hops > 0);
         headers.get_all(HEADER).iter().any(is_mark)
     }
 
@@ -64,12 +61,18 @@ impl Hops {
     }
 
     fn read(&self, value: &HeaderValue) -> Option<u8> {
-        let (hops, by) = value.to_str().ok()?.split_once(";by=")?;
+        let (hops, by) = parts(value)?;
         let (number, tag) = by.split_once('.')?;
         let tag = HEXLOWER.decode(tag.as_bytes()).ok()?;
         let is_ours = self.ring.derive(PURPOSE).verify(number.parse().ok()?, &PARTS, &tag);
-        if is_ours { hops.parse().ok() } else { None }
+        is_ours.then_some(hops)
     }
+}
+
+/// The hop count, and the tag of the gateway that has sent it, not verified.
+fn parts(value: &HeaderValue) -> Option<(u8, &str)> {
+    let (hops, by) = value.to_str().ok()?.split_once(";by=")?;
+    Some((hops.parse().ok()?, by))
 }
 
 #[cfg(test)]
