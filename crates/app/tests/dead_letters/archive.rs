@@ -67,8 +67,7 @@ fn goes_to_a_bucket(database: Option<&str>) {
     let variables = [&stored[..], &more].concat();
 
     let served = Gateway::start(folder.path(), &variables);
-    until("it says why", || !served.logged(NAMED).is_empty());
-    let why = served.logged(NAMED).remove(0).to_string();
+    let why = served.first_logged(NAMED).to_string();
     assert!(why.contains("NoSuchBucket"), "{why}");
     assert_eq!(total(&served), 5, "nothing leaves the store");
     until("an alert says so", || served.is_firing("archive_failing"));
