@@ -11,16 +11,17 @@ use std::{
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, Id, IdMaker, Tenant, TenantId, TenantScope, Time, id::Kind};
+use gancho_domain::{Clock, Id, IdMaker, TenantId, TenantScope, Time, id::Kind};
 use gancho_store::{
-    CachePolicy, Collection, Document, Expect, ReadCache, Result, Store, StoreError,
+    Actor, ActorKind, CachePolicy, Collection, Document, Expect, ReadCache, Result, Store,
+    StoreError,
 };
 use gancho_vault::Secret;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
-use crate::{Right, Rights, TenantCache, admin_token::sha256, key_text};
+use crate::{Right, Rights, TenantCache, TenantPrincipal, admin_token::sha256, key_text};
 
 pub enum OfKey {}
 
@@ -176,12 +177,21 @@ pub struct ApiKeys {
 }
 
 /// The cached result of looking up an id.
-#[derive(Default)]
 struct Lookup {
     /// `None` if no such key exists.
     key: Option<ApiKey>,
+    /// Its owner in the audit log.
+    actor: Arc<Actor>,
     /// When a use was last recorded, in microseconds.
     recorded_at: Arc<AtomicI64>,
+}
+
+impl Lookup {
+    fn of(key: Option<ApiKey>) -> Self {
+        let id = key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
+        let actor = Arc::new(Actor::new(ActorKind::ApiKey, id));
+        Self { key, actor, recorded_at: Arc::default() }
+    }
 }
 
 impl ApiKeys {
@@ -276,16 +286,16 @@ impl ApiKeys {
         Err(KeyError::Busy)
     }
 
-    /// Returns the tenant and rights of a valid key, and `None` for every invalid one.
+    /// Returns the owner of a valid key, and `None` for every invalid one.
     pub async fn verify(
         &self,
         tenants: &TenantCache,
         token: &str,
-    ) -> Result<Option<(Arc<Tenant>, Rights)>> {
+    ) -> Result<Option<TenantPrincipal>> {
         let parsed = key_text::parse(token);
         let found = match parsed {
             Some((id, _)) => self.look_up(id).await?,
-            None => Arc::default(),
+            None => Arc::new(Lookup::of(None)),
         };
         // Do the same work for unknown, wrong and valid keys, so that timing reveals nothing.
         let hash = sha256(parsed.map_or(token, |(_, secret)| secret));
@@ -297,7 +307,7 @@ impl ApiKeys {
         };
         let Some(tenant) = tenants.get(key.tenant).await? else { return Ok(None) };
         self.record_use(key, &found.recorded_at, now);
-        Ok(Some((tenant, key.rights)))
+        Ok(Some(TenantPrincipal::authenticated(tenant, key.rights, found.actor.clone())))
     }
 
     async fn look_up(&self, id: KeyId) -> Result<Arc<Lookup>> {
@@ -308,7 +318,7 @@ impl ApiKeys {
         let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
         let key = document.as_ref().map(ApiKey::of_document).transpose()?;
         let recorded_at = before.map_or_else(Arc::default, |before| before.recorded_at.clone());
-        Ok(Arc::new(Lookup { key, recorded_at }))
+        Ok(Arc::new(Lookup { recorded_at, ..Lookup::of(key) }))
     }
 
     /// Records the use in the background. Of concurrent requests, one writes.

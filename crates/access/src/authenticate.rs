@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     AccessError, AdminToken, ApiKeys, Operator, PortalRevocations, PortalTokens, Principal,
-    TenantCache, TenantPrincipal, Users, key_text, portal,
+    TenantCache, Users, key_text, portal,
 };
 
 pub struct Access {
@@ -52,8 +52,7 @@ impl Access {
         let caller = if key_text::is_key(token) {
             let found = self.keys.verify(&self.tenants, token).await?;
             // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
-            let found = found.filter(|(tenant, _)| !tenant.is_operators());
-            found.map(|(tenant, rights)| TenantPrincipal::with_key(tenant, rights, token))
+            found.filter(|program| !program.tenant().is_operators())
         } else if portal::is_token(token) {
             match self.portal.read(token) {
                 Ok(claim) => self.portal_person(&claim).await?,

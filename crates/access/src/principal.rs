@@ -6,7 +6,7 @@ use gancho_domain::{Tenant, TenantId, TenantScope};
 
 use gancho_store::{Actor, ActorKind};
 
-use crate::{AccessError, Needs, Rights, Role, User, key_text};
+use crate::{AccessError, Needs, Rights, Role, User};
 
 /// An authenticated caller.
 #[derive(Debug, Clone)]
@@ -147,20 +147,14 @@ impl TenantPrincipal {
         clippy::disallowed_methods,
         reason = "the caller of this has checked a credential of the tenant's"
     )]
-    fn authenticated(tenant: Arc<Tenant>, rights: Rights, actor: Actor) -> Self {
+    pub(crate) fn authenticated(tenant: Arc<Tenant>, rights: Rights, actor: Arc<Actor>) -> Self {
         let (scope, is_person) = (TenantScope::granted(tenant.id), actor.kind == ActorKind::Portal);
-        Self { scope, tenant, rights, is_person, actor: Arc::new(actor), operator: None }
-    }
-
-    /// A program with this valid API key.
-    pub(crate) fn with_key(tenant: Arc<Tenant>, rights: Rights, key: &str) -> Self {
-        let id = key_text::parse(key).map(|(id, _)| id.to_string());
-        Self::authenticated(tenant, rights, Actor::new(ActorKind::ApiKey, id.unwrap_or_default()))
+        Self { scope, tenant, rights, is_person, actor, operator: None }
     }
 
     /// Someone with a portal link of the tenant.
     pub(crate) fn of_person(tenant: Arc<Tenant>, rights: Rights) -> Self {
-        Self::authenticated(tenant, rights, Actor::new(ActorKind::Portal, ""))
+        Self::authenticated(tenant, rights, Arc::new(Actor::new(ActorKind::Portal, "")))
     }
 
     pub fn scope(&self) -> TenantScope {

@@ -174,7 +174,9 @@ impl Inner {
                 SendResult::HandedBack(back, _) => headers = back,
             }
         }
-        let mut held = match timeout_at(until, self.open(origin, target, &policy)).await {
+        // Boxed, so that the future of an attempt stays small: most use a connection that is open.
+        let opening = Box::pin(self.open(origin, target, &policy));
+        let mut held = match timeout_at(until, opening).await {
             Ok(opened) => opened?,
             Err(_) => return Err(late("while connecting")),
         };

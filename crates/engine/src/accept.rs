@@ -116,7 +116,7 @@ impl Engine {
                 if let AcceptOutcome::New { number, placed } = outcome
                     && (1..new.deliveries.len()).contains(&placed.len())
                 {
-                    this.place_rest(new, *number, placed.len()).await;
+                    Box::pin(this.place_rest(new, *number, placed.len())).await;
                 }
             }
             Ok(accepted)
@@ -211,13 +211,12 @@ impl Engine {
             let Some(lane) = self.lane(lane) else {
                 continue;
             };
-            let jobs: Vec<Job> = parcels
+            let jobs = parcels
                 .iter()
                 .zip(accepted)
                 .flat_map(|(new, accepted)| leased(new, accepted))
                 .filter(|job| job.lane == lane.lane)
-                .collect();
-            lane.counters.offered.add(jobs.len());
+                .inspect(|_| lane.counters.offered.add(1));
             self.enqueue(lane, node, jobs, seats);
             self.dispatch(lane);
         }
@@ -281,7 +280,13 @@ impl Engine {
     }
 
     /// Deliveries leased to an earlier node number of this engine are dropped: the lease expires.
-    pub(crate) fn enqueue(&self, lane: &LaneState, node: NodeId, jobs: Vec<Job>, mut seats: Seats) {
+    pub(crate) fn enqueue(
+        &self,
+        lane: &LaneState,
+        node: NodeId,
+        jobs: impl IntoIterator<Item = Job>,
+        mut seats: Seats,
+    ) {
         if self.stopping.is_cancelled() || self.membership.last() != node {
             return;
         }
@@ -334,6 +339,10 @@ struct Turn {
 
 /// Parts of at most [`MAX_ROWS_STORING`], unless one parcel alone has more.
 fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
+    let rows_of_all = parcels.iter().map(rows).sum();
+    if rows_of_all <= MAX_ROWS_STORING {
+        return vec![Turn { parcels, rows: rows_of_all }];
+    }
     let mut turns: Vec<Turn> = Vec::new();
     for new in parcels {
         let rows = rows(&new);

@@ -39,7 +39,7 @@ pub(crate) async fn carry(
     let started_at = engine.clock.now();
     let settlement = if let Some(failure) = untried(&engine, &lane, &ticket.job, started_at).await {
         drop(slot);
-        give_up(&engine, &lane, &ticket, failure, started_at).await
+        Box::pin(give_up(&engine, &lane, &ticket, failure, started_at)).await
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
         // Frees the target for the next delivery while this result is written.

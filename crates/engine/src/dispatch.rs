@@ -65,7 +65,8 @@ impl Engine {
         let found = self.look(lane, self.clock.now());
         for (slot, ticket) in found.ready {
             let held = carry::SlotGuard::new(self, lane, slot);
-            self.spawn(carry::carry(self.clone(), lane.clone(), held, ticket));
+            // Boxed: a task is moved several times before it runs.
+            self.spawn(Box::pin(carry::carry(self.clone(), lane.clone(), held, ticket)));
         }
         if !found.evicted.is_empty() {
             self.give_back(lane, found.evicted);

@@ -21,10 +21,21 @@ pub(crate) async fn settle(
     ticket: &Ticket,
     settlement: Settlement,
 ) {
-    let Err(error) = write(engine, lane, ticket, &settlement).await else { return };
+    if let Err(error) = write(engine, lane, ticket, &settlement).await {
+        Box::pin(write_reduced(engine, lane, ticket, &settlement, error)).await;
+    }
+}
+
+async fn write_reduced(
+    engine: &Arc<Engine>,
+    lane: &LaneState,
+    ticket: &Ticket,
+    settlement: &Settlement,
+    error: StoreError,
+) {
     lane.counters.unstorable.add(1);
     let delivery = settlement.delivery;
-    for (without, reduced) in reductions(&settlement) {
+    for (without, reduced) in reductions(settlement) {
         if write(engine, lane, ticket, &reduced).await.is_ok() {
             tracing::error!(%delivery, lane = %lane.lane, %error, without, "store rejected a result; saved it in part");
             return;

@@ -19,6 +19,11 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
         return true;
     }
     tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a suspect delivery");
+    Box::pin(note_attempt(engine, ticket)).await
+}
+
+async fn note_attempt(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
+    let job = &ticket.job;
     let mut backoff = Backoff::new();
     loop {
         match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {

@@ -17,9 +17,9 @@ use gancho_domain::{
 use gancho_engine::Engine;
 use gancho_store::{Store, StoreError};
 use thiserror::Error;
-use tracing::{Instrument, instrument};
+use tracing::{Instrument, debug_span};
 
-use self::charge::Allowance;
+use self::{admit::Admission, charge::Allowance};
 
 use crate::{
     EventTypes, PlanLimit, Plans, PublishRates, fan_out::Audience, limits::RateStanding,
@@ -106,7 +106,7 @@ impl Publisher {
         events: Vec<NewEvent>,
     ) -> Vec<Answer> {
         // Not by an attribute, with which the future would be twice as large.
-        let span = tracing::debug_span!("publish", tenant = tenant.slug);
+        let span = debug_span!("publish", tenant = tenant.slug);
         self.admit_and_accept(scope, tenant, events).instrument(span).await
     }
 
@@ -116,13 +116,14 @@ impl Publisher {
         tenant: &Tenant,
         events: Vec<NewEvent>,
     ) -> Vec<Answer> {
-        let (events, places) = self.admit(scope, tenant, events).await.split();
+        let admit = self.admit(scope, tenant, events).instrument(debug_span!("admit"));
+        let Admission { events, refusals } = admit.await;
         let answers = match self.allowance(tenant) {
             _ if events.is_empty() => Vec::new(),
             None => self.accept(scope, events, Audience::Wanting).await,
             Some(allowance) => self.accept_within(allowance, scope, events).await,
         };
-        places.fill(answers)
+        refusals.merge(answers)
     }
 
     /// Must run to completion: unused charges are refunded at the end.
@@ -147,25 +148,31 @@ impl Publisher {
     }
 
     /// One result for each event, in order.
-    #[instrument(level = "debug", skip_all)]
     async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
         let count = events.len();
         if count == 0 {
             return Vec::new();
         }
-        let accept = async {
-            let targets = self.registry.of(scope.tenant()).await?;
-            let is_intake = events.iter().any(|event| event.intake_id.is_some());
-            let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
-            let published: Vec<Published> = parcels.iter().map(Published::of).collect();
-            let accepted = if is_intake {
-                self.engine.accept_intake(parcels).await
-            } else {
-                self.engine.accept(parcels).await
-            };
-            Ok(self.answer(scope, published, accepted).await)
+        let accept = self.store_and_answer(scope, events, to).instrument(debug_span!("accept"));
+        accept.await.unwrap_or_else(|error| vec![Err(error.into()); count])
+    }
+
+    async fn store_and_answer(
+        &self,
+        scope: TenantScope,
+        events: Vec<NewEvent>,
+        to: Audience,
+    ) -> Result<Vec<Answer>, StoreError> {
+        let targets = self.registry.of(scope.tenant()).await?;
+        let is_intake = events.iter().any(|event| event.intake_id.is_some());
+        let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
+        let published: Vec<Published> = parcels.iter().map(Published::of).collect();
+        let accepted = if is_intake {
+            self.engine.accept_intake(parcels).await
+        } else {
+            self.engine.accept(parcels).await
         };
-        accept.await.unwrap_or_else(|error: StoreError| vec![Err(error.into()); count])
+        Ok(self.answer(scope, published, accepted).await)
     }
 
     /// Publishes to one endpoint only, whatever it subscribes to; within the rate limit, outside of the

@@ -107,16 +107,26 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
     {
         match self.usable(key) {
             CacheLookup::Trust(value) => Ok(value),
-            CacheLookup::Refresh(before) => {
-                let changes = self.changes_of(key);
-                let read = self.ask(key, changes, read(Some(before.clone()))).await;
-                Ok(read.unwrap_or(before))
-            }
+            // Boxed, so that the futures of all callers stay small: few of them read.
+            CacheLookup::Refresh(before) => Ok(Box::pin(self.refresh(key, before, read)).await),
             CacheLookup::Ask(before) => {
-                let read = self.ask_together(key, before.clone(), read).await;
+                let read = Box::pin(self.ask_together(key, before.clone(), read)).await;
                 read.or_else(|error| before.filter(|_| !self.policy.is_strict).ok_or(error))
             }
         }
+    }
+
+    async fn refresh<F>(
+        &self,
+        key: K,
+        before: Arc<V>,
+        read: impl FnOnce(Option<Arc<V>>) -> F,
+    ) -> Arc<V>
+    where
+        F: Future<Output = Result<Arc<V>>>,
+    {
+        let changes = self.changes_of(key);
+        self.ask(key, changes, read(Some(before.clone()))).await.unwrap_or(before)
     }
 
     /// Returns the cached value, however old.

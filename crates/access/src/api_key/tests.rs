@@ -1,8 +1,9 @@
-use gancho_domain::{SystemClock, SystemRandom};
+use gancho_domain::{SystemClock, SystemRandom, Tenant};
 use gancho_store::Tenants;
 use gancho_store_sqlite::SqliteStore;
 
 use super::*;
+use crate::Principal;
 
 async fn stage() -> (ApiKeys, TenantCache, TenantScope) {
     let store = SqliteStore::inline().unwrap();
@@ -33,8 +34,10 @@ async fn what_was_revoked_while_it_was_read_does_not_come_back() {
 async fn a_key_is_good_until_it_is_revoked() {
     let (keys, tenants, scope) = stage().await;
     let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
-    let (owner, rights) = keys.verify(&tenants, &text).await.unwrap().unwrap();
-    assert_eq!((owner.id, rights), (scope.tenant(), Rights::ALL));
+    let owner = keys.verify(&tenants, &text).await.unwrap().unwrap();
+    assert_eq!((owner.scope(), owner.rights()), (scope, Rights::ALL));
+    let owner = Principal::Tenant(owner);
+    assert_eq!(owner.actor().name, key.id.to_string());
     keys.revoke(scope, key.id).await.unwrap();
     assert!(keys.verify(&tenants, &text).await.unwrap().is_none());
     assert_eq!(keys.revoke(scope, KeyId::from_bits(1)).await, Err(KeyError::NotFound));

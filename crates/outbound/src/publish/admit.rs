@@ -1,55 +1,60 @@
 //! The first step: rate limit and event types. Nothing is written.
 
 use gancho_domain::{Tenant, TenantScope};
-use tracing::instrument;
 
-use super::{Answer, NewEvent, PublishError, Published, Publisher, stopped};
+use super::{Answer, NewEvent, PublishError, Publisher, stopped};
 use crate::{
     event_types::EventTypeError,
     limits::{RateGrant, RateStanding},
 };
 
-/// A batch of which each event was admitted or refused, in order.
+/// The admitted events of a batch, and what is needed to merge their results with the refusals.
 pub(super) struct Admission {
-    rate: Option<RateStanding>,
-    events: Vec<Result<NewEvent, PublishError>>,
+    pub events: Vec<NewEvent>,
+    pub refusals: Refusals,
 }
 
-/// The positions of the admitted events in the batch, to merge the results.
-pub(super) struct Places {
+pub(super) struct Refusals {
     rate: Option<RateStanding>,
-    refused: Vec<Option<PublishError>>,
+    /// The number of events in the batch.
+    count: usize,
+    /// By the position in the batch, in order.
+    refused: Vec<(usize, PublishError)>,
 }
 
 impl Publisher {
-    #[instrument(level = "debug", skip_all)]
     pub(super) async fn admit(
         &self,
         scope: TenantScope,
         tenant: &Tenant,
-        events: Vec<NewEvent>,
+        mut events: Vec<NewEvent>,
     ) -> Admission {
-        let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
-        let taken = self.rates.take(tenant, count, self.clock.now());
+        let count = events.len();
+        let taken =
+            self.rates.take(tenant, u32::try_from(count).unwrap_or(u32::MAX), self.clock.now());
         let granted = taken.granted as usize;
-        let mut admission = Admission { rate: taken.standing, events: Vec::new() };
-        for (place, event) in events.into_iter().enumerate() {
-            admission.events.push(match taken.standing {
+        let mut refused = Vec::new();
+        for (place, event) in events.iter().enumerate() {
+            let checked = match taken.standing {
                 Some(rate) if place >= granted => Err(too_fast(&taken, rate)),
                 _ => self.check_type(scope, tenant, event).await,
-            });
+            };
+            refused.extend(checked.err().map(|error| (place, error)));
         }
-        admission
+        let is_refused = |place: usize| refused.binary_search_by_key(&place, |(at, _)| *at).is_ok();
+        let mut place = 0..;
+        events.retain(|_| !place.next().is_some_and(is_refused));
+        Admission { events, refusals: Refusals { rate: taken.standing, count, refused } }
     }
 
     async fn check_type(
         &self,
         scope: TenantScope,
         tenant: &Tenant,
-        event: NewEvent,
-    ) -> Result<NewEvent, PublishError> {
+        event: &NewEvent,
+    ) -> Result<(), PublishError> {
         self.types.check(scope, tenant, event.event_type.as_str(), &event.data).await?;
-        Ok(event)
+        Ok(())
     }
 
     /// For an event without a type check.
@@ -62,32 +67,22 @@ impl Publisher {
     }
 }
 
-impl Admission {
-    pub fn split(self) -> (Vec<NewEvent>, Places) {
-        let mut events = Vec::with_capacity(self.events.len());
-        let mut admit = |event: Result<NewEvent, PublishError>| match event {
-            Ok(event) => {
-                events.push(event);
-                None
-            }
-            Err(refused) => Some(refused),
-        };
-        let refused = self.events.into_iter().map(&mut admit).collect();
-        (events, Places { rate: self.rate, refused })
-    }
-}
-
-impl Places {
+impl Refusals {
     /// One result for each event of the batch, in order. `accepted` has one for each admitted event.
-    pub fn fill(self, accepted: Vec<Answer>) -> Vec<Answer> {
+    pub fn merge(self, mut accepted: Vec<Answer>) -> Vec<Answer> {
+        for published in accepted.iter_mut().flatten() {
+            published.rate = self.rate;
+        }
+        if accepted.len() == self.count {
+            return accepted;
+        }
         let mut accepted = accepted.into_iter();
-        let rate = self.rate;
-        let mut answer = |refused: Option<PublishError>| match refused {
-            Some(refused) => Err(refused),
+        let mut refused = self.refused.into_iter().peekable();
+        let answer = |place| match refused.next_if(|(at, _)| *at == place) {
+            Some((_, error)) => Err(error),
             None => accepted.next().unwrap_or_else(|| Err(stopped())),
         };
-        let answers = self.refused.into_iter().map(&mut answer);
-        answers.map(|answer| answer.map(|published| Published { rate, ..published })).collect()
+        (0..self.count).map(answer).collect()
     }
 }
 

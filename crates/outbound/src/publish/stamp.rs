@@ -37,7 +37,7 @@ impl Publisher {
         for (published, accepted) in published.into_iter().zip(accepted) {
             answers.push(match accepted {
                 Ok(AcceptOutcome::New { .. }) => Ok(published),
-                Ok(AcceptOutcome::Again { first }) => self.repeat(scope, first).await,
+                Ok(AcceptOutcome::Again { first }) => Box::pin(self.repeat(scope, first)).await,
                 Ok(AcceptOutcome::Clash { first }) => Err(PublishError::KeyClash { first }),
                 Err(error) => Err(error.into()),
             });
