@@ -35,6 +35,13 @@ pub(crate) struct Idle {
     pub(crate) until: Instant,
 }
 
+/// A connection that has to make room for others. Held for its `Drop`, which closes it.
+#[expect(dead_code, reason = "held to be dropped")]
+pub(crate) enum Evicted {
+    Idle(Idle),
+    Shared(Arc<SharedConnection>),
+}
+
 /// A connection in use.
 pub(crate) enum PooledConnection {
     ExclusiveConnection(ExclusiveConnection),
@@ -114,27 +121,20 @@ impl Shard {
         change(self.destinations.entry(origin.into()).or_default())
     }
 
-    /// Removes the connections that were idle longest, then unused shared ones, until at most `max` are
-    /// left. The caller drops them without the lock.
-    pub(crate) fn shrink_to(&mut self, max: usize) -> (Vec<Idle>, Vec<Arc<SharedConnection>>) {
-        let mut out = (Vec::new(), Vec::new());
-        while self.kept > max {
-            let oldest = self
-                .destinations
-                .values_mut()
-                .filter(|destination| !destination.idle.is_empty())
-                .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
-            if let Some(idle) = oldest.and_then(|destination| destination.idle.pop_front()) {
-                out.0.push(idle);
-            } else if let Some(unused) =
-                self.destinations.values_mut().find_map(Destination::take_unused)
-            {
-                out.1.push(unused);
-            } else {
-                break;
-            }
-            self.kept -= 1;
-        }
-        out
+    /// Removes the connection that was idle longest, or else an unused shared one. The caller drops it without the
+    /// lock.
+    pub(crate) fn evict(&mut self) -> Option<Evicted> {
+        let oldest = self
+            .destinations
+            .values_mut()
+            .filter(|destination| !destination.idle.is_empty())
+            .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
+        let idle = oldest.and_then(|destination| destination.idle.pop_front());
+        let evicted = idle.map(Evicted::Idle).or_else(|| {
+            let unused = self.destinations.values_mut().find_map(Destination::take_unused);
+            unused.map(Evicted::Shared)
+        })?;
+        self.kept -= 1;
+        Some(evicted)
     }
 }

@@ -8,14 +8,15 @@ use std::{
     collections::VecDeque,
     hash::{BuildHasher, RandomState},
     net::IpAddr,
+    ops::{Deref, DerefMut},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::{
@@ -36,17 +37,54 @@ const SETTINGS_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
+    /// The number of connections in all shards.
+    kept: AtomicUsize,
     hasher: RandomState,
     closed: AtomicBool,
     born: Instant,
     limits: Limits,
 }
 
+/// A shard whose change in connections is counted in the pool when it is unlocked.
+struct LockedShard<'a> {
+    shard: MutexGuard<'a, Shard>,
+    before: usize,
+    kept_in_all: &'a AtomicUsize,
+}
+
+impl<'a> LockedShard<'a> {
+    fn new(shard: &'a Mutex<Shard>, kept_in_all: &'a AtomicUsize) -> Self {
+        let shard = shard.lock();
+        Self { before: shard.kept, shard, kept_in_all }
+    }
+}
+
+impl Deref for LockedShard<'_> {
+    type Target = Shard;
+
+    fn deref(&self) -> &Shard {
+        &self.shard
+    }
+}
+
+impl DerefMut for LockedShard<'_> {
+    fn deref_mut(&mut self) -> &mut Shard {
+        &mut self.shard
+    }
+}
+
+impl Drop for LockedShard<'_> {
+    fn drop(&mut self) {
+        // Wraps around for fewer, as it must.
+        self.kept_in_all.fetch_add(self.shard.kept.wrapping_sub(self.before), Ordering::Relaxed);
+    }
+}
+
 struct Limits {
     idle_timeout: Duration,
     longest_life: Duration,
     per_destination: usize,
-    per_shard: usize,
+    in_all: usize,
     streams: u32,
 }
 
@@ -54,6 +92,7 @@ impl Pool {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
+            kept: AtomicUsize::new(0),
             hasher: RandomState::new(),
             closed: AtomicBool::new(false),
             born: Instant::now(),
@@ -61,14 +100,27 @@ impl Pool {
                 idle_timeout: settings.idle_timeout,
                 longest_life: settings.longest_life,
                 per_destination: settings.idle_per_destination,
-                per_shard: (settings.idle_in_all / SHARDS).max(1),
+                in_all: settings.idle_in_all,
                 streams: settings.streams_per_connection.max(1),
             },
         }
     }
 
-    fn shard(&self, origin: &str) -> &Mutex<Shard> {
-        &self.shards[self.hasher.hash_one(origin) as usize % SHARDS]
+    fn locked(&self, origin: &str) -> LockedShard<'_> {
+        let shard = &self.shards[self.hasher.hash_one(origin) as usize % SHARDS];
+        LockedShard::new(shard, &self.kept)
+    }
+
+    /// Closes connections while there are too many, of the shard that has the most: a shard that has few keeps them,
+    /// and one destination may have all that others do not use.
+    fn shrink(&self) {
+        while self.kept.load(Ordering::Relaxed) > self.limits.in_all {
+            let fullest = self.shards.iter().max_by_key(|shard| shard.lock().kept);
+            let evicted = fullest.and_then(|shard| LockedShard::new(shard, &self.kept).evict());
+            if evicted.is_none() {
+                return;
+            }
+        }
     }
 
     /// A live connection to the origin whose peer `fits` the current policy.
@@ -82,7 +134,7 @@ impl Pool {
         let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
         // Unusable connections are dropped after the lock is released.
         let mut unfit = Vec::new();
-        let mut shard = self.shard(origin).lock();
+        let mut shard = self.locked(origin);
         let shard = &mut *shard;
         let destination = shard.destinations.get_mut(origin)?;
         if !destination.shared.is_empty() {
@@ -141,7 +193,7 @@ impl Pool {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
-        let mut shard = self.shard(origin).lock();
+        let mut shard = self.locked(origin);
         let grew = shard.at(origin, |destination| {
             let may_have_room = |one: &&Arc<SharedConnection>| {
                 one.has_room(self.limits.streams) || one.opened.elapsed() < SETTINGS_WITHIN
@@ -151,9 +203,8 @@ impl Pool {
             is_kept
         });
         shard.kept += usize::from(grew);
-        let crowded = shard.shrink_to(self.limits.per_shard);
         drop(shard);
-        drop(crowded);
+        self.shrink();
     }
 
     /// Keeps a connection for the next delivery, at most for the peer's keep-alive timeout.
@@ -169,16 +220,16 @@ impl Pool {
         let since = Instant::now();
         let keep_for = keep_for.unwrap_or(Duration::MAX).min(self.limits.idle_timeout);
         let idle = Idle { own, since, until: since + keep_for };
-        let mut shard = self.shard(origin).lock();
+        let mut shard = self.locked(origin);
         let evicted = shard.at(origin, |destination| {
             destination.idle.push_back(idle);
             let full = destination.idle.len() > self.limits.per_destination;
             full.then(|| destination.idle.pop_front()).flatten()
         });
         shard.kept += usize::from(evicted.is_none());
-        let crowded = shard.shrink_to(self.limits.per_shard);
         drop(shard);
-        drop((evicted, crowded));
+        drop(evicted);
+        self.shrink();
     }
 
     /// Closes expired connections, and forgets origins without connections.
@@ -187,7 +238,7 @@ impl Pool {
         let idle_timeout = self.limits.idle_timeout;
         for shard in &self.shards {
             let mut old = Vec::new();
-            let mut shard = shard.lock();
+            let mut shard = LockedShard::new(shard, &self.kept);
             for destination in shard.destinations.values_mut() {
                 let (kept, dropped): (VecDeque<_>, VecDeque<_>) = destination
                     .idle
@@ -211,7 +262,7 @@ impl Pool {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for shard in &self.shards {
-            let closed = std::mem::take(&mut *shard.lock());
+            let closed = std::mem::take(&mut *LockedShard::new(shard, &self.kept));
             drop(closed);
         }
     }

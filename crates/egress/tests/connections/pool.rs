@@ -176,6 +176,24 @@ async fn the_number_of_idle_connections_is_bounded() {
     assert!(client.kept_connections() > 8, "{}", client.kept_connections());
 }
 
+/// One origin may have all that the others do not use: it opens no connection again and again.
+#[tokio::test]
+async fn a_burst_to_one_origin_reuses_all_its_connections() {
+    let limits = Settings { idle_per_destination: 20, idle_in_all: 32, ..settings() };
+    let client = Client::new(limits).unwrap();
+    let receiver = Receiver::plain(patient).await.unwrap();
+    for _ in 0..5 {
+        let mut posts = JoinSet::new();
+        for _ in 0..20 {
+            let (client, url) = (client.clone(), http(receiver.port()));
+            posts.spawn(async move { status(&post(&client, &url, AMPLE).await) });
+        }
+        assert_eq!(posts.join_all().await, [200; 20]);
+        until(|| client.kept_connections() == receiver.accepted()).await;
+    }
+    assert!(receiver.accepted() <= 20, "{} connections", receiver.accepted());
+}
+
 /// Origins do not share connections, even where they share an address.
 #[tokio::test]
 async fn origins_are_kept_apart() {
