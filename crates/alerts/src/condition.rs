@@ -54,10 +54,11 @@ pub fn conditions(
         let detail = format!("{died} of {ended} deliveries became dead letters within an hour");
         check(Rule::DeadLetterRateHigh, "", share, thresholds.dead_letter_rate, detail);
     }
-    if let Some(share) = facts.storage_share {
-        let detail = format!("{:.0} % of the storage is used", share * 100.0);
-        check(Rule::StorageHigh, "", share, thresholds.storage_high, detail.clone());
-        check(Rule::StorageCritical, "", share, thresholds.storage_critical, detail);
+    for (subject, share) in [("store", facts.store_share), ("disk", facts.disk_share)] {
+        let Some(share) = share else { continue };
+        let detail = format!("{:.0} % of the {subject} is used", share * 100.0);
+        check(Rule::StorageHigh, subject, share, thresholds.storage_high, detail.clone());
+        check(Rule::StorageCritical, subject, share, thresholds.storage_critical, detail);
     }
     for (lane, age) in &facts.queue_ages {
         let detail = format!("the oldest {lane} delivery has been due for {} s", age.as_secs());
@@ -141,7 +142,7 @@ mod tests {
                 Rule::TenantDeadLettersHigh,
                 Facts { dead_letters_by_tenant: vec![("acme".to_owned(), 51)], ..only() },
             ),
-            (Rule::StorageHigh, Facts { storage_share: Some(0.81), ..only() }),
+            (Rule::StorageHigh, Facts { store_share: Some(0.81), ..only() }),
             (
                 Rule::QueueDelayed,
                 Facts { queue_ages: vec![(Lane::Webhook, Duration::from_secs(301))], ..only() },
@@ -206,7 +207,7 @@ mod tests {
                     ..only()
                 },
             ),
-            (Rule::StorageCritical, Facts { storage_share: Some(0.91), ..only() }),
+            (Rule::StorageCritical, Facts { disk_share: Some(0.91), ..only() }),
         ];
         for (rule, facts) in &cases {
             assert_eq!(rules(facts, false).last(), Some(rule), "{facts:?}");

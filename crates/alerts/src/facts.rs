@@ -18,7 +18,9 @@ pub struct Facts {
     /// and how many of them became dead letters.
     pub died: u64,
     /// How full the store is, from 0 to 1; nothing where it has no limit.
-    pub storage_share: Option<f64>,
+    pub store_share: Option<f64>,
+    /// How full the disk of the data directory is, where the store is on it.
+    pub disk_share: Option<f64>,
     /// How long the oldest delivery of each lane has been due.
     pub queue_ages: Vec<(Lane, Duration)>,
     /// Endpoints of which every attempt of the last minutes failed.

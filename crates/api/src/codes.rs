@@ -145,6 +145,9 @@ codes! {
     TENANT_MOVING SERVICE_UNAVAILABLE "tenant_moving" "Tenant is moving"
         "The tenant is being moved to another database of the gateway. Nothing was changed. This takes about a second."
         "Retry after the number of seconds in `Retry-After`, with the same idempotency key.";
+    SOURCE_PAUSED SERVICE_UNAVAILABLE "source_paused" "Source paused"
+        "The operator has paused the source. The webhook was verified, and was not stored."
+        "Send the webhook again after the number of seconds in `Retry-After`.";
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "Storage full"
         "The store has reached its size limit and accepts no new data. Events that are already stored are still delivered."
         "Retry later with the same idempotency key. The operator must free space.";

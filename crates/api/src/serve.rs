@@ -138,7 +138,10 @@ where
     let RequestedOperation { route, role, caller, mut act } = requested;
     let principal = match parts.extensions.remove::<InProcessCaller>() {
         Some(InProcessCaller(principal)) => principal,
-        None => auth::identify(api, &parts.headers, caller).await?,
+        None => {
+            let caller = auth::identify(api, &parts.headers, caller).await;
+            caller.inspect_err(|problem| note_refusal(api, route, problem))?
+        }
     };
     if let Some(act) = &mut act {
         act.by(&principal);
@@ -160,6 +163,13 @@ where
         connection: caller.map(|caller| caller.connection.clone()),
     })
     .await
+}
+
+/// Counts what could not be accepted because the caller could not be looked up. What comes further is counted by the engine.
+fn note_refusal(api: &Api, route: &Route, problem: &Problem) {
+    if route.takes_idempotency_key && *problem.code() == codes::UNAVAILABLE {
+        api.engine.note_unread_refusal();
+    }
 }
 
 async fn read_body<B>(

@@ -169,7 +169,7 @@ impl Stage {
         let (running, until) = (replays.clone(), stop.clone());
         tokio::spawn(async move { running.run(until).await });
         let (orphans, until) = (outbound.orphans.clone(), stop.clone());
-        tokio::spawn(async move { orphans.run(until).await });
+        tokio::spawn(async move { orphans.run(|_| {}, until).await });
         let watch = Watch::new(WatchSetup {
             store: store.clone(),
             engine: engine.clone(),

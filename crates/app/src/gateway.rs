@@ -23,7 +23,8 @@ use gancho_api::{
     tail_relay::TailRelay, watch,
 };
 use gancho_domain::{
-    Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
+    Clock, EndReason, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant,
+    TenantScope,
 };
 use gancho_engine::{Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
 use gancho_inbound::InternalSink;
@@ -31,7 +32,7 @@ use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, IntakeMover, Outbound,
     OutboundSetup, Plans, Publisher, Registry, Replays, notify::NoticeSink,
 };
-use gancho_store::Store;
+use gancho_store::{EndedDelivery, Store};
 use gancho_store_cells::CellStore;
 use gancho_traces::TraceExporter;
 use gancho_vault::KeyRing;
@@ -104,6 +105,8 @@ pub struct Gateway {
     pub reloader: Option<Arc<dyn ReloadService>>,
     /// Nothing where traces are off. Told to stop after the engine.
     traces: Option<(Arc<TraceExporter>, CancellationToken)>,
+    /// Sends notices as messages. Told to stop after everything that has notices.
+    messenger: (TaskTracker, CancellationToken),
     /// Whatever runs beside the engine; stopping ends it.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -247,6 +250,7 @@ impl Gateway {
             alerts,
             reloader: None,
             traces: traces.map(|traces| (traces, CancellationToken::new())),
+            messenger: (TaskTracker::new(), CancellationToken::new()),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
@@ -256,8 +260,9 @@ impl Gateway {
         let email_expiry = setup.lanes.emails.expiry.unwrap_or(gancho_mail::limits::EXPIRY);
         gateway.start_loops(setup.is_worker, is_shared, email_expiry);
         if let Some(routes) = routes {
-            let stop = gateway.stopping.clone();
-            gateway.tasks.spawn(async move { messenger.run(routes, stop).await });
+            let (tasks, stop) = &gateway.messenger;
+            let stop = stop.clone();
+            tasks.spawn(async move { messenger.run(routes, stop).await });
         }
         Ok(gateway)
     }
@@ -291,7 +296,13 @@ impl Gateway {
             self.tasks.spawn(async move { relay.run(stop).await });
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
-        self.tasks.spawn(async move { orphans.run(stop).await });
+        let engine = self.engine.clone();
+        self.tasks.spawn(async move {
+            let count = |ended: &[EndedDelivery]| {
+                engine.count_ended(Lane::Webhook, &EndReason::ENDPOINT_DELETED, ended);
+            };
+            orphans.run(count, stop).await;
+        });
         if let Some(receiving) = &self.receiving {
             receiving.start_loops(&self.tasks, &self.stopping);
         }
@@ -374,6 +385,11 @@ impl Gateway {
         let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
         // What ended while the engine was stopping.
         let _ = tokio::time::timeout(AFTER, self.health.send_digests(true)).await;
+        // Only now are there no more notices.
+        let (tasks, stop) = &self.messenger;
+        stop.cancel();
+        tasks.close();
+        let _ = tokio::time::timeout(AFTER, tasks.wait()).await;
         if let Some(mailing) = &self.mailing {
             let _ = tokio::time::timeout(AFTER, mailing.close()).await;
         }

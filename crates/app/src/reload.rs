@@ -60,9 +60,11 @@ impl Reloader {
     pub async fn run(self: Arc<Self>, mut signal: ReloadSignal) -> Infallible {
         loop {
             signal.came().await;
-            self.parts.reload_policy();
             match self.load() {
-                Ok(apply) => _ = apply(),
+                Ok(apply) => {
+                    self.parts.reload_policy();
+                    apply();
+                }
                 Err(error) => {
                     tracing::error!(
                         error,

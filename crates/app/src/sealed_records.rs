@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Endpoint, Tenant, TenantScope};
-use gancho_inbound::keys::reseal;
+use gancho_inbound::{SigningKeys, SigningKeysError, keys::reseal};
 use gancho_store::Store;
 use gancho_vault::KeyRing;
+
+use crate::key_ring::RingSource;
 
 /// Tenants looked through at a time.
 const BATCH: usize = 200;
@@ -24,6 +26,20 @@ pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>
         }
     }
     Ok(counts)
+}
+
+/// The keys of the store that the ring lacks; all of them if it is another ring.
+pub async fn missing_keys(store: &dyn Store, ring: &RingSource) -> anyhow::Result<Vec<u32>> {
+    let used: Vec<u32> = keys_in_use(store).await?.into_keys().collect();
+    let RingSource::Loaded(ring) = ring else { return Ok(used) };
+    let known = ring.keys.numbers();
+    let missing: Vec<u32> = used.iter().copied().filter(|key| !known.contains(key)).collect();
+    // Keys of two rings have the same numbers.
+    match SigningKeys::check(store, &ring.keys).await {
+        Err(SigningKeysError::Store(error)) => Err(error.into()),
+        Err(_) if missing.is_empty() => Ok(used),
+        _ => Ok(missing),
+    }
 }
 
 /// The next tenants in the order of their slugs; nothing behind the last.

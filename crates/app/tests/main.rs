@@ -5,6 +5,7 @@
 mod alerts {
     mod failing;
     mod fire;
+    mod notices;
     mod outage;
     mod recorder;
 }

@@ -231,7 +231,7 @@ impl Engine {
         self.statistics.count_accepted(now, accepted.clone());
         for (new, outcome) in accepted {
             let parcel = &new.parcel;
-            self.log_withheld(new, outcome);
+            self.count_withheld(new, outcome);
             if self.tails.are_watching(parcel.tenant, parcel.kind.lane()) {
                 tail::accepted(now, new, outcome).for_each(|change| self.tails.publish(change));
             }

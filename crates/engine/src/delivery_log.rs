@@ -4,11 +4,11 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use gancho_domain::{
-    EndpointId, Failure, Kind, Lane, Next, Parcel, RetryPlan,
+    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, RetryPlan,
     id::{OfEmail, OfReceipt},
     mask,
 };
-use gancho_store::{AcceptOutcome, Job, NewParcel, Placement, Settlement, TargetId};
+use gancho_store::{AcceptOutcome, EndedDelivery, Job, NewParcel, Placement, Settlement, TargetId};
 use tracing::field::display;
 
 use crate::{Engine, scheduler::BreakerChange};
@@ -67,13 +67,18 @@ impl Engine {
         }
     }
 
-    /// Logs the deliveries of a parcel that are dead letters from the start: an invalid one is not attempted.
-    pub(crate) fn log_withheld(&self, new: &NewParcel, outcome: &AcceptOutcome) {
+    /// Counts and logs the deliveries of a parcel that are dead letters from the start: an invalid one is not attempted.
+    pub(crate) fn count_withheld(&self, new: &NewParcel, outcome: &AcceptOutcome) {
         let AcceptOutcome::New { placed, .. } = outcome else { return };
         let dead = new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placement::Dead);
         let failure = new.ledger.as_ref().and_then(|receipt| receipt.withheld.as_ref());
         for (delivery, _) in dead {
-            if !self.log_sampler.allows(DEAD, Some(delivery.target), self.clock.now()) {
+            let now = self.clock.now();
+            if let (Some(lane), Some(failure)) = (self.lane(delivery.lane), failure) {
+                lane.counters.dead.add(1);
+                lane.outcomes.count_dead(now, new.parcel.tenant, failure.code());
+            }
+            if !self.log_sampler.allows(DEAD, Some(delivery.target), now) {
                 continue;
             }
             let (tenant, lane, id) = (new.parcel.tenant, delivery.lane, delivery.id);
@@ -81,6 +86,30 @@ impl Engine {
             let (parcel, (error_code, error)) = (ParcelName(&new.parcel), shown(failure));
             let trace_id = TraceName(&new.parcel);
             tracing::warn!(%tenant, partner, event = %parcel, %trace_id, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+        }
+    }
+
+    /// Counts and logs what the store has given up without an attempt, as if it had been settled.
+    pub fn count_ended(&self, lane: Lane, reason: &EndReason, ended: &[EndedDelivery]) {
+        let now = self.clock.now();
+        for one in ended.iter().filter(|one| !one.is_test) {
+            let EndedDelivery { tenant, delivery, target, attempts, .. } = *one;
+            if let Some(lane) = self.lane(lane) {
+                lane.counters.dead.add(1);
+                lane.outcomes.count_dead(now, tenant, &reason.code);
+            }
+            // What ends because its endpoint was deleted is no failure.
+            if reason.code != EndReason::ENDPOINT_DELETED.code {
+                self.statistics.count_dead(now, tenant, target, lane);
+            }
+            if !self.log_sampler.allows(DEAD, Some(target), now) {
+                continue;
+            }
+            let endpoint = (lane == Lane::Webhook).then(|| display(target));
+            let event = parcel_name(one.parcel, lane);
+            let (error_code, error) =
+                (reason.code.as_str(), (attempts == 0).then_some(reason.untried));
+            tracing::warn!(%tenant, %event, %delivery, endpoint, %lane, attempt = attempts, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
         }
     }
 
@@ -124,6 +153,15 @@ impl fmt::Display for ParcelName<'_> {
             Kind::Receipt => id.cast::<OfReceipt>().fmt(f),
             Kind::Email => id.cast::<OfEmail>().fmt(f),
         }
+    }
+}
+
+/// The same where only its id and lane are known.
+fn parcel_name(id: EventId, lane: Lane) -> String {
+    match lane {
+        Lane::Webhook => id.to_string(),
+        Lane::Dispatch => id.cast::<OfReceipt>().to_string(),
+        Lane::Email => id.cast::<OfEmail>().to_string(),
     }
 }
 

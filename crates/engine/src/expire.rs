@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gancho_domain::EndReason;
 use gancho_store::Result;
 
 use crate::{Engine, lane::LaneState, prune};
@@ -49,12 +50,9 @@ impl Engine {
         for _ in 0..steps {
             let now = self.clock.now();
             let gone = self.store.expire(lane.lane, now - expiry, max, now).await?;
-            expired += gone;
-            if gone > 0 {
-                let lane = lane.lane;
-                tracing::warn!(%lane, count = gone, "expired deliveries moved to the dead letters");
-            }
-            if gone < max as u64 {
+            expired += gone.len() as u64;
+            self.count_ended(lane.lane, &EndReason::EXPIRED, &gone);
+            if gone.len() < max {
                 return Ok(expired);
             }
             tokio::time::sleep(prune::BREATH).await;

@@ -63,6 +63,15 @@ impl OutcomeCounters {
         }
     }
 
+    /// Counts a dead letter that was made without an attempt.
+    pub fn count_dead(&self, now: Time, tenant: TenantId, code: &Code) {
+        let mut counts = self.0.lock();
+        let tenant = counts.tenant(tenant);
+        tenant.dead_letters += 1;
+        tenant.last_processed_at = Some(now);
+        counts.code(code).dead_letters += 1;
+    }
+
     pub fn snapshot(&self) -> OutcomeCounts {
         self.0.lock().clone()
     }

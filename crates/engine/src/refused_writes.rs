@@ -66,6 +66,15 @@ impl Engine {
         }
     }
 
+    /// Notes that something was not accepted because the store could not be asked whose it is.
+    pub fn note_unread_refusal(&self) {
+        self.refused_writes.unavailable.add(1);
+        if self.log_sampler.allows(REFUSED, None, self.clock.now()) {
+            let error = "the caller could not be looked up";
+            tracing::warn!(count = 1, error_code = "unavailable", error, "write refused");
+        }
+    }
+
     /// Notes that the store accepted something.
     pub(crate) fn note_acceptance(&self) {
         let is_refusing = &self.refused_writes.is_refusing;

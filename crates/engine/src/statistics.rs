@@ -14,9 +14,12 @@ pub(crate) mod roll_up;
 
 use std::collections::{BTreeMap, HashMap};
 
-use gancho_domain::{AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, Next, Time};
+use gancho_domain::{
+    AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, Lane, Next, TenantId, Time,
+};
 use gancho_store::{
     AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
+    TargetId,
 };
 use parking_lot::Mutex;
 
@@ -74,6 +77,12 @@ impl StatisticsRecorder {
                 figures.dead_letters += u64::from(*placement == Placement::Dead);
             }
         }
+    }
+
+    /// Counts a dead letter that was made without an attempt.
+    pub fn count_dead(&self, now: Time, tenant: TenantId, target: TargetId, lane: Lane) {
+        let series = Series::of_target(tenant, target, lane);
+        figures(self.minutes.lock().at(now), series).dead_letters += 1;
     }
 
     /// Counts a result that was settled.

@@ -35,7 +35,21 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-/// A rejected request. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
+/// The codes of rejected requests, with their statuses.
+pub const CODES: &[(u16, &str)] = &[
+    (400, "bad_json"),
+    (400, "malformed_request"),
+    (403, "deny_invalid_access"),
+    (413, "too_large"),
+    (415, "unsupported_media_type"),
+    (422, "schema_mismatch"),
+    (429, "rate_limited"),
+    (503, "source_paused"),
+    (503, "storage_full"),
+    (503, "unavailable"),
+];
+
+/// A rejected request. Only `status`, `code`, `detail`, `errors` and `retry_after` may be
 /// told to the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiveError {
@@ -149,6 +163,7 @@ impl ReceiveError {
         reason: Reason,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
+        debug_assert!(CODES.contains(&(status, code)), "{status} {code}");
         let detail = detail.into();
         Self {
             status,

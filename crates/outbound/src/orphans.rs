@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, EndpointId, TenantScope};
-use gancho_store::{Result, Store, TenantEndpoint};
+use gancho_store::{EndedDelivery, Result, Store, TenantEndpoint};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -43,13 +43,13 @@ impl OrphanSweeper {
         self.bell.notify_one();
     }
 
-    /// Runs until it is stopped.
-    pub async fn run(&self, stop: CancellationToken) {
+    /// Runs until it is stopped. `tell` gets what was ended.
+    pub async fn run(&self, tell: impl Fn(&[EndedDelivery]) + Sync, stop: CancellationToken) {
         let mut sweep_at = Instant::now();
         loop {
-            report(self.clear_deleted().await);
+            report(self.clear_deleted(&tell).await);
             if Instant::now() >= sweep_at {
-                report(self.sweep().await);
+                report(self.sweep(&tell).await);
                 sweep_at = Instant::now() + SWEEP_INTERVAL;
             }
             tokio::select! {
@@ -62,7 +62,7 @@ impl OrphanSweeper {
     }
 
     /// Sweeps the whole store, and returns how many deliveries were ended.
-    pub async fn sweep(&self) -> Result<u64> {
+    pub async fn sweep(&self, tell: &(impl Fn(&[EndedDelivery]) + Sync)) -> Result<u64> {
         let lifted = self.store.lift_orphaned_pauses().await?;
         if lifted > 0 {
             tracing::info!(count = lifted, "removed pauses of deleted endpoints");
@@ -71,7 +71,7 @@ impl OrphanSweeper {
         loop {
             let scan = self.store.scan_orphans(after, STEP).await?;
             for orphan in scan.orphaned {
-                count += self.clear(orphan).await?;
+                count += self.clear(orphan, tell).await?;
             }
             after = scan.next;
             if after.is_none() {
@@ -81,22 +81,27 @@ impl OrphanSweeper {
         }
     }
 
-    async fn clear_deleted(&self) -> Result<u64> {
+    async fn clear_deleted(&self, tell: &(impl Fn(&[EndedDelivery]) + Sync)) -> Result<u64> {
         let mut count = 0;
         loop {
             let Some(deleted) = self.deleted.lock().pop_first() else { return Ok(count) };
-            count += self.clear(deleted).await?;
+            count += self.clear(deleted, tell).await?;
         }
     }
 
-    async fn clear(&self, (tenant, endpoint): TenantEndpoint) -> Result<u64> {
+    async fn clear(
+        &self,
+        (tenant, endpoint): TenantEndpoint,
+        tell: &(impl Fn(&[EndedDelivery]) + Sync),
+    ) -> Result<u64> {
         let scope = TenantScope::internal(tenant);
         let mut count = 0;
         loop {
             let now = self.clock.now();
             let step = self.store.give_up_orphans(scope, endpoint, STEP, now).await?;
-            count += step;
-            if step < STEP as u64 {
+            count += step.len() as u64;
+            tell(&step);
+            if step.len() < STEP {
                 return Ok(count);
             }
             tokio::time::sleep(BREATH).await;

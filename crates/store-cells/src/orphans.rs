@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndpointId, TenantScope, Time};
-use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
+use gancho_store::{EndedDelivery, OrphanScan, Orphans, Result, TenantEndpoint};
 
 use crate::{CellStore, in_cell};
 
@@ -25,7 +25,7 @@ impl Orphans for CellStore {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<u64> {
+    ) -> Result<Vec<EndedDelivery>> {
         in_cell!(self, scope.tenant(), |store| store.give_up_orphans(scope, endpoint, max, now))
     }
 

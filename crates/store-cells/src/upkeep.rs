@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
-use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
+use gancho_store::{EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
 
 use crate::CellStore;
 
@@ -20,10 +20,16 @@ impl Upkeep for CellStore {
         Ok(total)
     }
 
-    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+    async fn expire(
+        &self,
+        lane: Lane,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<Vec<EndedDelivery>> {
         let expired =
             self.each(|store, _| async move { store.expire(lane, before, max, now).await }).await?;
-        Ok(expired.into_iter().map(|(_, count)| count).sum())
+        Ok(expired.into_iter().flat_map(|(_, ended)| ended).collect())
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {

@@ -188,11 +188,11 @@ impl Deliveries for PostgresStore {
             expires_at: now + self.dead_letter_ttl,
         };
         let done = canceled.run(self.session().await?, &keys).await;
-        let (count, moved) = done.map_err(TxError::into_error)?;
+        let (canceled, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
         }
-        Ok(count)
+        Ok(canceled.len() as u64)
     }
 
     async fn retry_now_in_order(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
+use gancho_store::EndedDelivery;
 use uuid::Uuid;
 
 use crate::{
@@ -42,7 +43,10 @@ with dead as (
         moved_at = excluded.moved_at, expires_at = excluded.expires_at,
         provider_code = excluded.provider_code
 )
-select tenant_id, target_id, order_key from dead"
+select d.tenant_id, d.target_id, d.order_key, d.id, d.parcel_id, d.attempts,
+    exists (select from parcels p
+        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test offset 0)
+from dead d"
     )
 });
 
@@ -58,12 +62,12 @@ pub(crate) struct GiveUp<'a> {
 }
 
 impl GiveUp<'_> {
-    /// In a transaction of its own. Returns how many were given up, and whether others moved up.
+    /// In a transaction of its own. Returns what was given up, and whether others moved up.
     pub(crate) async fn run(
         &self,
         session: Session,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), TxError> {
+    ) -> Result<(Vec<EndedDelivery>, bool), TxError> {
         let transaction = Transaction::begin(session).await?;
         let done = self.steps(transaction.session()?, deliveries).await?;
         transaction.commit().await?;
@@ -74,7 +78,7 @@ impl GiveUp<'_> {
         &self,
         session: &Session,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), TxError> {
+    ) -> Result<(Vec<EndedDelivery>, bool), TxError> {
         let mut sorted = deliveries.to_vec();
         sorted.sort_unstable();
         order::lock(session, &sorted, &[]).await?;
@@ -103,8 +107,20 @@ impl GiveUp<'_> {
             }
         }
         let moved = order::move_up(session, &ended).await?;
-        Ok((dead.len() as u64, moved))
+        let dead = dead.iter().map(ended_delivery).collect::<Result<_, TxError>>()?;
+        Ok((dead, moved))
     }
+}
+
+fn ended_delivery(row: &tokio_postgres::Row) -> Result<EndedDelivery, TxError> {
+    Ok(EndedDelivery {
+        tenant: rows::id(row, 0)?,
+        delivery: rows::id(row, 3)?,
+        parcel: rows::id(row, 4)?,
+        target: rows::id(row, 1)?,
+        attempts: rows::get::<i32>(row, 5)? as u32,
+        is_test: rows::get(row, 6)?,
+    })
 }
 
 /// A delivery as (tenant, id), from a row that begins with them.

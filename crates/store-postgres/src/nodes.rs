@@ -219,11 +219,11 @@ impl PostgresStore {
             if killers.is_empty() {
                 return Ok(total);
             }
-            let (count, moved) = give_up.run(self.session().await?, &killers).await?;
+            let (given_up, moved) = give_up.run(self.session().await?, &killers).await?;
             if moved {
                 self.bells.ring_all();
             }
-            total += count;
+            total += given_up.len() as u64;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, EndpointId, Lane, State, TenantScope, Time};
-use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
+use gancho_store::{EndedDelivery, OrphanScan, Orphans, Result, TenantEndpoint};
 use uuid::Uuid;
 
 use crate::{
@@ -81,13 +81,13 @@ impl Orphans for PostgresStore {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<u64> {
+    ) -> Result<Vec<EndedDelivery>> {
         let done = self.give_up_left(scope, endpoint, max, now).await;
-        let (count, moved) = done.map_err(TxError::into_error)?;
+        let (ended, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
         }
-        Ok(count)
+        Ok(ended)
     }
 
     async fn lift_orphaned_pauses(&self) -> Result<u64> {
@@ -109,19 +109,19 @@ impl PostgresStore {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<(u64, bool), TxError> {
+    ) -> Result<(Vec<EndedDelivery>, bool), TxError> {
         let session = self.session().await?;
         let (tenant, target) = (uuid(scope.tenant()), uuid(endpoint));
         let sql = "select from endpoints where tenant_id = $1 and id = $2";
         if !query(&session, sql, &[&tenant, &target]).await?.is_empty() {
-            return Ok((0, false));
+            return Ok((Vec::new(), false));
         }
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
         let found = query(&session, &LEFT, &values).await?;
         let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if left.is_empty() {
-            return Ok((0, false));
+            return Ok((Vec::new(), false));
         }
         GiveUp {
             from: &[State::Pending, State::Waiting],

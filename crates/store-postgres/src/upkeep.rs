@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, Lane, State, Time};
-use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
+use gancho_store::{EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
 
 use crate::{
     PostgresStore,
@@ -48,13 +48,19 @@ impl Upkeep for PostgresStore {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+    async fn expire(
+        &self,
+        lane: Lane,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<Vec<EndedDelivery>> {
         let done = self.expire_late(lane, before, max, now).await;
-        let (count, moved) = done.map_err(TxError::into_error)?;
+        let (ended, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
         }
-        Ok(count)
+        Ok(ended)
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
@@ -104,7 +110,7 @@ impl PostgresStore {
         before: Time,
         max: usize,
         now: Time,
-    ) -> Result<(u64, bool), TxError> {
+    ) -> Result<(Vec<EndedDelivery>, bool), TxError> {
         let session = self.session().await?;
         let max = max as i64;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
@@ -112,7 +118,7 @@ impl PostgresStore {
         let found = query(&session, &LATE, &values).await?;
         let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if overdue.is_empty() {
-            return Ok((0, false));
+            return Ok((Vec::new(), false));
         }
         GiveUp {
             from: &[State::Pending, State::Waiting],

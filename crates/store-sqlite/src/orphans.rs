@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, EndpointId, Lane, TenantId, TenantScope, Time};
-use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
+use gancho_store::{EndedDelivery, OrphanScan, Orphans, Result, TenantEndpoint};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     states::{DEAD, ENDED, PENDING, WAITING, sql},
     transaction::Tx,
     tx_error::TxError,
-    upkeep::last_failure,
+    upkeep::{ended_delivery, last_failure},
     walk::next_target,
 };
 
@@ -28,7 +28,7 @@ impl Orphans for SqliteStore {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<u64> {
+    ) -> Result<Vec<EndedDelivery>> {
         self.write(move |tx| give_up(tx, (scope.tenant(), endpoint), max, now)).await
     }
 
@@ -73,9 +73,14 @@ fn exists(db: &Connection, (tenant, endpoint): TenantEndpoint) -> Result<bool, T
         .exists(params![tenant.bytes(), endpoint.bytes()])?)
 }
 
-fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64, TxError> {
+fn give_up(
+    tx: &Tx<'_>,
+    of: TenantEndpoint,
+    max: usize,
+    now: Time,
+) -> Result<Vec<EndedDelivery>, TxError> {
     if exists(tx.db, of)? {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     let left: Vec<i64> = tx
         .db
@@ -93,10 +98,12 @@ fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64
             |row| row.get(0),
         )?
         .collect::<rusqlite::Result<_>>()?;
-    for seq in &left {
-        end(tx, *seq, &EndReason::ENDPOINT_DELETED, now)?;
+    let mut ended = Vec::with_capacity(left.len());
+    for seq in left {
+        end(tx, seq, &EndReason::ENDPOINT_DELETED, now)?;
+        ended.push(ended_delivery(tx, seq)?);
     }
-    Ok(left.len() as u64)
+    Ok(ended)
 }
 
 /// Makes an unfinished delivery a dead letter.

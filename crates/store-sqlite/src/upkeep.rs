@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
-use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
+use gancho_store::{EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
@@ -20,7 +20,13 @@ impl Upkeep for SqliteStore {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+    async fn expire(
+        &self,
+        lane: Lane,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<Vec<EndedDelivery>> {
         let found = self.read_aside(move |db| overdue(db, lane, before, max)).await?;
         self.write(move |tx| expire(tx, &found, now)).await
     }
@@ -122,8 +128,8 @@ fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<
         .collect::<rusqlite::Result<_>>()?)
 }
 
-fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, TxError> {
-    let mut count = 0;
+fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<Vec<EndedDelivery>, TxError> {
+    let mut ended = Vec::new();
     for seq in overdue {
         // It may have been claimed since it was read, and one that was retried has the full time of its
         // plan.
@@ -138,10 +144,26 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, TxError> {
             let last = last_failure(tx, *seq)?;
             bury(tx, *seq, &decide::expired(last.as_ref()), now, now)?;
             order::move_up(tx, *seq)?;
-            count += 1;
+            ended.push(ended_delivery(tx, *seq)?);
         }
     }
-    Ok(count)
+    Ok(ended)
+}
+
+pub(crate) fn ended_delivery(tx: &Tx<'_>, seq: i64) -> Result<EndedDelivery, TxError> {
+    let mut find = tx.db.prepare_cached(
+        "SELECT d.tenant_id, d.id, p.id, d.target_id, d.attempts, p.is_test
+         FROM deliveries d JOIN parcels p ON p.seq = d.parcel WHERE d.seq = ?1",
+    )?;
+    find.query_row([seq], |row| {
+        let (attempts, is_test) = (row.get(4)?, row.get(5)?);
+        let read = || {
+            let (tenant, delivery) = (rows::id(row, 0)?, rows::id(row, 1)?);
+            let (parcel, target) = (rows::id(row, 2)?, rows::id(row, 3)?);
+            Ok(EndedDelivery { tenant, delivery, parcel, target, attempts, is_test })
+        };
+        Ok(read())
+    })?
 }
 
 /// Of the last attempt, if there was one.

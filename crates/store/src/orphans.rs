@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use gancho_domain::{EndpointId, TenantId, TenantScope, Time};
 
-use crate::Result;
+use crate::{EndedDelivery, Result};
 
 /// An endpoint with the tenant it belongs to.
 pub type TenantEndpoint = (TenantId, EndpointId);
@@ -27,14 +27,14 @@ pub trait Orphans: Send + Sync + 'static {
     async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan>;
 
     /// Gives up at most `max` pending or waiting webhook deliveries to an endpoint that does not exist,
-    /// as dead letters with the code `TARGET_GONE`. Returns how many; none if the endpoint exists.
+    /// as dead letters with the code `TARGET_GONE`; none if the endpoint exists.
     async fn give_up_orphans(
         &self,
         scope: TenantScope,
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<u64>;
+    ) -> Result<Vec<EndedDelivery>>;
 
     /// Lifts the pauses of endpoints that do not exist, and returns how many there were.
     async fn lift_orphaned_pauses(&self) -> Result<u64>;

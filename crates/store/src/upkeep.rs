@@ -1,9 +1,9 @@
 //! Keeping the store small and knowing how full it is.
 
 use async_trait::async_trait;
-use gancho_domain::{Lane, Time};
+use gancho_domain::{DeliveryId, EventId, Lane, TenantId, Time};
 
-use crate::Result;
+use crate::{Result, TargetId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDepth {
@@ -47,6 +47,17 @@ impl Cutoff {
     pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
 }
 
+/// A delivery that was given up without an attempt: a dead letter now, unless it is a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedDelivery {
+    pub tenant: TenantId,
+    pub delivery: DeliveryId,
+    pub parcel: EventId,
+    pub target: TargetId,
+    pub attempts: u32,
+    pub is_test: bool,
+}
+
 /// Retention of a tenant's monthly usage.
 pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 * 400);
 
@@ -63,8 +74,14 @@ pub trait Upkeep: Send + Sync + 'static {
     async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
     /// Gives up at most `max` pending or waiting deliveries of a lane created before `before`, as dead
-    /// letters with the code `EXPIRED`; what was not tried yet and is due later stays. Returns how many.
-    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64>;
+    /// letters with the code `EXPIRED`; what was not tried yet and is due later stays.
+    async fn expire(
+        &self,
+        lane: Lane,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<Vec<EndedDelivery>>;
 
     /// One for each lane.
     async fn depths(&self) -> Result<Vec<LaneDepth>>;

@@ -166,16 +166,19 @@ impl From<ReplayError> for Problem {
 /// A rejected webhook. Contains only what the sender may know.
 impl From<ReceiveError> for Problem {
     fn from(denied: ReceiveError) -> Self {
-        let code = match denied.code {
-            "malformed_request" => &codes::BAD_REQUEST,
-            other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),
-        };
-        let mut problem = Self::new(code, denied.detail);
+        let mut problem = Self::new(code_of(denied.code), denied.detail);
         problem.0.errors = denied.errors.into_vec();
         match denied.retry_after {
             Some(wait) => problem.retry_after(wait),
             None => problem,
         }
+    }
+}
+
+fn code_of(denied: &str) -> &'static codes::Code {
+    match denied {
+        "malformed_request" => &codes::BAD_REQUEST,
+        other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),
     }
 }
 
@@ -205,6 +208,18 @@ impl From<TryOutError> for Problem {
             TryOutError::Faulty(errors) => Self::invalid_fields(errors),
             TryOutError::Publish(error) => error.into(),
             TryOutError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rejection_is_answered_with_its_own_status() {
+        for (status, code) in gancho_inbound::outcome::CODES {
+            assert_eq!(code_of(code).status.as_u16(), *status, "{code}");
         }
     }
 }

@@ -18,6 +18,7 @@ const ELSEWHERE: [&str; 9] = [
     "slow_body",         // listener/hostile_clients.rs
     "storage_full",      // app: listener/slow_clients.rs
     "missing_role",      // access/roles.rs
+    "source_paused",     // app: receipts/receive.rs
     "tenant_moving",     // app: cells/moving.rs
     "too_many_failures", // access/throttle.rs
     "unavailable",       // listener/capacity.rs

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     gateway::database_url,
-    key_ring::{self, RingSource},
+    key_ring,
     paint::{GREEN, YELLOW},
     private_file,
-    sealed_records::keys_in_use,
+    sealed_records::missing_keys,
     settings::{self, Flags},
 };
 
@@ -43,8 +43,8 @@ impl Restore {
         // An older one is migrated, and its keys are checked, when the gateway starts.
         if !self.without_keys && summary.is_current {
             let store = SqliteStore::open_to_read(&self.file)?;
-            let used: Vec<u32> = keys_in_use(&*store).await?.into_keys().collect();
-            check_keys(&used, &key_ring::of(&loaded.settings)?)?;
+            let missing = missing_keys(&*store, &key_ring::of(&loaded.settings)?).await?;
+            refuse_without(&missing)?;
         }
         private_file::folder(&loaded.settings.data_dir)?;
         let file = self.file.clone();
@@ -75,16 +75,11 @@ impl Restore {
 }
 
 /// Restoring what nobody can decrypt would look like a success.
-fn check_keys(used: &[u32], ring: &RingSource) -> anyhow::Result<()> {
-    let known = match ring {
-        RingSource::Loaded(ring) => ring.keys.numbers(),
-        RingSource::Missing(_) => Vec::new(),
-    };
-    let missing: Vec<String> =
-        used.iter().filter(|key| !known.contains(key)).map(ToString::to_string).collect();
+fn refuse_without(missing: &[u32]) -> anyhow::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
+    let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
     bail!(
         "the backup is encrypted with key {} of a key ring that is not here. Nothing was changed. hint: copy master.key to the data directory (mode 0600) or set master_key_file; with --without-keys it is restored all the same",
         missing.join(", ")

@@ -51,8 +51,8 @@ async fn expire(store: &dyn Store, expiry: Duration, now: Time) -> Result<u64> {
     let mut expired = 0;
     loop {
         let gone = store.expire(Lane::Email, now - (expiry + GRACE), STEP, now).await?;
-        expired += gone;
-        if gone < STEP as u64 {
+        expired += gone.len() as u64;
+        if gone.len() < STEP {
             return Ok(expired);
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 
 const QUICK: [(&str, &str); 2] = [("GANCHO_ALERT_INTERVAL", "200ms"), ("GANCHO_ALERT_AFTER", "0s")];
 
-fn failing_endpoint(served: &Gateway, key: &str, url: &str) -> String {
+pub fn failing_endpoint(served: &Gateway, key: &str, url: &str) -> String {
     let body = json!({"url": url, "events": ["*"], "retry": {"schedule": []}}).to_string();
     let made = http::call(served.address, "POST", "/v1/webhooks", &[("x-api-key", key)], &body);
     assert_eq!(made.status, 201, "{}", made.body);
@@ -332,42 +332,4 @@ fn alerts_can_be_off() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("notify_slack_url"), "{said}");
     assert!(!said.contains("slack-canary"), "{said}");
-}
-
-/// A dead endpoint of a tenant: its people and the operator get e-mail, many dead letters are one message.
-#[test]
-fn notices_go_to_slack_and_by_email() {
-    let folder = tempfile::tempdir().unwrap();
-    let (slack, target) = (Recorder::start(), Receiver::start());
-    target.answer(400);
-    let slack_url = slack.url();
-    let more = [
-        ("GANCHO_NOTIFY_SLACK_URL", slack_url.as_str()),
-        ("GANCHO_NOTIFY_EMAILS", "ops@example.com"),
-        ("GANCHO_EMAIL_VIA", "sink"),
-        ("GANCHO_ALERT_INTERVAL", "0s"),
-    ];
-    let served = Gateway::start(folder.path(), &more);
-    let key = served.tenant("acme");
-    let path = "/v1/tenants/acme/notice-emails";
-    let set = served.operator("PUT", path, r#"{"addresses":["people@acme.example"]}"#);
-    assert_eq!(set.status, 200, "{}", set.body);
-    assert_eq!(served.operator("GET", path, "").json()["addresses"][0], "people@acme.example");
-    let invalid = served.operator("PUT", path, r#"{"addresses":["nobody"]}"#);
-    assert_eq!(invalid.status, 422, "{}", invalid.body);
-    let endpoint = failing_endpoint(&served, &key, &target.url());
-    for _ in 0..12 {
-        served.publish(&key, "a.b", r#"{"card":"payload-canary"}"#);
-    }
-    until("Slack has them", || slack.texts().contains(&endpoint));
-    // The first five are reported one by one, the rest as one; all of them in a message or two.
-    assert!(slack.all().len() <= 2, "{}", slack.texts());
-    let caught = || served.operator("GET", "/v1/dev/letters", "").json();
-    until("both mailboxes have it", || {
-        let caught = caught().to_string();
-        caught.contains("Gancho: ") && caught.contains("acme.example")
-            || caught.contains("p***@a***me.example")
-    });
-    assert!(!slack.texts().contains("payload-canary"));
-    served.stop();
 }

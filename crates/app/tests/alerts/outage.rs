@@ -35,6 +35,23 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
         all.map(|(.., change)| change).collect::<Vec<_>>()
     };
     until("the URL gets it without the database", || changes() == ["fired"]);
+    // Refused before the store is asked to write, since nobody knows whose it is: counted all the same.
+    let refused = || {
+        let metrics = http::call(served.address, "GET", "/metrics", &[], "").body;
+        let line = "gancho_refused_writes_total{reason=\"unavailable\"} ";
+        let count = metrics.lines().find_map(|one| one.strip_prefix(line));
+        count.and_then(|count| count.parse::<u64>().ok())
+    };
+    let before = refused().unwrap();
+    let bearer = format!("Bearer {}", crate::gateway::TOKEN);
+    let headers = [("authorization", bearer.as_str()), ("x-tenant", "nobody-knows-yet")];
+    let event = r#"{"type":"a.b","data":{}}"#;
+    for _ in 0..3 {
+        let answer = http::call(served.address, "POST", "/v1/events", &headers, event);
+        assert_eq!(answer.status, 503, "{}", answer.body);
+    }
+    until("they are counted", || refused() == Some(before + 3));
+    served.first_logged("write refused");
     server.start_again().unwrap();
     until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
     until("the URL is told", || changes() == ["fired", "resolved"]);

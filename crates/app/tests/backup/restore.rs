@@ -70,8 +70,16 @@ fn what_was_backed_up_is_restored_and_delivered() {
     let refused = run(other.path(), &["restore", file]);
     assert!(refused.code != 0 && refused.err.contains("key 1 of a key ring"), "{}", refused.err);
     assert!(!other.path().join("data/gancho.db").exists());
+    // Nor with another ring, whose keys have the same numbers.
+    let third = tempfile::tempdir().unwrap();
+    Gateway::start(third.path(), &[]).stop();
+    let refused = run(third.path(), &["restore", file]);
+    assert!(refused.code != 0 && refused.err.contains("key 1 of a key ring"), "{}", refused.err);
     fs::create_dir_all(other.path().join("data")).unwrap();
     let ring = "data/master.key";
+    fs::copy(folder.path().join(ring), third.path().join(ring)).unwrap();
+    let doctor = run(third.path(), &["doctor"]);
+    assert!(doctor.out.contains("encrypted with another key ring"), "{}", doctor.out);
     fs::copy(folder.path().join(ring), other.path().join(ring)).unwrap();
     run(other.path(), &["restore", file]).ok();
     run(other.path(), &["ledger", "verify"]).ok();

@@ -200,6 +200,14 @@ fn a_bad_line_is_named() {
     assert!(masked.out.contains("Imported 3 dead letters"), "{}", masked.out);
     assert!(masked.out.contains("import the archived dead letter"), "{}", masked.out);
     assert_eq!(total(&at), 4);
+    let receipt = with(&|letter| {
+        letter["lane"] = json!("dispatch");
+        letter["tenant_id"] = Value::Null;
+    });
+    assert_eq!(receipt.code, 0, "{}{}", receipt.out, receipt.err);
+    assert!(receipt.out.contains("import the archived dead letter"), "{}", receipt.out);
+    let nobodys = with(&|letter| letter["tenant_id"] = Value::Null);
+    assert!(nobodys.code == 2 && nobodys.err.contains("tenant_id"), "{}", nobodys.err);
     let missing = at.run(&["dlq", "import", "nowhere.json"]);
     assert!(
         missing.code == 2 && missing.err.contains("cannot read nowhere.json"),

@@ -34,6 +34,27 @@ fn events(seen: &Seen) -> BTreeSet<String> {
     .collect()
 }
 
+/// On the wire, too: a sender gives up at a 4xx, and sends again at a 503.
+#[test]
+fn a_paused_source_asks_the_partner_to_send_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Gateway::start(folder.path(), &[]);
+    served.source("acme", SECRET, "http://127.0.0.1:9/hooks");
+    let pause = |is_active: bool| {
+        let body = format!(r#"{{"is_active":{is_active}}}"#);
+        assert_eq!(served.operator("PATCH", "/v1/sources/acme", &body).status, 200);
+    };
+    pause(false);
+    let ingest = served.ingest.unwrap();
+    let refused = partner::post(ingest, &body("e1"));
+    assert_eq!((refused.status, &refused.json()["code"]), (503, &"source_paused".into()));
+    assert!(refused.head.contains("retry-after: 60"), "{}", refused.head);
+    let forged = crate::http::call(ingest, "POST", "/webhooks/acme", &[], &body("e1"));
+    assert_eq!(forged.status, 403, "a stranger is not told");
+    pause(true);
+    partner::insist(|| ingest, &body("e1"));
+}
+
 #[test]
 fn a_partners_webhook_reaches_the_core_and_is_counted() {
     let folder = tempfile::tempdir().unwrap();

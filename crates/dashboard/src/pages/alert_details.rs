@@ -5,11 +5,12 @@ use std::collections::{HashMap, hash_map::Entry};
 use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
 
 /// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
-const SENTENCES: [(&str, &str); 17] = [
+const SENTENCES: [(&str, &str); 18] = [
     ("{} dead letters in the store", "alerts.detail_dead"),
     ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
     ("{} dead letters of {}", "alerts.detail_tenant"),
-    ("{} % of the storage is used", "alerts.detail_storage"),
+    ("{} % of the store is used", "alerts.detail_store_share"),
+    ("{} % of the disk is used", "alerts.detail_disk_share"),
     ("the oldest {} delivery has been due for {} s", "alerts.detail_queue"),
     ("all {} attempts to {} ({}) of {} failed", "alerts.detail_endpoint"),
     ("{} more endpoints fail every attempt", "alerts.detail_more_endpoints"),

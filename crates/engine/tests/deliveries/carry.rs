@@ -220,5 +220,11 @@ async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
         let engine = Engine::start(setup).await.expect("it starts");
         engine.expire_once().await.expect("the store works");
         assert_eq!(stage.view(id).await.row.state, state);
+        let is_dead = u64::from(expires_in_store);
+        let stats = engine.stats(Lane::Webhook).expect("the lane");
+        assert_eq!(stats.dead, is_dead, "it is counted like any other dead letter");
+        let failures = engine.failures(Lane::Webhook).expect("the lane");
+        let expired = failures.by_code.get(&Code::EXPIRED).copied();
+        assert_eq!(expired.map_or(0, |count| count.dead_letters), is_dead);
     }
 }

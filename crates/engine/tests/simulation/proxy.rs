@@ -16,12 +16,12 @@ use gancho_domain::{
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
-    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, Endpoints,
-    EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter, ImportOutcome,
-    LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes, OrphanScan,
-    Orphans, Page, PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge, PruneStep,
-    ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement, Space,
-    Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
+    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, EndedDelivery,
+    Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter,
+    ImportOutcome, LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes,
+    OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge,
+    PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement,
+    Space, Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -153,7 +153,13 @@ impl Upkeep for Proxy {
         through!(self, Upkeep, self.inner.prune(before, max, now))
     }
 
-    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+    async fn expire(
+        &self,
+        lane: Lane,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<Vec<EndedDelivery>> {
         through!(self, Upkeep, self.inner.expire(lane, before, max, now))
     }
 
@@ -428,7 +434,7 @@ impl Orphans for Proxy {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<u64> {
+    ) -> Result<Vec<EndedDelivery>> {
         self.inner.give_up_orphans(scope, endpoint, max, now).await
     }
 

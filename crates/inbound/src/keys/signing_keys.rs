@@ -95,6 +95,12 @@ impl SigningKeys {
         Ok(keys)
     }
 
+    /// Whether the ring decrypts the keys in the store, if there are any. Writes nothing.
+    pub async fn check(store: &dyn Store, ring: &KeyRing) -> Result<(), SigningKeysError> {
+        let documents = store.documents(COLLECTION, None, 1_000).await?;
+        documents.iter().try_for_each(|document| prepare(ring, document).map(drop))
+    }
+
     /// The key that signs.
     pub fn current(&self) -> Arc<GatewayKey> {
         let keys = self.keys.read();
@@ -126,35 +132,13 @@ impl SigningKeys {
 
     /// Loads the keys that other nodes have created.
     pub async fn read(&self) -> Result<(), SigningKeysError> {
-        let documents = self.documents().await?;
-        let keys = documents.iter().map(|document| self.prepare(document));
+        let documents = self.store.documents(COLLECTION, None, 1_000).await?;
+        let keys = documents.iter().map(|document| prepare(&self.ring, document));
         let keys: Vec<Arc<GatewayKey>> = keys.collect::<Result<_, _>>()?;
         if !keys.is_empty() {
             *self.keys.write() = keys;
         }
         Ok(())
-    }
-
-    async fn documents(&self) -> Result<Vec<Document>, SigningKeysError> {
-        Ok(self.store.documents(COLLECTION, None, 1_000).await?)
-    }
-
-    fn prepare(&self, document: &Document) -> Result<Arc<GatewayKey>, SigningKeysError> {
-        let kept: KeyDocument = parse_document(document)?;
-        let unusable = |why: &str| SigningKeysError::Unusable(why.to_owned());
-        let seed = unseal(&self.ring, &document.key, &kept)?;
-        let seed =
-            Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
-        let seed: &[u8; 32] =
-            seed.as_slice().try_into().map_err(|_| unusable("it does not have 32 bytes"))?;
-        let signer = Signer::from_seed(seed).map_err(|error| unusable(&error.to_string()))?;
-        let public = signer.public_key();
-        if BASE64.encode(public.bytes()) != kept.public {
-            return Err(unusable("its public half does not match"));
-        }
-        let kid = PublicKey::from(public).kid().into();
-        let made_at = Time::from_micros(kept.made_at);
-        Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
     }
 
     /// False if a key with that name exists.
@@ -174,6 +158,23 @@ impl SigningKeys {
             .await?
             .is_some())
     }
+}
+
+fn prepare(ring: &KeyRing, document: &Document) -> Result<Arc<GatewayKey>, SigningKeysError> {
+    let kept: KeyDocument = parse_document(document)?;
+    let unusable = |why: &str| SigningKeysError::Unusable(why.to_owned());
+    let seed = unseal(ring, &document.key, &kept)?;
+    let seed = Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
+    let seed: &[u8; 32] =
+        seed.as_slice().try_into().map_err(|_| unusable("it does not have 32 bytes"))?;
+    let signer = Signer::from_seed(seed).map_err(|error| unusable(&error.to_string()))?;
+    let public = signer.public_key();
+    if BASE64.encode(public.bytes()) != kept.public {
+        return Err(unusable("its public half does not match"));
+    }
+    let kid = PublicKey::from(public).kid().into();
+    let made_at = Time::from_micros(kept.made_at);
+    Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
 }
 
 /// The document re-encrypted with the newest key; `None` if it is up to date.

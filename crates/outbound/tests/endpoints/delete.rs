@@ -21,7 +21,7 @@ impl Sweeping {
     fn of(stage: &Stage) -> Self {
         let (stop, orphans) = (CancellationToken::new(), stage.desk.orphans.clone());
         let stopped = stop.clone();
-        tokio::spawn(async move { orphans.run(stopped).await });
+        tokio::spawn(async move { orphans.run(|_| {}, stopped).await });
         Self(stop)
     }
 }
@@ -132,7 +132,7 @@ async fn those_behind_an_open_breaker_end_too() {
     // The one that is to go and see whether it lives goes when the rest is over.
     wait_for("all to end", || async {
         stage.clock.advance(Duration::from_secs(1));
-        stage.desk.orphans.sweep().await.unwrap();
+        stage.desk.orphans.sweep(&|_| {}).await.unwrap();
         rows(&stage, id).await.iter().all(|row| row.status() == Status::Failed).then_some(())
     })
     .await;
@@ -156,7 +156,7 @@ async fn one_that_was_in_flight_is_found_by_the_sweep() {
     arrived(&receiver, 1).await;
     delete(&stage, id).await;
     wait_for("the end", || async {
-        stage.desk.orphans.sweep().await.unwrap();
+        stage.desk.orphans.sweep(&|_| {}).await.unwrap();
         rows(&stage, id).await.iter().all(|row| row.status() == Status::Failed).then_some(())
     })
     .await;

@@ -6,10 +6,11 @@ use super::{
     Fixture,
     build::{World, hours, ids, secs},
 };
+use crate::EndedDelivery;
 
 async fn expire<F: Fixture>(world: &World<F>, before: gancho_domain::Time, max: usize) -> u64 {
     let now = world.now();
-    world.store.expire(Lane::Webhook, before, max, now).await.unwrap()
+    world.store.expire(Lane::Webhook, before, max, now).await.unwrap().len() as u64
 }
 
 async fn is_expired<F: Fixture>(world: &World<F>, id: DeliveryId) -> bool {
@@ -27,7 +28,18 @@ pub async fn an_expired_one_is_a_dead_letter<F: Fixture>() {
     let job = world.take_one().await;
     world.retry_at(&job, world.now() + hours(48)).await;
     world.pass(hours(24));
-    assert_eq!(expire(&world, world.now(), 10).await, 1);
+    let now = world.now();
+    let ended = world.store.expire(Lane::Webhook, now, 10, now).await.unwrap();
+    let (delivery, target) = (id, shop);
+    let told = EndedDelivery {
+        tenant: acme,
+        delivery,
+        parcel: parcel.id,
+        target,
+        attempts: 1,
+        is_test: false,
+    };
+    assert_eq!(ended, [told]);
 
     let row = world.see(acme, id).await.row;
     assert_eq!((row.state, row.attempts), (State::Dead, 1));

@@ -24,8 +24,8 @@ request! {
         required id: Cow<'a, str> as id(Noun::Delivery),
         /// `webhook`, `dispatch` or `email`.
         required lane: Lane as lane(),
-        /// Id of the tenant, or of the source in the lane `dispatch`.
-        required tenant_id: Cow<'a, str> as id(Noun::Tenant),
+        /// Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none.
+        nullable tenant_id: Cow<'a, str> as id(Noun::Tenant),
         /// Not used.
         nullable partner: Cow<'a, str> as text(0, 256),
         /// Id of the event, receipt or e-mail.
@@ -136,7 +136,13 @@ impl Reader<'_> {
         }
         let attempts = self.attempts(input)?;
         let delivery = self.id("id", &input.id);
-        let tenant = self.id("tenant_id", &input.tenant_id);
+        let tenant = match &input.tenant_id {
+            Some(tenant) => self.id("tenant_id", tenant),
+            None => {
+                self.refuse("tenant_id", "`tenant_id` is required: the id of a tenant or source");
+                None
+            }
+        };
         let target = if let Some(target) = &input.target_id {
             self.id("target_id", target)
         } else {

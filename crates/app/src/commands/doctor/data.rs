@@ -12,7 +12,7 @@ use crate::{
     database, dev_gateway,
     gateway::database_url,
     key_ring::{self, RingSource},
-    sealed_records::keys_in_use,
+    sealed_records::missing_keys,
     settings::Settings,
 };
 
@@ -99,6 +99,11 @@ pub async fn store(report: &mut Report, settings: &Settings) {
     let url = database_url(settings);
     let kind = if url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
     match database::schema(&url).await {
+        Err(error) if kind == "SQLite" => report.fail(
+            CHECK,
+            format!("{kind}: {error:#}"),
+            "check database_url and the permissions of the file; a damaged one is replaced with `gancho restore`",
+        ),
         Err(error) => report.fail(
             CHECK,
             format!("{kind}: {error:#}"),
@@ -140,8 +145,8 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
         Ok(ring) => ring,
         Err(error) => return report.fail(CHECK, format!("{error:#}"), REMEDY),
     };
-    let in_use = match in_use(settings).await {
-        Ok(in_use) => in_use,
+    let missing = match missing(settings, &ring).await {
+        Ok(missing) => missing,
         Err(error) => {
             return report.warn(
                 CHECK,
@@ -151,7 +156,7 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
         }
     };
     match ring {
-        RingSource::Missing(path) if in_use.is_empty() => {
+        RingSource::Missing(path) if missing.is_empty() => {
             report.ok(CHECK, format!("{} is created together with the database", path.display()));
         }
         RingSource::Missing(path) => report.fail(
@@ -163,30 +168,28 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
             REMEDY,
         ),
         RingSource::Loaded(ring) => {
+            let name = match &ring.file {
+                Some(file) => file.display().to_string(),
+                None => "master_key".to_owned(),
+            };
             let numbers = ring.keys.numbers();
-            let missing: Vec<String> = in_use
-                .iter()
-                .filter(|number| !numbers.contains(number))
-                .map(ToString::to_string)
-                .collect();
             if missing.is_empty() {
-                let where_from = ring
-                    .file
-                    .map_or_else(|| "master_key".to_owned(), |file| file.display().to_string());
-                report.ok(CHECK, format!("{where_from}, with every key that the store uses"));
+                report.ok(CHECK, format!("{name}, with every key that the store uses"));
+            } else if missing.iter().all(|number| numbers.contains(number)) {
+                let fault =
+                    format!("secrets in the store are encrypted with another key ring than {name}");
+                report.fail(CHECK, fault, REMEDY);
             } else {
-                report.fail(
-                    CHECK,
-                    format!("key {} is missing from the ring", missing.join(", ")),
-                    REMEDY,
-                );
+                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                let fault = format!("key {} is missing from the ring", missing.join(", "));
+                report.fail(CHECK, fault, REMEDY);
             }
         }
     }
 }
 
-/// The numbers of the keys that encrypt something in the store.
-async fn in_use(settings: &Settings) -> anyhow::Result<Vec<u32>> {
+/// The keys that encrypt something in the store, and that the ring lacks.
+async fn missing(settings: &Settings, ring: &RingSource) -> anyhow::Result<Vec<u32>> {
     let url = database_url(settings);
     let schema = database::schema(&url).await?;
     if schema.found == 0 {
@@ -195,7 +198,7 @@ async fn in_use(settings: &Settings) -> anyhow::Result<Vec<u32>> {
     // Opening another one would migrate it.
     anyhow::ensure!(schema.found == schema.known, "its schema is not current");
     let store = database::open_to_read(&url).await?;
-    Ok(keys_in_use(&*store).await?.into_keys().collect())
+    missing_keys(&*store, ring).await
 }
 
 pub fn admin_token(report: &mut Report, settings: &Settings) {

@@ -107,18 +107,18 @@ impl GatewayFacts {
         Ok(())
     }
 
-    async fn storage_share(&self) -> Result<Option<f64>> {
+    async fn store_share(&self) -> Result<Option<f64>> {
         let space = self.store.space().await?;
-        let by_limit = space.limit.map(|limit| space.used as f64 / limit.max(1) as f64);
+        Ok(space.limit.map(|limit| space.used as f64 / limit.max(1) as f64))
+    }
+
+    fn disk_share(&self) -> Option<f64> {
         // The database of PostgreSQL is on another disk.
         let is_local = self.store.name() == "sqlite";
-        let disk = self.data_dir.as_ref().filter(|_| is_local);
-        let by_disk = disk.and_then(|folder| rustix::fs::statvfs(folder).ok()).map(|disk| {
-            // As `df` counts: blocks that are reserved for the system can never be used.
-            let used = disk.f_blocks.saturating_sub(disk.f_bfree);
-            used as f64 / (used + disk.f_bavail).max(1) as f64
-        });
-        Ok(by_limit.into_iter().chain(by_disk).reduce(f64::max))
+        let disk = rustix::fs::statvfs(self.data_dir.as_ref().filter(|_| is_local)?).ok()?;
+        // As `df` counts: blocks that are reserved for the system can never be used.
+        let used = disk.f_blocks.saturating_sub(disk.f_bfree);
+        Some(used as f64 / (used + disk.f_bavail).max(1) as f64)
     }
 }
 
@@ -142,7 +142,8 @@ impl FactSource for GatewayFacts {
         let age = |oldest: Option<Time>| oldest.map_or(Duration::ZERO, |due| now.since(due));
         let mut facts = Facts {
             queue_ages: depths.iter().map(|depth| (depth.lane, age(depth.oldest_due))).collect(),
-            storage_share: self.storage_share().await?,
+            store_share: self.store_share().await?,
+            disk_share: self.disk_share(),
             keyless_sources: self.keyless_sources(now).await?,
             expiring_api_keys: self.expiring_api_keys(now).await?,
             ..Facts::default()

@@ -96,7 +96,7 @@ fn line(notice: &Notice) -> String {
                 "{about}{} deliveries to {} ({url}) became dead letters: {}",
                 data["failed_deliveries"],
                 text("webhook_id"),
-                data["by_failure_code"],
+                counts(&data["by_failure_code"]),
             )
         }
         _ => format!(
@@ -108,6 +108,12 @@ fn line(notice: &Notice) -> String {
             text("last_failure_code"),
         ),
     }
+}
+
+/// As in `3 × HTTP_503, 1 × TIMEOUT`.
+fn counts(by_code: &Value) -> String {
+    let each = by_code.as_object().into_iter().flatten();
+    each.map(|(code, count)| format!("{count} × {code}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Where the messages go.
@@ -183,6 +189,10 @@ impl NoticeMessenger {
                 }
             }
             if is_last {
+                let count = backlog.0.len();
+                if count > 0 {
+                    tracing::warn!(count, "stopping; some notices were not sent");
+                }
                 return;
             }
         }
