@@ -27,10 +27,12 @@ pub fn email(address: &str) -> String {
     masked
 }
 
-/// Masks every e-mail address in a text of others, such as the error message of a server.
+/// Masks every e-mail address in a text of others, such as the error message of a server. Servers also write them
+/// percent-encoded, in links, and with spaces.
 pub fn text(text: &str) -> String {
-    let mut masked = String::with_capacity(text.len());
-    let mut rest = text;
+    let plain = text.replace("%40", "@").replace(" @ ", "@");
+    let mut masked = String::with_capacity(plain.len());
+    let mut rest = plain.as_str();
     while let Some(at) = rest.find('@') {
         let start = rest[..at]
             .rfind(|letter| !is_local(letter))
@@ -79,6 +81,8 @@ mod tests {
     fn only_addresses_are_hidden() {
         for (given, masked) in [
             ("", ""),
+            ("see https://x.example/?to=joao%40example.com now", "see https:/***@e***le.com now"),
+            ("joao @ example.com is unknown", "j***@e***le.com is unknown"),
             ("no such user", "no such user"),
             ("<joao@example.com>: unknown", "<j***@e***le.com>: unknown"),
             ("é joao@example.com.", "é j***@e***le.com."),
