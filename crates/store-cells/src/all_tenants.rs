@@ -1,10 +1,10 @@
 //! Lists over all tenants: of the cells that answer, merged.
 
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
-    Result, Suppression, TenantRow,
+    ReplayJob, Result, Suppression, TenantRow,
 };
 
 use crate::{
@@ -68,6 +68,24 @@ impl AllTenants for CellStore {
         found.sort_by(|one, other| {
             (one.tenant, &one.row.address).cmp(&(other.tenant, &other.row.address))
         });
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn all_replays(&self, before: Option<ReplayId>, max: usize) -> Result<Vec<ReplayJob>> {
+        let found =
+            self.each(|store, _| async move { store.all_replays(before, max).await }).await?;
+        let mut found = self.living(found, |job| job.tenant);
+        found.sort_by_key(|job| std::cmp::Reverse(job.id));
+        found.truncate(max);
+        Ok(found)
+    }
+
+    async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>> {
+        let found = self
+            .each(|store, _| async move { store.external_id_owners(external_id, max).await })
+            .await?;
+        let mut found = self.living(found, |tenant| Some(*tenant));
         found.truncate(max);
         Ok(found)
     }

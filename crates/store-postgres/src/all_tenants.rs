@@ -2,10 +2,10 @@
 //! say who got something at a time.
 
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
-    Result, Suppression, TenantRow,
+    ReplayJob, Result, Suppression, TenantRow,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -54,6 +54,20 @@ impl AllTenants for PostgresStore {
         max: usize,
     ) -> Result<Vec<TenantRow<Suppression>>> {
         self.list_all_suppressions(after, max).await
+    }
+
+    async fn all_replays(&self, before: Option<ReplayId>, max: usize) -> Result<Vec<ReplayJob>> {
+        self.newest_of_all_replays(before, max).await
+    }
+
+    async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>> {
+        let session = self.lists.next(None).await?;
+        // The index begins with the tenant, so each tenant is one lookup in it.
+        let sql = "select t.tenant_id from tenants t where exists (
+                 select from parcels p where p.tenant_id = t.tenant_id and p.external_id = $1)
+             limit $2";
+        let found = query(&session, sql, &[&external_id.as_bytes(), &(max as i64)]).await;
+        found.map_err(store_error)?.iter().map(|row| rows::id(row, 0)).collect()
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {

@@ -209,6 +209,20 @@ impl ReplayJobs for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Of all owners.
+    pub(crate) async fn newest_of_all_replays(
+        &self,
+        before: Option<ReplayId>,
+        max: usize,
+    ) -> Result<Vec<ReplayJob>> {
+        let session = self.lists.next(None).await?;
+        let (before, max) = (before.map_or(Uuid::max(), uuid), max as i64);
+        let sql =
+            format!("select {COLUMNS} from replays r where r.id < $1 order by r.id desc limit $2");
+        let found = query(&session, &sql, &[&before, &max]).await;
+        found.map_err(store_error)?.iter().map(job).collect()
+    }
+
     async fn open_replay_once(
         &self,
         owner: Option<TenantScope>,

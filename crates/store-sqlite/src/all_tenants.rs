@@ -1,20 +1,32 @@
 //! Lists over all tenants. Rows are in order of time, so that a page walks the table itself.
 
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
 use gancho_store::{
     AllTenants, DeliveryFilter, DeliveryRow, EventFilter, EventRow, ListOrder, Page, PageRequest,
-    Result, Suppression, TenantRow,
+    ReplayJob, Result, Suppression, TenantRow,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     SqliteStore, deliveries, endpoints, events,
     look::Looks,
+    replays,
     rows::{self, seq},
     suppressions,
     tx_error::TxError,
 };
+
+/// The tree is looked up once for each tenant; the buffer has no index and is read whole.
+const OWNERS_OF_EXTERNAL_ID: &str = "
+    SELECT t.id FROM tenants t WHERE EXISTS (
+      SELECT 1 FROM external_ids n WHERE n.tenant_id = t.id AND n.external_id = ?1
+        AND EXISTS (SELECT 1 FROM parcels q WHERE q.seq = n.parcel))
+    UNION
+    SELECT n.tenant_id FROM external_lately n WHERE n.external_id = ?1
+      AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = n.tenant_id)
+      AND EXISTS (SELECT 1 FROM parcels q WHERE q.seq = n.parcel)
+    LIMIT ?2";
 
 #[async_trait]
 impl AllTenants for SqliteStore {
@@ -57,6 +69,25 @@ impl AllTenants for SqliteStore {
         max: usize,
     ) -> Result<Vec<TenantRow<Suppression>>> {
         self.read_list(None, move |db| suppressions::of_all(db, after, max)).await
+    }
+
+    async fn all_replays(&self, before: Option<ReplayId>, max: usize) -> Result<Vec<ReplayJob>> {
+        let before = before.unwrap_or(ReplayId::from_bits(u128::MAX));
+        self.read_list(None, move |db| replays::newest_of_all(db, before, max)).await
+    }
+
+    async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>> {
+        let external_id = external_id.to_owned();
+        self.read_list(None, move |db| {
+            let mut find = db.prepare_cached(OWNERS_OF_EXTERNAL_ID)?;
+            let mut found = find.query(params![external_id, max as i64])?;
+            let mut owners = Vec::new();
+            while let Some(row) = found.next()? {
+                owners.push(rows::id(row, 0)?);
+            }
+            Ok(owners)
+        })
+        .await
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {

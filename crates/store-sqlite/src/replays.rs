@@ -279,6 +279,15 @@ fn find(
     Ok(list(db, "WHERE id = ?1 AND tenant_id = ?2", &[&id.bytes(), &bytes_of(owner)])?.pop())
 }
 
+/// Of all owners.
+pub(crate) fn newest_of_all(
+    db: &Connection,
+    before: ReplayId,
+    max: usize,
+) -> Result<Vec<ReplayJob>, TxError> {
+    list(db, "WHERE id < ?1 ORDER BY id DESC LIMIT ?2", &[&before.bytes(), &(max as i64)])
+}
+
 fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<ReplayJob>, TxError> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM replays {by}"))?;
     let mut found = list.query(values)?;

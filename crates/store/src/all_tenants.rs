@@ -1,10 +1,11 @@
 //! Lists over all tenants, newest first, and whose a thing is. For the operator alone: nothing here takes a scope.
 
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, EventId, TenantId};
+use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
 
 use crate::{
-    DeliveryFilter, DeliveryRow, EventFilter, EventRow, Page, PageRequest, Result, Suppression,
+    DeliveryFilter, DeliveryRow, EventFilter, EventRow, Page, PageRequest, ReplayJob, Result,
+    Suppression,
 };
 
 /// A row of a list over all tenants.
@@ -41,7 +42,13 @@ pub trait AllTenants: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<TenantRow<Suppression>>>;
 
-    /// The tenant of an event.
+    /// At most `max` replays of all tenants and of the operator, newest first, before `before`.
+    async fn all_replays(&self, before: Option<ReplayId>, max: usize) -> Result<Vec<ReplayJob>>;
+
+    /// At most `max` tenants that have an event or an e-mail with this external id, in no order.
+    async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>>;
+
+    /// The tenant of an event, or of another parcel.
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>>;
 
     /// The tenant of an endpoint.

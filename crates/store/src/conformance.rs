@@ -372,6 +372,7 @@ macro_rules! conformance_suite {
                 deliveries_of_all_come_newest_first
                 what_no_tenant_has_is_looked_for_page_by_page
                 events_of_all_come_newest_first
+                owners_of_an_external_id_are_found
                 endpoints_of_all_come_newest_first
                 suppressions_of_all_come_by_tenant
             }

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
+    DeliveryId, Endpoint, EndpointId, EventId, Lane, ReplayId, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
@@ -20,8 +20,8 @@ use gancho_store::{
     Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter,
     ImportOutcome, LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes,
     OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge,
-    PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement,
-    Space, Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
+    PruneStep, ReplayJob, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome,
+    Settlement, Space, Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -212,6 +212,14 @@ impl AllTenants for Proxy {
         max: usize,
     ) -> Result<Vec<TenantRow<Suppression>>> {
         self.inner.all_suppressions(after, max).await
+    }
+
+    async fn all_replays(&self, before: Option<ReplayId>, max: usize) -> Result<Vec<ReplayJob>> {
+        self.inner.all_replays(before, max).await
+    }
+
+    async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>> {
+        self.inner.external_id_owners(external_id, max).await
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {

@@ -139,6 +139,30 @@ pub async fn events_of_all_come_newest_first<F: Fixture>() {
     assert_eq!(world.store.event_owner(world.id()).await.unwrap(), None);
 }
 
+pub async fn owners_of_an_external_id_are_found<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex, other] = [world.tenant().await, world.tenant().await, world.tenant().await];
+    let target = world.target();
+    let drafts = [
+        world.event(acme).named("order-1").to(target),
+        world.event(acme).named("order-1"),
+        world.event(globex).named("order-1"),
+        world.event(other).named("order-2").to(target),
+    ];
+    accept(&world, &drafts).await;
+    let owners = async |name: &str, max| {
+        let mut found = world.store.external_id_owners(name, max).await.unwrap();
+        found.sort_unstable();
+        found
+    };
+    let mut both = [acme, globex];
+    both.sort_unstable();
+    assert_eq!(owners("order-1", 9).await, both);
+    assert_eq!(owners("order-1", 1).await.len(), 1);
+    assert_eq!(owners("order-2", 9).await, [other]);
+    assert!(owners("order", 9).await.is_empty());
+}
+
 pub async fn endpoints_of_all_come_newest_first<F: Fixture>() {
     let world = World::<F>::new().await;
     let tenants = [world.tenant().await, world.tenant().await];

@@ -115,6 +115,13 @@ pub async fn lists_go_from_the_newest_on<F: Fixture>() {
         assert_eq!(found.into_iter().map(|job| job.id).collect::<Vec<_>>(), expected);
     }
     assert_eq!(world.store.open_replays(2).await.unwrap().len(), 2);
+    let all = [&[operators, others], &own[..]].concat();
+    for (before, max, expected) in
+        [(None, 9, &all[..]), (None, 2, &all[..2]), (Some(all[1]), 2, &all[2..4])]
+    {
+        let found = world.store.all_replays(before, max).await.unwrap();
+        assert_eq!(found.into_iter().map(|job| job.id).collect::<Vec<_>>(), expected);
+    }
 }
 
 pub async fn owners_do_not_see_each_others<F: Fixture>() {
