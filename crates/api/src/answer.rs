@@ -18,6 +18,8 @@ pub type AnswerBody = Either<Full<Bytes>, Body>;
 pub(crate) struct ActedOn {
     pub tenant: Option<TenantId>,
     pub resource: Option<String>,
+    /// Whether nothing was done, so that there is nothing to record.
+    pub is_dry_run: bool,
 }
 
 #[derive(Debug)]
@@ -84,6 +86,13 @@ impl Answer {
     #[must_use]
     pub fn naming(mut self, resource: String) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().resource = Some(resource);
+        self
+    }
+
+    /// Says that the operation counted what it would do, and did nothing.
+    #[must_use]
+    pub fn of_dry_run(mut self) -> Self {
+        self.0.extensions_mut().get_or_insert_default::<ActedOn>().is_dry_run = true;
         self
     }
 

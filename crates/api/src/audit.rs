@@ -1,5 +1,7 @@
 //! Records administrative acts in the audit log: those that were done, and those that were refused.
 //!
+//! A dry run did nothing and is not recorded, unless it was refused.
+//!
 //! Invariant: the response to a recorded act is sent after its entry is stored. An entry that cannot be stored
 //! is logged, and does not undo the act.
 //!
@@ -98,8 +100,11 @@ impl Act {
             }
         };
         let answer = outcome.as_ref().ok();
-        let ActedOn { tenant, resource } =
+        let ActedOn { tenant, resource, is_dry_run } =
             answer.and_then(Answer::acted_on).cloned().unwrap_or_default();
+        if is_dry_run {
+            return None;
+        }
         let new = resource.or_else(|| answer.and_then(created));
         let resource =
             self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();

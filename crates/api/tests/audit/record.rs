@@ -76,6 +76,13 @@ async fn acts_are_recorded(stage: &Stage) {
     assert_eq!(acts(&operator, &format!("resource={id}")).await.len(), 2);
     assert_eq!(acts(&operator, "until=2020-01-01T00:00:00Z").await.len(), 0);
 
+    // A dry run did nothing, so there is no entry for it.
+    let before = acts(&operator, "").await.len();
+    operator.delete("/v1/dlq?all=true&dry_run=true").await.is(200);
+    operator.post("/v1/dlq/replay", &json!({"dry_run": true})).await.is(202);
+    acting.post("/v1/replays", &json!({"all": true, "dry_run": true})).await.is(202);
+    assert_eq!(acts(&operator, "").await.len(), before);
+
     // No entry has a secret, a body or a key.
     let all = operator.get("/v1/audit?limit=500").await.is(200).text();
     for secret in ["whsec_", "gk_", "canary", &url, "gancho-test"] {

@@ -88,7 +88,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, query.filter).await?;
     if query.dry_run == Some(true) {
         let purged = call.api.store.dead_stats(filter).await?.total;
-        return Answer::ok(&Purged { purged, has_more: false });
+        return Ok(Answer::ok(&Purged { purged, has_more: false })?.of_dry_run());
     }
     let mut purged = 0;
     loop {

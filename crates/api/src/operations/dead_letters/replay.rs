@@ -133,5 +133,5 @@ async fn many(call: Call) -> Result<Answer, Problem> {
         dry_run: body.options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(owner, new).await?;
-    Answer::accepted(&ReplayJob::from(replay))
+    ReplayJob::from(replay).accepted()
 }

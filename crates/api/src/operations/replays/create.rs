@@ -112,7 +112,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         dry_run: body.options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(principal.scope(), new).await?;
-    Answer::accepted(&ReplayJob::from(replay))
+    ReplayJob::from(replay).accepted()
 }
 
 /// A client that loses its filter by mistake must not replay everything.

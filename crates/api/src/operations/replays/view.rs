@@ -4,11 +4,18 @@ use gancho_outbound::replay::{Replay, ReplayOf, ReplayOutcomes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::{Timestamp, words};
+use crate::{
+    answer::Answer,
+    problem::Problem,
+    render::{Timestamp, words},
+};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {
     pub id: String,
+    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,
     /// `pending`, `running`, `done`, `cancelled` or `failed`.
@@ -57,6 +64,12 @@ pub struct ReplayOutcomeCounts {
 }
 
 impl ReplayJob {
+    /// The answer to a call that created it. One of a dry run is not stored.
+    pub fn accepted(self) -> Result<Answer, Problem> {
+        let answer = Answer::accepted(&self)?;
+        Ok(if self.dry_run { answer.of_dry_run() } else { answer })
+    }
+
     pub fn with_outcomes(self, found: ReplayOutcomes) -> Self {
         let tally = found.tally;
         let outcomes = ReplayOutcomeCounts {
@@ -73,6 +86,7 @@ impl From<Replay> for ReplayJob {
     fn from(replay: Replay) -> Self {
         Self {
             id: replay.id.to_string(),
+            tenant: None,
             tenant_id: replay.tenant.map(|tenant| tenant.to_string()),
             state: replay.state.name(),
             of: match replay.filter.of {

@@ -102,5 +102,5 @@ async fn many(call: Call) -> Result<Answer, Problem> {
         dry_run: options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(Owner::Operator, new).await?;
-    Answer::accepted(&ReplayJob::from(replay))
+    ReplayJob::from(replay).accepted()
 }
