@@ -140,6 +140,23 @@ impl Replays {
         jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
     }
 
+    /// Those of all tenants and of the operator, likewise.
+    pub async fn list_all(
+        &self,
+        after: Option<ReplayId>,
+        max: usize,
+    ) -> Result<Vec<Replay>, ReplayError> {
+        let jobs = self.store.all_replays(after, max).await?;
+        jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
+    }
+
+    /// A replay of any owner.
+    pub async fn find(&self, id: ReplayId) -> Result<Replay, ReplayError> {
+        let next = ReplayId::from_bits(id.bits().saturating_add(1));
+        let found = self.list_all(Some(next), 1).await?.pop();
+        found.filter(|replay| replay.id == id).ok_or(ReplayError::NotFound)
+    }
+
     /// Cancels a replay. What was already sent stays sent.
     pub async fn cancel(
         &self,

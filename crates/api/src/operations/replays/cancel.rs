@@ -3,7 +3,7 @@
 use gancho_access::Right;
 use http::Method;
 
-use super::{TAG, view::ReplayJob};
+use super::{TAG, named, owner, view::ReplayJob};
 use crate::{
     answer::Answer,
     codes,
@@ -27,6 +27,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let replay = call.api.replays.cancel(call.owner(), call.id("replay_id")?).await?;
-    Answer::ok(&ReplayJob::from(replay))
+    let id = call.id("replay_id")?;
+    let replay = call.api.replays.cancel(owner(&call, id).await?, id).await?;
+    Answer::ok(&named(&call, ReplayJob::from(replay)).await?)
 }

@@ -2,7 +2,7 @@
 
 use gancho_access::Right;
 
-use super::{TAG, view::ReplayJob};
+use super::{TAG, named, owner, view::ReplayJob};
 use crate::{
     answer::Answer,
     problem::Problem,
@@ -16,12 +16,14 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<ReplayJob>("The replay and its progress."),
     tag: TAG,
     summary: "Get a replay",
+    about: "The operator can read the replays of every tenant.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let replay = call.api.replays.get(call.owner(), call.id("replay_id")?).await?;
+    let id = call.id("replay_id")?;
+    let replay = call.api.replays.get(owner(&call, id).await?, id).await?;
     let outcomes = call.api.replays.outcomes(&replay).await?;
-    Answer::ok(&ReplayJob::from(replay).with_outcomes(outcomes))
+    Answer::ok(&named(&call, ReplayJob::from(replay).with_outcomes(outcomes)).await?)
 }

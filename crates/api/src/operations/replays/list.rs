@@ -1,8 +1,9 @@
 //! `GET /v1/replays`: newest first.
 
 use gancho_access::Right;
+use gancho_outbound::Owner;
 
-use super::{TAG, view::ReplayJob};
+use super::{TAG, named, view::ReplayJob};
 use crate::{
     answer::Answer,
     input::{Request, query::Paging},
@@ -20,6 +21,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<ReplayJob>>("A page of replays, newest first."),
     tag: TAG,
     summary: "List replays",
+    about: "The operator without `X-Tenant` sees the replays of all tenants, each with its `tenant`, and its own.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -27,7 +29,15 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
     let page = Page::of(&call, owner.tenant(), &call.parse_query()?)?;
-    let rows = call.api.replays.list(owner, page.after_id(), page.max_read()).await?;
+    let (after, max) = (page.after_id(), page.max_read());
+    let rows = match owner {
+        Owner::Operator => call.api.replays.list_all(after, max).await?,
+        Owner::Tenant(_) => call.api.replays.list(owner, after, max).await?,
+    };
     let (rows, next_cursor) = page.cut(rows, |last| last.id.bytes().to_vec());
-    Answer::ok(&List { data: rows.into_iter().map(ReplayJob::from).collect(), next_cursor })
+    let mut data = Vec::with_capacity(rows.len());
+    for row in rows {
+        data.push(named(&call, ReplayJob::from(row)).await?);
+    }
+    Answer::ok(&List { data, next_cursor })
 }
