@@ -257,6 +257,12 @@ impl ApiKeys {
         documents.iter().map(with_use).collect()
     }
 
+    /// A key of any tenant, also if it is revoked.
+    pub async fn find(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
+        document.as_ref().map(ApiKey::of_document).transpose()
+    }
+
     /// What a key may be used for, also if it is revoked.
     pub async fn rights_of(&self, scope: TenantScope, id: KeyId) -> Result<Rights, KeyError> {
         let collection = Collection::of(scope, COLLECTION);

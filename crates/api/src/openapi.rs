@@ -42,6 +42,7 @@ const TAGS: &[(&str, &str)] = &[
         "Partners that send webhooks to the gateway, their keys and receipts. Operator only.",
     ),
     ("Ledger", "The tamper-evident record of received webhooks. Operator only."),
+    ("Search", "Find anything by its id or name."),
     (
         "Statistics",
         "Deliveries over time: counts and latency percentiles of the gateway, a tenant or a webhook.",

@@ -20,6 +20,7 @@ pub mod portal_links;
 pub mod queues;
 pub mod rejected_events;
 pub mod replays;
+pub mod search;
 pub mod sources;
 pub mod stats;
 pub mod suppressions;
@@ -92,6 +93,7 @@ pub const ROUTES: &[&Route] = &[
     &dead_letters::replay::ROUTE,
     &dead_letters::purge::ONE,
     &dead_letters::purge::ROUTE,
+    &search::find::ROUTE,
     &stats::get::ROUTE,
     &stats::webhook::ROUTE,
     &stats::webhooks::ROUTE,

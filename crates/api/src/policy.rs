@@ -84,6 +84,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("replayDeadLetters", Support, Always),
     ("deleteDeadLetter", Operator, Always),
     ("purgeDeadLetters", Operator, Always),
+    ("search", ReadOnly, Never),
     ("getStats", ReadOnly, Never),
     ("getWebhookStats", ReadOnly, Never),
     ("listWebhookStats", ReadOnly, Never),

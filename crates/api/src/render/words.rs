@@ -53,6 +53,7 @@ words! {
     ReceiptStatus: ["received", "dispatched", "failed", "dlq"];
     ReplayKind: ["deliveries", "events", "dead_letters"];
     ReplayState: Replay::ALL.map(Replay::name);
+    SearchMatchType: crate::operations::search::view::MatchType::ALL.map(crate::operations::search::view::MatchType::name);
     SuppressionReason: Reason::ALL.map(Reason::name);
     UserRole: Role::ALL.map(Role::name);
 }
