@@ -52,6 +52,8 @@ pub struct Webhook {
     pub failing_since: Option<Timestamp>,
     /// Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not.
     pub disabled_reason: Option<&'static str>,
+    /// Until when deliveries are also signed with a previous secret; null if none was rotated away recently.
+    pub old_secret_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -120,6 +122,13 @@ impl PausedWebhooks {
     }
 }
 
+/// When the last of the secrets that were rotated away ends.
+fn old_secret_until(api: &Api, endpoint: &Endpoint) -> Option<Timestamp> {
+    let now = api.clock.now();
+    let ends = endpoint.old_secrets.iter().map(|old| old.until);
+    ends.filter(|end| *end > now).max().map(Timestamp)
+}
+
 impl Webhook {
     pub fn of(api: &Api, endpoint: &Endpoint, paused: &PausedWebhooks) -> Result<Self, Problem> {
         Ok(Self {
@@ -150,6 +159,7 @@ impl Webhook {
                 Disabled::Gone => "gone",
                 Disabled::Failing => "failing",
             }),
+            old_secret_until: old_secret_until(api, endpoint),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
         })
