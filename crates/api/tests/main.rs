@@ -32,7 +32,7 @@ mod emails {
     mod as_delivery;
     mod dead_letters;
     mod sink;
-    mod submit;
+    pub mod submit;
     mod suppressions;
 }
 mod erasures {
@@ -97,6 +97,9 @@ mod replays {
     mod run;
 }
 mod requests;
+mod search {
+    mod find;
+}
 mod sources {
     mod create;
     mod keys;
