@@ -36,6 +36,7 @@ mod config {
     mod warnings;
 }
 mod dashboard {
+    mod acts;
     mod filters;
     mod forms;
     mod live;
@@ -45,6 +46,8 @@ mod dashboard {
     mod pages;
     mod portal;
     mod portal_entry;
+    mod search;
+    mod states;
     mod users;
 }
 mod dead_letters {

@@ -11,7 +11,8 @@
 //! [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
 //! reader's language; [`once`] shows a new secret once, and [`drafts`] keeps a form while someone signs in again,
 //! both [`sealed`]. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
-//! [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API.
+//! [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the names
+//! of fields in them, [`search`] what the API finds.
 //! `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`,
 //! `cookies`, `theme`, `flashes`, `icons`, `assets` and `mark` are the small parts.
 //!
@@ -35,6 +36,7 @@ pub mod flashes;
 pub mod frame;
 pub mod icons;
 pub mod json;
+pub mod labels;
 pub mod language;
 pub mod login_links;
 pub mod mark;
@@ -48,6 +50,7 @@ pub mod portal;
 pub mod portal_frame;
 pub mod problem;
 pub mod sealed;
+pub mod search;
 pub mod sentence;
 pub mod sessions;
 pub mod shell;

@@ -8,6 +8,7 @@ mod audit;
 mod audit_acts;
 mod captured;
 mod choose_tenant;
+mod confirm;
 mod dead_letters;
 mod deliveries;
 mod delivery;
@@ -37,6 +38,7 @@ mod portal;
 mod portal_error;
 mod portal_start;
 mod queues;
+mod rejection_reasons;
 mod replays;
 mod scan;
 mod search;
@@ -49,6 +51,7 @@ mod tenant;
 mod tenant_delete;
 mod tenants;
 mod users;
+mod waits;
 
 pub use self::{portal::router as portal_router, portal_error::show as show_portal_error};
 
@@ -82,7 +85,10 @@ pub fn router() -> Router<Arc<Dashboard>> {
             "/ui/sources/{partner}/keys/new",
             setup_page(source_keys::new).merge(form(source_keys::create)),
         )
-        .route("/ui/sources/{partner}/keys/{key}/delete", form(source_keys::delete))
+        .route(
+            "/ui/sources/{partner}/keys/{key}/delete",
+            setup_page(source_keys::ask_delete).merge(form(source_keys::delete)),
+        )
         .route("/ui/sources/{partner}/receipts/{receipt}", page(source::receipt))
         .route("/ui/sources/{partner}/receipts/{receipt}/proof", page(source::proof))
         .route("/ui/sources/{partner}/receipts/{receipt}/retry", form(source::retry))
@@ -113,7 +119,10 @@ pub fn router() -> Router<Arc<Dashboard>> {
             setup_page(tenant_delete::form).merge(form(tenant_delete::submit)),
         )
         .route("/ui/tenants/{tenant_name}/keys", form(tenant::create_key))
-        .route("/ui/tenants/{tenant_name}/keys/{key}/revoke", form(tenant::revoke_key))
+        .route(
+            "/ui/tenants/{tenant_name}/keys/{key}/revoke",
+            setup_page(tenant::ask_revoke_key).merge(form(tenant::revoke_key)),
+        )
         .route("/ui/tenants/{tenant_name}/portal", form(tenant::open_portal))
         .route("/ui/tenants/{tenant_name}/portal/revoke", form(tenant::revoke_portal))
         .route("/ui/tenants/{tenant_name}/pause", form(tenant::pause))
@@ -147,6 +156,7 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
         .route(&at("/events"), page(events::list))
         .route(&at("/events/{event}"), page(events::show))
         .route(&at("/events/{event}/cancel"), form(events::cancel))
+        .route(&at("/events/{event}/send"), form(events::send))
         .route(&at("/event-types"), page(event_types::show))
         .route(&at("/endpoints"), page(endpoints::show))
         .route(

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use http::StatusCode;
 use serde::Deserialize;
 
-use crate::escape::Text;
+use crate::{escape::Text, labels, texts::Texts};
 
 /// An error response (RFC 9457). Boxed, so that results stay small.
 #[derive(Debug, Clone, Deserialize)]
@@ -128,6 +128,24 @@ impl Problem {
         for error in &mut self.0.errors {
             error.detail = without_advice(&error.detail);
         }
+        self
+    }
+}
+
+impl Problem {
+    /// The same in the words of the forms. If several fields are wrong, each says so itself.
+    #[must_use]
+    pub fn with_labels(mut self, t: &Texts) -> Self {
+        for error in &mut self.0.errors {
+            error.detail = labels::with_labels(t, error.detail.as_str()).as_str().into();
+        }
+        self.0.detail = match self.0.errors.as_slice() {
+            [] | [_] => labels::with_labels(t, self.0.detail.as_str()).as_str().into(),
+            errors => {
+                let all: Vec<_> = errors.iter().map(|error| error.detail.as_str()).collect();
+                all.join("; ").as_str().into()
+            }
+        };
         self
     }
 }

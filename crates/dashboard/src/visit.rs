@@ -150,6 +150,7 @@ impl Visit {
         link: &Link,
         body: Option<String>,
     ) -> ApiResult<Bytes> {
+        let is_form = method != Method::GET;
         let mut request = Request::builder().method(method).uri(link.to_string());
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");
@@ -165,7 +166,9 @@ impl Visit {
         }
         let problem = serde_json::from_slice::<Problem>(response.body());
         let problem = problem.unwrap_or_else(|_| Problem::new(response.status(), "", ""));
-        Err(if self.is_portal() { problem.for_tenants() } else { problem })
+        let problem = if self.is_portal() { problem.for_tenants() } else { problem };
+        // What was typed into a filter is marked by its name in the message.
+        Err(if is_form { problem.with_labels(&self.t) } else { problem })
     }
 
     /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.

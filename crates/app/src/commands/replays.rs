@@ -23,7 +23,7 @@ pub struct Replays {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List replays, newest first: those of the operator, or with --tenant those of a tenant.
+    /// List replays, newest first: those of all tenants, or with --tenant those of one.
     List(List),
     /// Start a replay of deliveries or events of a tenant.
     Create(Box<Create>),

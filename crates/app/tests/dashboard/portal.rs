@@ -67,7 +67,9 @@ fn endpoints_deliveries_keys_and_the_plan_of_the_own_tenant() {
     let keys = browser.open("/portal/keys");
     keys.has("ours").lacks(key);
     let row = keys.html.split("ours</b>").nth(1).unwrap();
-    let revoke = row.split("action=\"").nth(1).unwrap().split('"').next().unwrap();
+    let revoke = row.split("href=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.open(revoke).has("cannot be undone");
+    read(200);
     browser.submit_in_portal(revoke, &[]).has("The key is revoked");
     read(401);
 

@@ -3,11 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::confirm::{self, Question};
 use crate::{
     dashboard::PageResult,
     escape::Text,
     moment::Moment,
     params::{Link, Params},
+    problem::Problem,
     visit::Visit,
 };
 
@@ -19,6 +21,36 @@ pub struct ApiKey {
     pub expires_at: Option<Moment>,
     pub revoked_at: Option<Moment>,
     pub last_used_at: Option<Moment>,
+}
+
+impl ApiKey {
+    pub fn title(&self) -> Text {
+        if self.name.is_empty() { self.id.as_str().into() } else { self.name.clone() }
+    }
+}
+
+/// Asks whether the key in the path is to be revoked.
+pub async fn ask_revoke(
+    visit: &Visit,
+    nav: &'static str,
+    keys: &[ApiKey],
+    action: Link,
+    back: Link,
+) -> PageResult {
+    let t = visit.t;
+    let key = keys.iter().find(|key| key.id == visit.name("key")).ok_or_else(Problem::no_page)?;
+    let text = match &key.last_used_at {
+        Some(used) => t.say("tenants.revoke_used").html("ago", t.ago(used)),
+        None => t.say("tenants.revoke_unused"),
+    };
+    let question = Question {
+        title: t.say("tenants.revoke_title").with("name", key.title()),
+        text,
+        action,
+        submit: t.say("tenants.revoke"),
+        back,
+    };
+    Ok(confirm::ask(visit, nav, question).await)
 }
 
 /// One that was just created, with what is shown once.

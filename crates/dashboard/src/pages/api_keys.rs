@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::{
-    api_key::{ApiKey, KeyDraft, NewKey},
+    api_key::{self, ApiKey, KeyDraft, NewKey},
     list::List,
 };
 use crate::{
@@ -85,6 +85,13 @@ pub async fn create(submission: Submission) -> PageResult {
         Err(problem) if problem.is_input() => render(&visit, None, draft, problem.into()).await,
         Err(problem) => Err(problem),
     }
+}
+
+pub async fn ask_revoke(visit: Visit) -> PageResult {
+    let List { data, .. }: List<ApiKey> = visit.get(Link::new(API).with("limit", 500)).await?;
+    let action = visit.link(format!("{PATH}/{}/revoke", visit.segment("key")));
+    let back = visit.link(PATH);
+    api_key::ask_revoke(&visit, PATH, &data, action, back).await
 }
 
 pub async fn revoke(submission: Submission) -> PageResult {

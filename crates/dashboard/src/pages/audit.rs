@@ -1,5 +1,7 @@
 //! `/ui/audit`: who changed what?
 
+use std::collections::HashMap;
+
 use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
@@ -109,6 +111,8 @@ struct AuditPage {
     t: Texts,
     s: Shell,
     rows: Vec<Act>,
+    /// Names of tenants by id.
+    tenants: HashMap<String, Text>,
     /// What someone typed.
     actor: String,
     operation: String,
@@ -122,6 +126,12 @@ struct AuditPage {
 }
 
 impl AuditPage {
+    /// The tenant that was acted on; its id if it was deleted.
+    fn tenant(&self, act: &Act) -> Option<Text> {
+        let id = act.tenant_id.as_ref()?;
+        Some(self.tenants.get(id).cloned().unwrap_or_else(|| id.as_str().into()))
+    }
+
     /// Whether the filter with the wrong value is on the page, and says so.
     fn is_marked(&self) -> bool {
         ["actor", "operation", "resource", "since", "until"]
@@ -133,6 +143,18 @@ impl AuditPage {
     fn with(&self, name: &str, value: impl std::fmt::Display) -> Link {
         filtered(&self.s.visit, self.s.link(PATH)).with(name, value)
     }
+}
+
+async fn tenant_names(visit: &Visit, acts: &[Act]) -> HashMap<String, Text> {
+    let mut names = HashMap::new();
+    for id in acts.iter().filter_map(|act| act.tenant_id.as_ref()) {
+        if !names.contains_key(id)
+            && let Ok(Some(tenant)) = visit.dashboard.backend.tenant(id).await
+        {
+            names.insert(id.clone(), tenant.name.as_str().into());
+        }
+    }
+    names
 }
 
 fn filtered(visit: &Visit, link: Link) -> Link {
@@ -155,6 +177,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let template = AuditPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.audit")).await,
+        tenants: tenant_names(&visit, &found.data).await,
         rows: found.data,
         actor: typed("actor"),
         operation: typed("operation"),

@@ -20,7 +20,8 @@ use crate::{
     moment::Moment,
     page,
     params::{Link, segment},
-    problem::FormErrors,
+    problem::{FormErrors, Problem},
+    search,
     sentence::Sentence,
     shell::Shell,
     texts::Texts,
@@ -109,12 +110,11 @@ pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let mut filter = Filter::read(&visit);
     filter.resolve(&visit).await;
+    if let (Some(external), None) = (&filter.external, &visit.tenant) {
+        return Ok(page::see_other(&of_external_id(&visit, &filter, external).await?.to_string()));
+    }
     if let Some(link) = filter.canonical(&visit) {
         return Ok(page::see_other(&link.to_string()));
-    }
-    if let (Some(external), None) = (&filter.external, &visit.tenant) {
-        // It is looked up tenant by tenant.
-        return Ok(page::see_other(&visit.link("/search").with("q", external).to_string()));
     }
     let cursor = visit.params.get("cursor");
     let link = filter.to_api().with("limit", ROWS).maybe("cursor", cursor);
@@ -146,6 +146,15 @@ pub async fn show(visit: Visit) -> PageResult {
         errors,
     };
     Ok(page::show(template.errors.status(), &template))
+}
+
+/// The deliveries of the tenant that has this external id. If several have it, or none, the search says so.
+async fn of_external_id(visit: &Visit, filter: &Filter, external: &str) -> Result<Link, Problem> {
+    let found = search::find(visit, external).await?;
+    Ok(match found.owners_of_events().as_slice() {
+        [owner] => filter.link(visit).with("tenant", owner.as_str()),
+        _ => visit.link("/search").with("q", external),
+    })
 }
 
 async fn peek(visit: &Visit) -> Option<Peek> {

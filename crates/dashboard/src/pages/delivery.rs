@@ -60,6 +60,8 @@ struct DeliveryPage {
     s: Shell,
     row: DeliveryRow,
     endpoint: Option<EndpointFacts>,
+    /// The id of its endpoint, if that was deleted.
+    deleted: Option<Text>,
     /// Whether its dead letter is there to be replayed.
     is_kept: bool,
     waiting: Option<Waiting>,
@@ -155,6 +157,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
     }
     attempt_log.reverse();
     let endpoint = find_endpoint(&visit, row.webhook_id.as_deref()).await;
+    let deleted = deleted_endpoint(&visit, &row, endpoint.as_ref()).await;
     let chosen = choose(&attempt_log, visit.params.get("attempt"));
     let compared = compare_with(&attempt_log, chosen, visit.params.get("compare"));
     let changes = match chosen.zip(compared) {
@@ -177,6 +180,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
         is_kept,
         row,
         endpoint,
+        deleted,
         attempts: attempt_log,
         chosen,
         compared,
@@ -186,6 +190,17 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
         others,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+/// A delivery to a deleted endpoint cannot be retried.
+async fn deleted_endpoint(
+    visit: &Visit,
+    row: &DeliveryRow,
+    endpoint: Option<&EndpointFacts>,
+) -> Option<Text> {
+    let id = row.webhook_id.as_deref().filter(|_| endpoint.is_none())?;
+    let found = visit.get::<IgnoredAny>(Link::new(format!("/v1/webhooks/{}", segment(id)))).await;
+    found.is_err_and(|problem| problem.is_not_found()).then(|| id.into())
 }
 
 /// The attempt that the address names, or the newest.
@@ -207,7 +222,7 @@ fn compare_with(attempts: &[Attempt], chosen: Option<usize>, named: Option<&str>
 
 /// A test and one that was sent to another endpoint leave no dead letter, and nobody waits for a canceled one.
 async fn is_kept(visit: &Visit, row: &DeliveryRow) -> bool {
-    let is_canceled = row.last_error_code.as_ref().is_some_and(|code| code.as_str() == "CANCELED");
+    let is_canceled = row.is_canceled();
     if row.status != "failed" || is_canceled {
         return false;
     }

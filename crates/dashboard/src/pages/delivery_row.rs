@@ -87,6 +87,19 @@ impl DeliveryRow {
         }
     }
 
+    pub fn is_canceled(&self) -> bool {
+        self.last_error_code.as_ref().is_some_and(|code| code.as_str() == "CANCELED")
+    }
+
+    /// The word for its state. What is canceled and a test are not dead letters.
+    pub fn word(&self, t: &Texts) -> Sentence {
+        match self.mark() {
+            Mark::Failed if self.is_canceled() => t.say("status.canceled"),
+            Mark::Failed if self.is_test => t.say("status.test_failed"),
+            mark => mark.word(t),
+        }
+    }
+
     /// What the delivery is about: the type of its event, its partner, or the e-mail.
     pub fn title(&self) -> Text {
         let of_event = self.event_type.clone().or_else(|| self.partner.clone());

@@ -4,7 +4,7 @@ use askama::Template;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::list::List;
+use super::{delivery_row::DeliveryRow, list::List, waits};
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
@@ -13,7 +13,8 @@ use crate::{
     page,
     params::{Link, segment},
     problem::FormErrors,
-    sentence::Sentence,
+    search,
+    sentence::{Html, Sentence},
     shell::Shell,
     texts::Texts,
     visit::Visit,
@@ -61,6 +62,10 @@ struct Attempt {
 }
 
 impl EmailRow {
+    fn is_waiting(&self) -> bool {
+        !matches!(self.status.as_str(), "SENT" | "FAILED")
+    }
+
     fn mark(&self) -> Mark {
         match self.status.as_str() {
             "SENT" => Mark::Delivered,
@@ -84,6 +89,14 @@ impl Attempt {
     fn mark(&self) -> Mark {
         if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
     }
+
+    fn word(&self, t: &Texts) -> Sentence {
+        if self.error.is_none() {
+            t.say("status.delivered")
+        } else {
+            t.say("status.failed_attempt")
+        }
+    }
 }
 
 #[derive(Template)]
@@ -93,6 +106,8 @@ struct EmailsPage {
     s: Shell,
     status: String,
     rows: Vec<EmailRow>,
+    /// Deliveries of those that wait.
+    waiting: Vec<DeliveryRow>,
     peek: Option<Email>,
     /// Whether e-mails are captured instead of being sent.
     has_captured: bool,
@@ -121,6 +136,24 @@ impl EmailsPage {
         self.here().with("tenant", &row.company_id).with("peek", &row.outbox_id)
     }
 
+    fn waiting(&self, row: &EmailRow) -> Option<&DeliveryRow> {
+        let is_of = |one: &&DeliveryRow| one.outbox_id.as_deref() == Some(&*row.outbox_id);
+        self.waiting.iter().find(is_of).filter(|_| row.is_waiting())
+    }
+
+    fn mark(&self, row: &EmailRow) -> Mark {
+        self.waiting(row).map_or(row.mark(), DeliveryRow::mark)
+    }
+
+    fn word(&self, row: &EmailRow) -> Sentence {
+        self.waiting(row).map_or_else(|| row.word(&self.t), |one| one.word(&self.t))
+    }
+
+    /// Why it waits; empty if it does not.
+    fn why(&self, row: &EmailRow) -> Html {
+        self.waiting(row).map(|one| one.why(&self.t)).unwrap_or_default()
+    }
+
     fn is_peeked(&self, row: &EmailRow) -> bool {
         self.peek.as_ref().is_some_and(|peek| peek.row.outbox_id == row.outbox_id)
     }
@@ -128,6 +161,9 @@ impl EmailsPage {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
+    if let (Some(id), None) = (visit.params.get("peek"), &visit.tenant) {
+        return Ok(page::see_other(&page_of(&visit, id).await.to_string()));
+    }
     let status = visit.params.text("status").to_owned();
     let link = Link::new("/v1/emails").with("status", &status).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
@@ -137,17 +173,32 @@ pub async fn show(visit: Visit) -> PageResult {
         Err(problem) => return Err(problem),
     };
     let here = visit.link(PATH).with("status", &status);
+    let peek = peek(&visit).await?;
+    let mut shown = rows.iter().chain(peek.as_ref().map(|peek| &peek.row));
+    let waiting = match shown.any(EmailRow::is_waiting) {
+        true => waits::of_emails(&visit).await,
+        false => Vec::new(),
+    };
     let template = EmailsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.emails")).await,
         status,
         rows,
-        peek: peek(&visit).await?,
+        waiting,
+        peek,
         has_captured: visit.get_as_operator::<Value>(Link::new("/v1/dev/letters")).await.is_ok(),
         next: next_cursor.map(|cursor| here.with("cursor", cursor)),
         errors,
     };
     Ok(page::show(template.errors.status(), &template))
+}
+
+/// The page of an e-mail is one of its tenant's. One that does not exist is searched for.
+async fn page_of(visit: &Visit, id: &str) -> Link {
+    match search::owner(visit, id).await {
+        Some(owner) => visit.page(PATH).with("tenant", owner).with("peek", id),
+        None => visit.page("/search").with("q", id),
+    }
 }
 
 async fn peek(visit: &Visit) -> Result<Option<Email>, crate::problem::Problem> {

@@ -73,6 +73,10 @@ impl TestAttempt {
     fn mark(&self) -> Mark {
         if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
     }
+
+    fn word(&self, t: &Texts) -> Sentence {
+        if self.error.is_none() { t.say("status.delivered") } else { t.say("status.test_failed") }
+    }
 }
 
 pub async fn show(visit: Visit) -> PageResult {
@@ -117,6 +121,10 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
     } else {
         Html::default()
     };
+    let failing = match &endpoint.failing_since {
+        Some(since) => t.say("endpoint.now.failing").html("time", t.time(since)),
+        None => t.say("endpoint.now.some_fail"),
+    };
     let sentence = match (endpoint.mark(), &endpoint.failing_since) {
         (Mark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
             Some("gone") => t.say("endpoint.now.gone"),
@@ -128,8 +136,7 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
             Some("lane") => t.say("endpoint.now.lane_paused"),
             _ => t.say("endpoint.now.paused"),
         },
-        (Mark::Failed, Some(since)) => t.say("endpoint.now.failing").html("time", t.time(since)),
-        (Mark::Failed, None) => t.say("endpoint.now.some_fail"),
+        (Mark::Failed, _) => failing.clone(),
         (Mark::Warning, _) => t.say("endpoint.now.slow"),
         (Mark::Pending, _) => t.say("endpoint.now.untried"),
         _ => t.say("endpoint.now.fine"),
@@ -141,7 +148,11 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
         Some(until) => t.say("endpoint.now.probe").html("span", t.until(until)).into(),
         None => Html::default(),
     };
-    let all = t.say("endpoint.now.all").html("state", sentence.into()).html("breaker", breaker);
+    let state = match endpoint.is_paused_in_trouble() {
+        true => Html::trusted(format!("{sentence} {failing}")),
+        false => sentence.into(),
+    };
+    let all = t.say("endpoint.now.all").html("state", state).html("breaker", breaker);
     all.html("waiting", waiting).into()
 }
 

@@ -42,6 +42,8 @@ pub struct EndpointFacts {
     pub metadata: Box<RawValue>,
     pub failing_since: Option<Moment>,
     pub disabled_reason: Option<String>,
+    /// Until when a previous secret signs as well.
+    pub old_secret_until: Option<Moment>,
     pub created_at: Moment,
     pub updated_at: Moment,
 }
@@ -123,6 +125,11 @@ impl EndpointFacts {
 
     pub fn is_in_trouble(&self) -> bool {
         self.is_active && (self.failing_since.is_some() || self.health.state == "failing")
+    }
+
+    /// Whether it is in trouble, which its mark does not show, because it is paused as well.
+    pub fn is_paused_in_trouble(&self) -> bool {
+        self.mark() == Mark::Paused && self.is_in_trouble()
     }
 
     pub fn mark(&self) -> Mark {

@@ -58,13 +58,18 @@ struct Tab {
     is_current: bool,
 }
 
-const STATES: [(&str, Option<Mark>); 5] = [
-    ("", None),
-    ("failing", Some(Mark::Failed)),
-    ("slow", Some(Mark::Warning)),
-    ("paused", Some(Mark::Paused)),
-    ("disabled", Some(Mark::Disabled)),
-];
+const STATES: [&str; 5] = ["", "failing", "slow", "paused", "disabled"];
+
+/// Whether an endpoint is listed in a tab. One that is paused may fail or be slow as well.
+fn is_in(state: &str, endpoint: &EndpointFacts) -> bool {
+    match state {
+        "failing" => endpoint.is_in_trouble(),
+        "slow" => endpoint.is_active && endpoint.health.state == "slow",
+        "paused" => endpoint.mark() == Mark::Paused,
+        "disabled" => endpoint.mark() == Mark::Disabled,
+        _ => true,
+    }
+}
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
@@ -74,8 +79,8 @@ pub async fn show(visit: Visit) -> PageResult {
     endpoints.retain(|one| one.matches(&query));
     let state = visit.params.get("state").unwrap_or_default().to_owned();
     let here = visit.link(PATH).with("q", &query);
-    let tabs = STATES.map(|(name, mark)| {
-        let fits = |one: &&EndpointFacts| mark.is_none_or(|mark| one.mark() == mark);
+    let tabs = STATES.map(|name| {
+        let fits = |one: &&EndpointFacts| is_in(name, one);
         Tab {
             label: match name {
                 "failing" => t.say("endpoint.state.failing"),
@@ -90,8 +95,7 @@ pub async fn show(visit: Visit) -> PageResult {
         }
     });
     let lead = if query.is_empty() { lead(&t, &endpoints, has_more) } else { Html::default() };
-    let mark = STATES.iter().find(|(name, _)| *name == state).and_then(|(_, mark)| *mark);
-    endpoints.retain(|one| mark.is_none_or(|mark| one.mark() == mark));
+    endpoints.retain(|one| is_in(&state, one));
     endpoints.sort_by_key(|one| trouble(one.mark()));
     let place = visit.params.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1);
     let page_at = |place: usize| here.clone().with("state", &state).with("page", place);
@@ -108,7 +112,7 @@ pub async fn show(visit: Visit) -> PageResult {
         cut: has_more.then_some(looked_at as u64),
         previous: (place > 1).then(|| page_at(place - 1)),
         next,
-        is_narrow: mark.is_some() || !query.is_empty(),
+        is_narrow: STATES[1..].contains(&&*state) || !query.is_empty(),
         query,
         state,
     };
@@ -117,7 +121,7 @@ pub async fn show(visit: Visit) -> PageResult {
 
 /// The answer first: whether any endpoint is in trouble.
 fn lead(t: &Texts, endpoints: &[EndpointFacts], has_more: bool) -> Html {
-    let failing = endpoints.iter().filter(|one| one.mark() == Mark::Failed).count() as u64;
+    let failing = endpoints.iter().filter(|one| one.is_in_trouble()).count() as u64;
     let all = endpoints.len() as u64;
     match (all, failing) {
         (0, _) => Html::default(),

@@ -3,18 +3,35 @@
 use std::collections::HashMap;
 
 use askama::Template;
+use gancho_domain::Pattern;
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
-use super::{deliveries::endpoint_names, delivery_row::DeliveryRow, list::List};
+use super::{
+    deliveries::endpoint_names,
+    delivery_row::{DeliveryRow, Reason},
+    list::List,
+};
 use crate::{
-    dashboard::PageResult, escape::Text, json::pretty, moment::Moment, page, params::Link,
-    problem::FormErrors, sentence::Html, shell::Shell, submission::Submission, texts::Texts,
+    dashboard::PageResult,
+    escape::Text,
+    json::pretty,
+    moment::Moment,
+    page,
+    params::Link,
+    problem::{FormErrors, Problem},
+    search,
+    sentence::Html,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
     visit::Visit,
 };
 
 const PATH: &str = "/events";
+/// Maximum endpoints that an event is sent to from its page: a tenant may have that many replays at a time.
+const MAX_SENT_TO: usize = 10;
 
 #[derive(Deserialize)]
 struct EventRow {
@@ -59,6 +76,8 @@ struct EventsPage {
     t: Texts,
     s: Shell,
     rows: Vec<EventRow>,
+    /// Ids of events that are not yet due.
+    scheduled: HashMap<String, Moment>,
     is_unmatched: bool,
     event_type: String,
     next: Option<Link>,
@@ -73,11 +92,34 @@ struct EventPage {
     event: Event,
     data: Html,
     names: HashMap<String, Text>,
+    /// Where to post the form that sends it, if it matched nothing and endpoints take its type now.
+    send: Option<Link>,
+    /// The endpoints that it would go to.
+    matching: u64,
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    id: String,
+    events: Vec<String>,
+    is_active: bool,
+}
+
+impl Endpoint {
+    fn takes(&self, event_type: &str) -> bool {
+        let mut patterns = self.events.iter().filter_map(|text| text.parse::<Pattern>().ok());
+        self.is_active && patterns.any(|pattern| pattern.matches(event_type))
+    }
 }
 
 impl EventPage {
     fn is_cancelable(&self) -> bool {
         self.event.deliveries.iter().any(|row| !row.is_final())
+    }
+
+    /// When it is due, if that is to come.
+    fn scheduled_for(&self) -> Option<&Moment> {
+        self.event.deliveries.iter().find_map(scheduled_for)
     }
 
     fn kind(&self) -> &Text {
@@ -88,6 +130,19 @@ impl EventPage {
         let name = row.webhook_id.as_ref().and_then(|id| self.names.get(id));
         name.cloned().unwrap_or_default()
     }
+}
+
+fn scheduled_for(row: &DeliveryRow) -> Option<&Moment> {
+    let waiting = row.waiting_for.as_ref().filter(|waiting| waiting.reason == Reason::Schedule);
+    waiting.and_then(|waiting| waiting.until.as_ref())
+}
+
+/// Events that are not yet due, by id, among the newest deliveries that are pending.
+async fn scheduled(visit: &Visit) -> HashMap<String, Moment> {
+    let link = Link::new("/v1/deliveries").with("status", "pending").with("limit", 500);
+    let List { data, .. }: List<DeliveryRow> = visit.get(link).await.unwrap_or_default();
+    let due = |row: DeliveryRow| Some((row.event_id.clone()?, *scheduled_for(&row)?));
+    data.into_iter().filter_map(due).collect()
 }
 
 pub async fn list(visit: Visit) -> PageResult {
@@ -111,6 +166,7 @@ pub async fn list(visit: Visit) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.events")).await,
         rows,
+        scheduled: scheduled(&visit).await,
         is_unmatched,
         event_type,
         next: next_cursor.map(|cursor| here.with("cursor", cursor)),
@@ -127,15 +183,57 @@ pub async fn cancel(submission: Submission) -> PageResult {
     Ok(visit.done(&here, visit.t.count("events.was_canceled", done.canceled)))
 }
 
+/// Sends an event that matched nothing to the endpoints that take its type now.
+pub async fn send(submission: Submission) -> PageResult {
+    let visit = submission.visit;
+    let link = Link::new(format!("/v1/events/{}", visit.segment("event")));
+    let event: Event = visit.get(link).await?;
+    let endpoints = matching(&visit, &event.r#type).await?;
+    for endpoint in endpoints.iter().take(MAX_SENT_TO) {
+        let filter = json!({"event_ids": [event.id]});
+        let body = json!({"of": "events", "missing": true, "filter": filter, "to": endpoint.id});
+        let _: IgnoredAny = visit.post(Link::new("/v1/replays"), body).await?;
+    }
+    let sent = endpoints.len().min(MAX_SENT_TO) as u64;
+    let here = visit.link(format!("{PATH}/{}", visit.segment("event")));
+    Ok(visit.done(&here, visit.t.count("events.was_sent", sent)))
+}
+
+async fn matching(visit: &Visit, event_type: &Text) -> Result<Vec<Endpoint>, Problem> {
+    let link = Link::new("/v1/webhooks").with("limit", 500);
+    let List { data, .. }: List<Endpoint> = visit.get(link).await?;
+    Ok(data.into_iter().filter(|one| one.takes(event_type.as_str())).collect())
+}
+
+/// Where an event without deliveries can be sent from its page, and to how many endpoints.
+async fn sendable(visit: &Visit, event: &Event) -> Option<(Link, u64)> {
+    if !event.deliveries.is_empty() || !visit.visitor.may_change() {
+        return None;
+    }
+    let acting = match &visit.tenant {
+        Some(_) => visit.clone(),
+        None => {
+            let owner = search::owner(visit, &event.id).await?;
+            visit.acting_for(owner.as_str()).await.ok()?
+        }
+    };
+    let endpoints = matching(&acting, &event.r#type).await.ok()?;
+    let link = acting.link(format!("{PATH}/{}/send", visit.segment("event")));
+    (!endpoints.is_empty()).then(|| (link, endpoints.len().min(MAX_SENT_TO) as u64))
+}
+
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let link = Link::new(format!("/v1/events/{}", visit.segment("event")));
     let event: Event = visit.get(link).await?;
+    let (send, matching) = sendable(&visit, &event).await.unzip();
     let template = EventPage {
         t,
         s: Shell::new(&visit, PATH, t.say("events.one").with("name", &event.r#type)).await,
         data: pretty(&event.data),
         names: endpoint_names(&visit).await,
+        send,
+        matching: matching.unwrap_or_default(),
         event,
     };
     Ok(page::show(StatusCode::OK, &template))

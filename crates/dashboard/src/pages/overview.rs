@@ -43,6 +43,8 @@ struct OverviewPage {
     range: Range,
     headline: Html,
     causes: Vec<Cause>,
+    /// Those after the first ones.
+    more_causes: Vec<Cause>,
     tiles: Vec<Tile>,
     traffic: Traffic,
     failing: Vec<FailingEndpoint>,
@@ -65,7 +67,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let headline = headline(&t, range, &stats, needs);
     let mut s = Shell::new(&visit, PATH, t.say("nav.overview")).await;
     s.needs = Some(needs);
-    causes.truncate(needs::MAX_CAUSES);
+    let more_causes = causes.split_off(causes.len().min(needs::MAX_CAUSES));
     let template = OverviewPage {
         t,
         s,
@@ -75,6 +77,7 @@ pub async fn show(visit: Visit) -> PageResult {
         range,
         headline,
         causes,
+        more_causes,
         tiles: tiles::tiles(&visit, range, &stats, before, &queues.data, dead.total),
         traffic: Traffic::draw(&t, range, stats),
         failing,

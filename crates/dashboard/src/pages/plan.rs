@@ -82,6 +82,22 @@ impl PlanUsage {
         Meter::of(Some(self.endpoints.used), self.endpoints.limit)
     }
 
+    /// What was used of the events, with the limit if there is one.
+    pub fn events_used(&self, t: &Texts) -> Html {
+        self.events().map_or_else(|| t.say("portal.no_limit").into(), |meter| meter.sentence(t))
+    }
+
+    pub fn endpoints_used(&self, t: &Texts) -> Html {
+        match self.endpoints() {
+            Some(meter) => meter.sentence(t),
+            None => Html::text(t.number(self.endpoints.used)),
+        }
+    }
+
+    pub fn resets_at(&self) -> &Moment {
+        &self.events.resets_at
+    }
+
     /// In one line; nothing if the plan has no limit.
     pub fn summary(&self, t: &Texts) -> Option<Html> {
         let sentence = match (self.events(), self.endpoints()) {

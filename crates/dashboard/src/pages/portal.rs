@@ -15,5 +15,8 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/portal/", page(portal_start::show))
         .route("/portal/plan", page(plan::show))
         .route("/portal/keys", page(api_keys::show).merge(form(api_keys::create)))
-        .route("/portal/keys/{key}/revoke", form(api_keys::revoke))
+        .route(
+            "/portal/keys/{key}/revoke",
+            page(api_keys::ask_revoke).merge(form(api_keys::revoke)),
+        )
 }

@@ -27,6 +27,8 @@ const PATH: &str = "/replays";
 #[derive(Deserialize)]
 pub struct Replay {
     pub id: String,
+    /// In a list of all tenants.
+    pub tenant: Option<Text>,
     pub state: String,
     pub of: String,
     pub rate: u64,
@@ -137,6 +139,17 @@ struct ReplaysPage {
     s: Shell,
     rows: Vec<Replay>,
     next: Option<Link>,
+}
+
+impl ReplaysPage {
+    /// The page of a replay, which is one of its tenant's.
+    fn href(&self, row: &Replay) -> Link {
+        let link = self.s.of(PATH, &row.id);
+        match &row.tenant {
+            Some(tenant) => link.with("tenant", tenant.as_str()),
+            None => link,
+        }
+    }
 }
 
 pub async fn list(visit: Visit) -> PageResult {

@@ -9,9 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    delivery_row::DeliveryRow,
     ledger::Ledger,
     list::List,
     sources::{PATH, Rejection, SourceRow},
+    waits,
 };
 use crate::{
     dashboard::PageResult,
@@ -73,6 +75,10 @@ struct Receipt {
 }
 
 impl Receipt {
+    fn is_waiting(&self) -> bool {
+        !matches!(self.status.as_str(), "dispatched" | "dlq")
+    }
+
     fn title(&self) -> Text {
         let name = self.topic.clone().or_else(|| self.event_id.clone());
         name.unwrap_or_else(|| self.id.as_str().into())
@@ -136,6 +142,8 @@ struct SourcePage {
     source: Source,
     keys: Vec<SourceKey>,
     receipts: Vec<Receipt>,
+    /// Deliveries of those that wait.
+    waiting: Vec<DeliveryRow>,
     rejections: Vec<Rejection>,
     next: Option<Link>,
     ledger: Option<Ledger>,
@@ -149,6 +157,8 @@ struct ReceiptPage {
     partner: Text,
     detail: ReceiptDetail,
     body: Html,
+    /// Those of its deliveries that wait.
+    waiting: Vec<DeliveryRow>,
 }
 
 impl SourcePage {
@@ -157,12 +167,47 @@ impl SourcePage {
         self.s.act(PATH, &self.source.row.partner, &path)
     }
 
+    fn waiting(&self, receipt: &Receipt) -> Option<&DeliveryRow> {
+        let is_of = |one: &&DeliveryRow| one.receipt_id.as_deref() == Some(&*receipt.id);
+        self.waiting.iter().find(is_of).filter(|_| receipt.is_waiting())
+    }
+
+    fn mark(&self, receipt: &Receipt) -> Mark {
+        let paused = self.waiting(receipt).map(DeliveryRow::mark);
+        paused.filter(|mark| *mark == Mark::Paused).unwrap_or(receipt.mark())
+    }
+
+    fn word(&self, receipt: &Receipt) -> Sentence {
+        match self.mark(receipt) {
+            Mark::Paused => Mark::Paused.word(&self.t),
+            _ => receipt.word(&self.t),
+        }
+    }
+
+    /// Why it waits; empty if it does not.
+    fn why(&self, receipt: &Receipt) -> Html {
+        self.waiting(receipt).map(|one| one.why(&self.t)).unwrap_or_default()
+    }
+
     fn receipt(&self, receipt: &Receipt) -> Link {
         self.s.act(PATH, &self.source.row.partner, &format!("receipts/{}", receipt.id))
     }
 }
 
 impl ReceiptPage {
+    fn waiting(&self, one: &Dispatch) -> Option<&DeliveryRow> {
+        self.waiting.iter().find(|row| row.id == one.id)
+    }
+
+    fn mark(&self, one: &Dispatch) -> Mark {
+        self.waiting(one).map_or(one.mark(), DeliveryRow::mark)
+    }
+
+    /// Why it waits; empty if it does not.
+    fn why(&self, one: &Dispatch) -> Html {
+        self.waiting(one).map(|row| row.why(&self.t)).unwrap_or_default()
+    }
+
     fn proof(&self) -> Link {
         self.s.act(PATH, &self.partner, &format!("receipts/{}/proof", self.detail.receipt.id))
     }
@@ -179,6 +224,10 @@ pub async fn show(visit: Visit) -> PageResult {
     let link = api(&visit, "/receipts").with("limit", 25);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let receipts: List<Receipt> = visit.get(link).await?;
+    let waiting = match receipts.data.iter().any(Receipt::is_waiting) {
+        true => waits::of_receipts(&visit, visit.name("partner")).await,
+        false => Vec::new(),
+    };
     let rejections: List<Rejection> = visit.get(api(&visit, "/rejections")).await?;
     let here = visit.link(format!("{PATH}/{}", visit.segment("partner")));
     let template = SourcePage {
@@ -187,6 +236,7 @@ pub async fn show(visit: Visit) -> PageResult {
         source,
         keys: keys.data,
         receipts: receipts.data,
+        waiting,
         rejections: rejections.data,
         ledger: visit.get(Link::new("/v1/ledger")).await.ok(),
         next: receipts.next_cursor.map(|cursor| here.with("cursor", cursor)),
@@ -203,6 +253,10 @@ pub async fn receipt(visit: Visit) -> PageResult {
             .await,
         partner: visit.name("partner").into(),
         body: json::pretty(&detail.payload),
+        waiting: match detail.receipt.is_waiting() {
+            true => waits::of_receipts(&visit, visit.name("partner")).await,
+            false => Vec::new(),
+        },
         detail,
     };
     Ok(page::show(StatusCode::OK, &template))

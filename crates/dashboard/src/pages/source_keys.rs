@@ -7,13 +7,17 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{list::List, sources::PATH};
+use super::{
+    confirm::{self, Question},
+    list::List,
+    sources::PATH,
+};
 use crate::{
     dashboard::PageResult,
     escape::Text,
     page,
     params::{Link, Params, segment},
-    problem::FormErrors,
+    problem::{FormErrors, Problem},
     shell::Shell,
     submission::Submission,
     texts::Texts,
@@ -106,6 +110,31 @@ pub async fn create(submission: Submission) -> PageResult {
         Err(problem) if problem.is_input() => show(&visit, fields, problem.into()).await,
         Err(problem) => Err(problem),
     }
+}
+
+pub async fn ask_delete(visit: Visit) -> PageResult {
+    let List { data, .. } = visit.get::<List<KnownKey>>(api(&visit, "")).await?;
+    let key = visit.name("key");
+    let known = data.iter().find(|known| known.key_id.as_str() == key);
+    let t = visit.t;
+    let is_last = known.ok_or_else(Problem::no_page)?.is_valid
+        && data.iter().filter(|known| known.is_valid).count() == 1;
+    let question = Question {
+        title: t.say("source_key.delete_title").with("name", key),
+        text: if is_last {
+            t.say("source_key.delete_last")
+        } else {
+            t.say("source_key.delete_note")
+        },
+        action: visit.link(format!(
+            "{PATH}/{}/keys/{}/delete",
+            visit.segment("partner"),
+            visit.segment("key")
+        )),
+        submit: t.say("source_key.delete"),
+        back: source(&visit),
+    };
+    Ok(confirm::ask(&visit, PATH, question).await)
 }
 
 pub async fn delete(submission: Submission) -> PageResult {

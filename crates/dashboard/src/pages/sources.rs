@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::list::List;
+use super::{list::List, rejection_reasons};
 use crate::{
     dashboard::PageResult, escape::Text, mark::Mark, page, params::Link, sentence::Sentence,
     shell::Shell, texts::Texts, visit::Visit,
@@ -38,6 +38,13 @@ pub struct Rejection {
     pub reason: Text,
     pub detail: Option<Text>,
     pub size: u64,
+}
+
+impl Rejection {
+    /// Why, in the reader's language; nothing for a code of a newer version.
+    pub fn why(&self, t: &Texts) -> Option<Sentence> {
+        rejection_reasons::key(self.reason.as_str()).map(|key| t.say(key))
+    }
 }
 
 #[derive(Template)]

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    api_key::{ApiKey, KeyDraft, NewKey},
+    api_key::{self, ApiKey, KeyDraft, NewKey},
     list::List,
+    plan::PlanUsage,
     tenants::{self, Fields, PATH, Pauses, Tenant},
 };
 use crate::{
     base::Base,
     dashboard::PageResult,
-    escape::Text,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -23,12 +23,6 @@ use crate::{
     texts::Texts,
     visit::Visit,
 };
-
-impl ApiKey {
-    fn title(&self) -> Text {
-        if self.name.is_empty() { self.id.as_str().into() } else { self.name.clone() }
-    }
-}
 
 #[derive(Deserialize)]
 struct DeadStats {
@@ -44,6 +38,7 @@ struct TenantPage {
     pauses: Pauses,
     keys: Vec<ApiKey>,
     dead: u64,
+    usage: Option<PlanUsage>,
     new_key: Option<NewKey>,
     draft: KeyDraft,
     errors: FormErrors,
@@ -86,6 +81,10 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
     let keys: List<ApiKey> = visit.get(api(visit, "/api-keys").with("limit", 100)).await?;
     let stats = Link::new("/v1/dlq/stats").with("tenant", &tenant.slug);
     let dead: DeadStats = visit.get_as_operator(stats).await?;
+    let usage = match visit.acting_for(&tenant.slug).await {
+        Ok(acting) => PlanUsage::read(&acting).await.ok(),
+        Err(_) => None,
+    };
     let template = TenantPage {
         t,
         s: Shell::new(visit, PATH, t.say("tenants.title").with("name", tenant.title())).await,
@@ -93,6 +92,7 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
         tenant,
         keys: keys.data,
         dead: dead.total,
+        usage,
         new_key: outcome.new_key,
         draft: outcome.draft.unwrap_or_else(|| KeyDraft::new(&SCOPES)),
         errors: outcome.errors,
@@ -112,6 +112,14 @@ pub async fn create_key(submission: Submission) -> PageResult {
         }
         Err(problem) => Err(problem),
     }
+}
+
+pub async fn ask_revoke_key(visit: Visit) -> PageResult {
+    let keys: List<ApiKey> = visit.get(api(&visit, "/api-keys").with("limit", 500)).await?;
+    let action =
+        format!("{PATH}/{}/keys/{}/revoke", visit.segment("tenant_name"), visit.segment("key"));
+    let (action, back) = (visit.link(action), here(&visit));
+    api_key::ask_revoke(&visit, PATH, &keys.data, action, back).await
 }
 
 pub async fn revoke_key(submission: Submission) -> PageResult {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
+    endpoint_facts::RateLimit,
     list::List,
     scan::{self, scan},
 };
@@ -36,7 +37,17 @@ pub struct Tenant {
     pub plan: Text,
     pub default_profile: Text,
     pub strict_event_types: bool,
+    pub publish_rate: Option<RateLimit>,
+    pub retention: Retention,
     pub created_at: Moment,
+}
+
+/// How long things of a tenant are stored; nothing where the setting of the gateway applies.
+#[derive(Deserialize)]
+pub struct Retention {
+    pub events: Option<Text>,
+    pub emails: Option<Text>,
+    pub dead_letters: Option<Text>,
 }
 
 impl Tenant {

@@ -1,7 +1,9 @@
 //! The filter of deliveries. It is the address of the page, so that it can be shared; what someone types
 //! into the field becomes such an address.
 
-use crate::{escape::Text, params::Link, problem::FormErrors, sentence::Sentence, visit::Visit};
+use crate::{
+    escape::Text, params::Link, problem::FormErrors, search, sentence::Sentence, visit::Visit,
+};
 
 use super::{super::list::List, PATH};
 
@@ -56,7 +58,7 @@ impl Filter {
             event: value("event"),
             external: value("external"),
             subject: value("subject"),
-            error: value("error"),
+            error: value("error").map(|code| code.to_ascii_uppercase()),
             response: value("response"),
             text: value("text"),
             range: value("range"),
@@ -89,7 +91,7 @@ impl Filter {
             "event" => self.event = value,
             "external" => self.external = value,
             "subject" => self.subject = value,
-            "error" => self.error = value,
+            "error" => self.error = value.map(|code| code.to_ascii_uppercase()),
             "response" => self.response = value,
             "text" => self.text = value,
             "status" => self.status = value,
@@ -203,7 +205,7 @@ impl Filter {
             return;
         };
         let word = word.trim_matches('"');
-        if visit.tenant.is_some() && has_any(visit, "external_id", word).await {
+        if is_external_id(visit, word).await {
             self.external = Some(word.to_owned());
         } else if has_any(visit, "event_type", word).await {
             self.event_type = Some(word.to_owned());
@@ -221,6 +223,15 @@ impl Filter {
 /// A word before a colon is a name. Anything else is a part of what is searched, such as `order:12`.
 fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// Whether an event has this external id: of the tenant, or of any.
+async fn is_external_id(visit: &Visit, word: &str) -> bool {
+    if visit.tenant.is_some() {
+        return has_any(visit, "external_id", word).await;
+    }
+    let found = search::find(visit, word).await;
+    found.is_ok_and(|found| !found.owners_of_events().is_empty())
 }
 
 /// Whether a delivery fits one condition, as far as a page of the list looks.

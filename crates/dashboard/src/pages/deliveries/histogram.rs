@@ -79,7 +79,8 @@ impl Histogram {
             shows,
             range,
             ranges: ranges.into(),
-            since: clock(&stats.since),
+            // The window may begin on another day.
+            since: stats.since.day_and_clock(&t),
             totals: stats.totals,
         })
     }

@@ -8,6 +8,8 @@ use crate::{
     escape::{Block, Text},
     mark::Mark,
     moment::Moment,
+    sentence::Sentence,
+    texts::Texts,
 };
 
 #[derive(Deserialize)]
@@ -31,6 +33,13 @@ impl Attempt {
 
     pub fn mark(&self) -> Mark {
         if self.is_delivered() { Mark::Delivered } else { Mark::Failed }
+    }
+
+    pub fn word(&self, t: &Texts) -> Sentence {
+        match self.is_delivered() {
+            true => t.say("status.delivered"),
+            false => t.say("status.failed_attempt"),
+        }
     }
 
     /// The status of the response, or the code of what went wrong.

@@ -15,7 +15,10 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
+/// Maximum causes that are listed at once; the others are folded.
 pub const MAX_CAUSES: usize = 7;
+/// Maximum causes of one kind that are looked up.
+const MAX_OF_KIND: usize = 20;
 /// Maximum paused endpoints that are looked up.
 const MAX_LOOKUPS: usize = 50;
 
@@ -29,6 +32,8 @@ pub struct Cause {
     pub action: Sentence,
     pub action_link: String,
     affected: u64,
+    /// Whether everything of a tenant waits.
+    is_tenant: bool,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +49,7 @@ impl DeadStats {
     }
 }
 
-/// All of them, the largest first.
+/// All of them: paused tenants, and then the largest first.
 pub async fn causes(
     visit: &Visit,
     failing: &[FailingEndpoint],
@@ -57,7 +62,7 @@ pub async fn causes(
     causes.extend(paused_lanes(visit, queues));
     causes.extend(paused_tenants(visit, queues).await);
     causes.extend(paused_endpoints(visit, queues).await);
-    causes.sort_by_key(|cause| Reverse(cause.affected));
+    causes.sort_by_key(|cause| Reverse((cause.is_tenant, cause.affected)));
     Ok(causes)
 }
 
@@ -72,23 +77,35 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
         (Mark::Failed, None) => {
             t.say("overview.endpoint_unstable").with("share", totals.failure(&t))
         }
-        (Mark::Disabled, _) if facts.disabled_reason.is_some() => {
-            t.say("overview.endpoint_disabled")
-        }
+        (Mark::Disabled, _) => match facts.disabled_reason.as_deref() {
+            Some("gone") => t.say("overview.endpoint_gone"),
+            Some(_) => t.say("overview.endpoint_disabled"),
+            None => return None,
+        },
         _ => return None,
     };
-    let text = t.count("overview.endpoint_text", endpoint.open());
+    let text = match (endpoint.open(), totals.dead_letters) {
+        (0, 0) => t.say("overview.endpoint_text_short"),
+        (0, dead) => t.count("overview.endpoint_text_dead", dead),
+        (open, _) => t.count("overview.endpoint_text", open),
+    };
     let text = text.with("failed", t.number(totals.failed_attempts));
     let link = endpoint.link.clone();
+    // A disabled endpoint takes no test.
+    let (action, action_link) = match facts.is_active {
+        true => (t.say("overview.send_test"), format!("{link}#test")),
+        false => (t.say("action.open"), link.to_string()),
+    };
     Some(Cause {
         mark: facts.mark(),
         word: facts.state(&t),
         title: title.with("name", facts.title()).with("tenant", &endpoint.tenant.name),
         text,
-        action: t.say("overview.send_test"),
-        action_link: format!("{link}#test"),
+        action,
+        action_link,
         link,
         affected: endpoint.open().max(1),
+        is_tenant: false,
     })
 }
 
@@ -97,7 +114,7 @@ async fn dead_letters(visit: &Visit, dead: &DeadStats) -> ApiResult<Vec<Cause>> 
     let mut codes: Vec<_> = dead.by_code.iter().collect();
     codes.sort_by_key(|(_, count)| Reverse(**count));
     let mut causes = Vec::new();
-    for (code, count) in codes.into_iter().take(MAX_CAUSES) {
+    for (code, count) in codes.into_iter().take(MAX_OF_KIND) {
         let oldest = DeadStats::read(visit, Some(code.as_str())).await?.oldest;
         let text = match oldest {
             Some(oldest) => t.say("overview.dead_text").html("ago", t.ago(&oldest)),
@@ -113,6 +130,7 @@ async fn dead_letters(visit: &Visit, dead: &DeadStats) -> ApiResult<Vec<Cause>> 
             action_link: link.to_string(),
             link,
             affected: *count,
+            is_tenant: false,
         });
     }
     Ok(causes)
@@ -128,6 +146,7 @@ fn paused(visit: &Visit, title: Sentence, text: Sentence, link: Link, affected: 
         action_link: link.to_string(),
         link,
         affected,
+        is_tenant: false,
     }
 }
 
@@ -148,7 +167,7 @@ fn paused_lanes(visit: &Visit, queues: &Queues) -> Vec<Cause> {
 async fn paused_tenants(visit: &Visit, queues: &Queues) -> Vec<Cause> {
     let t = visit.t;
     let mut causes = Vec::new();
-    for id in queues.paused_tenants.iter().take(MAX_CAUSES) {
+    for id in queues.paused_tenants.iter().take(MAX_OF_KIND) {
         let found = visit.dashboard.backend.tenant(id.as_str()).await;
         let Ok(Some(tenant)) = found else { continue };
         if visit.tenant.as_ref().is_some_and(|of_page| of_page.id != tenant.id) {
@@ -157,7 +176,8 @@ async fn paused_tenants(visit: &Visit, queues: &Queues) -> Vec<Cause> {
         let title = t.say("overview.tenant_paused").with("name", &tenant.name);
         let page = visit.page(format!("/tenants/{}", segment(&tenant.slug)));
         let link = page.with("tenant", &tenant.slug);
-        causes.push(paused(visit, title, t.say("overview.paused_text"), link, 0));
+        let cause = paused(visit, title, t.say("overview.paused_text"), link, 0);
+        causes.push(Cause { is_tenant: true, ..cause });
     }
     causes
 }

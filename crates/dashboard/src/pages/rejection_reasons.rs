@@ -1,0 +1,36 @@
+//! Why requests of partners are rejected, by the code of the API, as a key of the catalog.
+
+pub fn key(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "unknown_partner" => "rejection.unknown_partner",
+        "source_paused" => "rejection.source_paused",
+        "unknown_key" => "rejection.unknown_key",
+        "key_expired" => "rejection.key_expired",
+        "key_not_yet_valid" => "rejection.key_not_yet_valid",
+        "no_valid_key" => "rejection.no_valid_key",
+        "missing_header" => "rejection.missing_header",
+        "duplicate_header" => "rejection.duplicate_header",
+        "header_too_long" => "rejection.header_too_long",
+        "malformed_timestamp" => "rejection.malformed_timestamp",
+        "stale_timestamp" => "rejection.stale_timestamp",
+        "malformed_id" => "rejection.malformed_id",
+        "malformed_key_id" => "rejection.malformed_key_id",
+        "malformed_signature" => "rejection.malformed_signature",
+        "too_many_signatures" => "rejection.too_many_signatures",
+        "signature_mismatch" => "rejection.signature_mismatch",
+        "greeting_refused" => "rejection.greeting_refused",
+        "policy_denied" => "rejection.policy_denied",
+        "rate_limited" => "rejection.rate_limited",
+        "bad_json" => "rejection.bad_json",
+        "schema_invalid" => "rejection.schema_invalid",
+        "too_large" => "rejection.too_large",
+        "unsupported_media_type" => "rejection.unsupported_media_type",
+        "store_unavailable" => "rejection.store_unavailable",
+        "not_a_message_of_sns" => "rejection.not_a_message_of_sns",
+        "topic_not_listed" => "rejection.topic_not_listed",
+        "certificate_refused" => "rejection.certificate_refused",
+        "certificate_unavailable" => "rejection.certificate_unavailable",
+        "confirmation_failed" => "rejection.confirmation_failed",
+        _ => return None,
+    })
+}
