@@ -730,6 +730,8 @@ export class Replays extends Resource {
   /**
    * List replays.
    *
+   * The operator without `X-Tenant` sees the replays of all tenants, each with its `tenant`, and its own.
+   *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   list(options: types.ListReplaysOptions = {}): Pages<types.ReplayJob> {
@@ -752,6 +754,8 @@ export class Replays extends Resource {
   /**
    * Get a replay.
    *
+   * The operator can read the replays of every tenant.
+   *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
   async get(replayId: string): Promise<types.ReplayJob> {
@@ -765,6 +769,20 @@ export class Replays extends Resource {
    */
   async cancel(replayId: string): Promise<types.ReplayJob> {
     return this._call<types.ReplayJob>({ method: "POST", url: `/v1/replays/${path(replayId)}/cancel`, takesTenant: true, required: ["created_at", "done", "dry_run", "failed", "id", "is_total_exact", "of", "rate", "skipped", "state", "total"] });
+  }
+}
+
+/** Find anything by its id or name. */
+export class Search extends Resource {
+  /**
+   * Search.
+   *
+   * Finds events, deliveries, webhooks, e-mails, replays and event types. The operator without `X-Tenant` searches all tenants, and finds tenants, API keys, sources and receipts as well. If the text is an id that exists, that is the only match.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async find(options: types.SearchOptions): Promise<types.SearchResult> {
+    return this._call<types.SearchResult>({ method: "GET", url: "/v1/search", takesTenant: true, query: options, required: ["data", "is_complete"] });
   }
 }
 
@@ -1448,6 +1466,7 @@ export abstract class Resources {
   readonly portalLinks: PortalLinks;
   readonly queues: Queues;
   readonly replays: Replays;
+  readonly search: Search;
   readonly sources: Sources;
   readonly stats: Stats;
   readonly suppressions: Suppressions;
@@ -1472,6 +1491,7 @@ export abstract class Resources {
     this.portalLinks = new PortalLinks(transport);
     this.queues = new Queues(transport);
     this.replays = new Replays(transport);
+    this.search = new Search(transport);
     this.sources = new Sources(transport);
     this.stats = new Stats(transport);
     this.suppressions = new Suppressions(transport);

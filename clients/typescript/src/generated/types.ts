@@ -940,6 +940,8 @@ export interface ReplayJob {
   started_at?: string | null;
   /** `pending`, `running`, `done`, `cancelled` or `failed`. */
   state: ReplayState;
+  /** Slug of the tenant. Only where the operator reads those of all tenants. */
+  tenant?: string | null;
   /** Null for a replay of the operator over all tenants. */
   tenant_id?: string | null;
   /** The webhook to send to, if one was given. */
@@ -1023,6 +1025,33 @@ export interface SealingKey {
 
 export interface SealingKeys {
   keys: SealingKey[];
+}
+
+export interface SearchMatch {
+  created_at?: string | null;
+  /** Its id; of an event type, its name. */
+  id: string;
+  /** Whether the search text is its id. */
+  is_id: boolean;
+  /** Its name, its URL, or the type of its event. */
+  name?: string | null;
+  /** The partner, of a source or a receipt. */
+  partner?: string | null;
+  /** Slug of its tenant; null if it belongs to none. */
+  tenant?: string | null;
+  /**
+   * What it is: `event`, `delivery`, `webhook`, `email`, `source`, `receipt`, `replay`, `tenant`, `api_key` or
+   * `event_type`.
+   */
+  type: SearchMatchType;
+}
+
+export type SearchMatchType = "event" | "delivery" | "webhook" | "email" | "source" | "receipt" | "replay" | "tenant" | "api_key" | "event_type";
+
+export interface SearchResult {
+  data: SearchMatch[];
+  /** Whether everything was searched. If not, there may be matches that `data` does not have. */
+  is_complete: boolean;
 }
 
 export interface SignaturePart {
@@ -1249,6 +1278,8 @@ export interface Webhook {
   max_in_flight?: number | null;
   metadata: unknown;
   name: string;
+  /** Until when deliveries are also signed with a previous secret; null if none was rotated away recently. */
+  old_secret_until?: string | null;
   /** `best_effort` or `per_subject`. */
   ordering: Ordering;
   /**
@@ -1653,6 +1684,12 @@ export interface CreateReplayOptions {
   rate?: number;
   /** Webhook to send to, instead of the original one. */
   to?: string;
+}
+
+/** What `search.find` takes. */
+export interface SearchOptions {
+  /** The text to search for: an id, in any case and with or without its prefix; an external id; an event type; the slug or name of a tenant; the name of a partner; or the name or a part of the URL of a webhook. */
+  q: string;
 }
 
 /** What `sources.importKeys` takes. */

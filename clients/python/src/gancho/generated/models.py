@@ -82,6 +82,8 @@ __all__ = [
     "RotatedSecret",
     "SealingKey",
     "SealingKeys",
+    "SearchMatch",
+    "SearchResult",
     "SignaturePart",
     "SignatureReport",
     "SkippedDeadLetter",
@@ -775,6 +777,8 @@ class Webhook(Model):
     max_in_flight: int | None = None
     metadata: Any
     name: str
+    old_secret_until: datetime | None = None
+    """Until when deliveries are also signed with a previous secret; null if none was rotated away recently."""
     ordering: types.Ordering
     """`best_effort` or `per_subject`."""
     paused_by: types.PausedBy | None = None
@@ -1066,6 +1070,8 @@ class ReplayJob(Model):
     started_at: datetime | None = None
     state: types.ReplayState
     """`pending`, `running`, `done`, `cancelled` or `failed`."""
+    tenant: str | None = None
+    """Slug of the tenant. Only where the operator reads those of all tenants."""
     tenant_id: str | None = None
     """Null for a replay of the operator over all tenants."""
     to: str | None = None
@@ -1133,6 +1139,34 @@ class SealingKey(Model):
 class SealingKeys(Model):
     """Sealing keys."""
     keys: list[SealingKey]
+
+
+@dataclass(kw_only=True, repr=False)
+class SearchMatch(Model):
+    """Search match."""
+    created_at: datetime | None = None
+    id: str
+    """Its id; of an event type, its name."""
+    is_id: bool
+    """Whether the search text is its id."""
+    name: str | None = None
+    """Its name, its URL, or the type of its event."""
+    partner: str | None = None
+    """The partner, of a source or a receipt."""
+    tenant: str | None = None
+    """Slug of its tenant; null if it belongs to none."""
+    type: types.SearchMatchType
+    """What it is: `event`, `delivery`, `webhook`, `email`, `source`, `receipt`, `replay`, `tenant`, `api_key` or
+    `event_type`.
+    """
+
+
+@dataclass(kw_only=True, repr=False)
+class SearchResult(Model):
+    """Search result."""
+    data: list[SearchMatch]
+    is_complete: bool
+    """Whether everything was searched. If not, there may be matches that `data` does not have."""
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1584,6 +1618,7 @@ decoded(
     created_at=timestamp,
     failing_since=timestamp,
     health=Health.from_json,
+    old_secret_until=timestamp,
     rate_limit=RateLimit.from_json,
     retry=Retry.from_json,
     updated_at=timestamp,
@@ -1594,6 +1629,7 @@ decoded(
     created_at=timestamp,
     failing_since=timestamp,
     health=Health.from_json,
+    old_secret_until=timestamp,
     rate_limit=RateLimit.from_json,
     retry=Retry.from_json,
     updated_at=timestamp,
@@ -1692,6 +1728,16 @@ decoded(
     SealingKeys,
     {},
     keys=list_of(SealingKey),
+)
+decoded(
+    SearchMatch,
+    {},
+    created_at=timestamp,
+)
+decoded(
+    SearchResult,
+    {},
+    data=list_of(SearchMatch),
 )
 decoded(
     SignatureReport,

@@ -1817,6 +1817,8 @@ class Replays(Resource):
     ) -> Pages[models.ReplayJob]:
         """List replays.
 
+        The operator without `X-Tenant` sees the replays of all tenants, each with its `tenant`, and its own.
+
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         :param limit: Maximum number of items per page. Default: 50.
@@ -1886,6 +1888,8 @@ class Replays(Resource):
     ) -> models.ReplayJob:
         """Get a replay.
 
+        The operator can read the replays of every tenant.
+
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         :param replay_id: Id of the replay.
@@ -1915,6 +1919,35 @@ class Replays(Resource):
                 f"/v1/replays/{path(replay_id)}/cancel",
                 model=models.ReplayJob,
                 takes_tenant=True,
+            )
+        )
+
+
+class Search(Resource):
+    """Find anything by its id or name."""
+
+    def find(
+        self,
+        q: str,
+    ) -> models.SearchResult:
+        """Search.
+
+        Finds events, deliveries, webhooks, e-mails, replays and event types. The operator without `X-Tenant` searches
+        all tenants, and finds tenants, API keys, sources and receipts as well. If the text is an id that exists, that
+        is the only match.
+
+        Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param q: The text to search for: an id, in any case and with or without its prefix; an external id; an event
+            type; the slug or name of a tenant; the name of a partner; or the name or a part of the URL of a webhook.
+        """
+        return self._call(
+            Operation(
+                "GET",
+                "/v1/search",
+                model=models.SearchResult,
+                takes_tenant=True,
+                query=given({"q": q}),
             )
         )
 
@@ -3578,6 +3611,7 @@ class Resources:
         self.portal_links = PortalLinks(transport)
         self.queues = Queues(transport)
         self.replays = Replays(transport)
+        self.search = Search(transport)
         self.sources = Sources(transport)
         self.stats = Stats(transport)
         self.suppressions = Suppressions(transport)

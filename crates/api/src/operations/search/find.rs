@@ -6,6 +6,7 @@ use gancho_domain::{TenantId, TenantScope};
 use super::{TAG, by_id, by_name, view::SearchResult};
 use crate::{
     answer::Answer,
+    codes,
     input::{Request, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
@@ -25,6 +26,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     query: SearchQuery::FIELDS,
     gives: Gives::ok::<SearchResult>("What was found."),
+    refuses: &[&codes::MISSING_FIELD],
     tag: TAG,
     summary: "Search",
     about: "Finds events, deliveries, webhooks, e-mails, replays and event types. The operator without `X-Tenant` searches all tenants, and finds tenants, API keys, sources and receipts as well. If the text is an id that exists, that is the only match.",

@@ -1,5 +1,7 @@
 //! Renders what a search has found.
 
+use std::fmt::Display;
+
 use gancho_domain::{Endpoint, Tenant, Time};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -79,7 +81,7 @@ pub struct SearchResult {
 }
 
 impl SearchMatch {
-    pub(super) fn new(kind: MatchType, id: impl ToString) -> Self {
+    pub(super) fn new(kind: MatchType, id: impl Display) -> Self {
         Self {
             kind: kind.name(),
             id: id.to_string(),
