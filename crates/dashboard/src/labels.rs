@@ -52,8 +52,8 @@ pub fn with_labels(t: &Texts, message: &str) -> String {
     let mut shown = String::with_capacity(message.len());
     for (place, part) in message.split('`').enumerate() {
         match label(t, part).filter(|_| place % 2 == 1) {
-            Some(label) => shown.push_str(&format!("“{label}”")),
-            None if place % 2 == 1 => shown.push_str(&format!("`{part}`")),
+            Some(label) => shown.extend(["“", label, "”"]),
+            None if place % 2 == 1 => shown.extend(["`", part, "`"]),
             None => shown.push_str(part),
         }
     }

@@ -175,10 +175,8 @@ pub async fn show(visit: Visit) -> PageResult {
     let here = visit.link(PATH).with("status", &status);
     let peek = peek(&visit).await?;
     let mut shown = rows.iter().chain(peek.as_ref().map(|peek| &peek.row));
-    let waiting = match shown.any(EmailRow::is_waiting) {
-        true => waits::of_emails(&visit).await,
-        false => Vec::new(),
-    };
+    let waiting =
+        if shown.any(EmailRow::is_waiting) { waits::of_emails(&visit).await } else { Vec::new() };
     let template = EmailsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.emails")).await,

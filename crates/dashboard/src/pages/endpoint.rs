@@ -148,9 +148,10 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
         Some(until) => t.say("endpoint.now.probe").html("span", t.until(until)).into(),
         None => Html::default(),
     };
-    let state = match endpoint.is_paused_in_trouble() {
-        true => Html::trusted(format!("{sentence} {failing}")),
-        false => sentence.into(),
+    let state = if endpoint.is_paused_in_trouble() {
+        Html::trusted(format!("{sentence} {failing}"))
+    } else {
+        sentence.into()
     };
     let all = t.say("endpoint.now.all").html("state", state).html("breaker", breaker);
     all.html("waiting", waiting).into()

@@ -210,12 +210,11 @@ async fn sendable(visit: &Visit, event: &Event) -> Option<(Link, u64)> {
     if !event.deliveries.is_empty() || !visit.visitor.may_change() {
         return None;
     }
-    let acting = match &visit.tenant {
-        Some(_) => visit.clone(),
-        None => {
-            let owner = search::owner(visit, &event.id).await?;
-            visit.acting_for(owner.as_str()).await.ok()?
-        }
+    let acting = if visit.tenant.is_some() {
+        visit.clone()
+    } else {
+        let owner = search::owner(visit, &event.id).await?;
+        visit.acting_for(owner.as_str()).await.ok()?
     };
     let endpoints = matching(&acting, &event.r#type).await.ok()?;
     let link = acting.link(format!("{PATH}/{}/send", visit.segment("event")));

@@ -224,9 +224,10 @@ pub async fn show(visit: Visit) -> PageResult {
     let link = api(&visit, "/receipts").with("limit", 25);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let receipts: List<Receipt> = visit.get(link).await?;
-    let waiting = match receipts.data.iter().any(Receipt::is_waiting) {
-        true => waits::of_receipts(&visit, visit.name("partner")).await,
-        false => Vec::new(),
+    let waiting = if receipts.data.iter().any(Receipt::is_waiting) {
+        waits::of_receipts(&visit, visit.name("partner")).await
+    } else {
+        Vec::new()
     };
     let rejections: List<Rejection> = visit.get(api(&visit, "/rejections")).await?;
     let here = visit.link(format!("{PATH}/{}", visit.segment("partner")));
@@ -253,9 +254,10 @@ pub async fn receipt(visit: Visit) -> PageResult {
             .await,
         partner: visit.name("partner").into(),
         body: json::pretty(&detail.payload),
-        waiting: match detail.receipt.is_waiting() {
-            true => waits::of_receipts(&visit, visit.name("partner")).await,
-            false => Vec::new(),
+        waiting: if detail.receipt.is_waiting() {
+            waits::of_receipts(&visit, visit.name("partner")).await
+        } else {
+            Vec::new()
         },
         detail,
     };

@@ -36,10 +36,7 @@ impl Attempt {
     }
 
     pub fn word(&self, t: &Texts) -> Sentence {
-        match self.is_delivered() {
-            true => t.say("status.delivered"),
-            false => t.say("status.failed_attempt"),
-        }
+        if self.is_delivered() { t.say("status.delivered") } else { t.say("status.failed_attempt") }
     }
 
     /// The status of the response, or the code of what went wrong.

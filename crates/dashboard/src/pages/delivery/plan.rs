@@ -44,7 +44,7 @@ pub fn steps(
         steps.push(PlanStep {
             class: "done",
             mark: attempt.mark(),
-            word: attempt.mark().word(t),
+            word: attempt.word(t),
             time: t.time(&attempt.started_at),
             delay: delay(t, before.as_ref(), &attempt.started_at),
         });

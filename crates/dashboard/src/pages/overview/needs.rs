@@ -92,9 +92,10 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
     let text = text.with("failed", t.number(totals.failed_attempts));
     let link = endpoint.link.clone();
     // A disabled endpoint takes no test.
-    let (action, action_link) = match facts.is_active {
-        true => (t.say("overview.send_test"), format!("{link}#test")),
-        false => (t.say("action.open"), link.to_string()),
+    let (action, action_link) = if facts.is_active {
+        (t.say("overview.send_test"), format!("{link}#test"))
+    } else {
+        (t.say("action.open"), link.to_string())
     };
     Some(Cause {
         mark: facts.mark(),
