@@ -136,12 +136,12 @@ where
         return Err(Problem::loop_detected());
     }
     let RequestedOperation { route, role, caller, mut act } = requested;
-    let principal = match parts.extensions.remove::<InProcessCaller>() {
-        Some(InProcessCaller(principal)) => principal,
-        None => {
-            let caller = auth::identify(api, &parts.headers, caller).await;
-            caller.inspect_err(|problem| note_refusal(api, route, problem))?
-        }
+    let in_process = parts.extensions.remove::<InProcessCaller>();
+    let principal = if let Some(InProcessCaller(principal)) = in_process {
+        principal
+    } else {
+        let caller = auth::identify(api, &parts.headers, caller).await;
+        caller.inspect_err(|problem| note_refusal(api, route, problem))?
     };
     if let Some(act) = &mut act {
         act.by(&principal);

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Codes that take more than a request to bring about, and the tests that do.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 10] = [
     "internal",          // health/probes.rs
     "ledger_broken",     // app: ledger/commands.rs
     "loop_detected",     // app: deliveries/loops.rs

@@ -136,12 +136,11 @@ impl Reader<'_> {
         }
         let attempts = self.attempts(input)?;
         let delivery = self.id("id", &input.id);
-        let tenant = match &input.tenant_id {
-            Some(tenant) => self.id("tenant_id", tenant),
-            None => {
-                self.refuse("tenant_id", "`tenant_id` is required: the id of a tenant or source");
-                None
-            }
+        let tenant = if let Some(tenant) = &input.tenant_id {
+            self.id("tenant_id", tenant)
+        } else {
+            self.refuse("tenant_id", "`tenant_id` is required: the id of a tenant or source");
+            None
         };
         let target = if let Some(target) = &input.target_id {
             self.id("target_id", target)
