@@ -237,7 +237,7 @@ export class DeadLetters extends Resource {
    *
    * Operator only.
    *
-   * @example gancho.deadLetters.importLetters({"letters": [{"enqueued_at": "2026-01-15T09:30:00.000Z", "event_type": "invoice.paid", "failed_attempts": 1, "id": "dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "lane": "webhook", "last_failure_code": "text", "last_failure_reason": {"amount": 4200, "invoice": "inv_1"}, "last_failure_timestamp": "2026-01-15T09:30:00.000Z", "moved_to_dlq_at": "2026-01-15T09:30:00.000Z", "subject_id": "text", "tenant_id": "ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE"}]})
+   * @example gancho.deadLetters.importLetters({"letters": [{"enqueued_at": "2026-01-15T09:30:00.000Z", "event_type": "invoice.paid", "failed_attempts": 1, "id": "dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE", "lane": "webhook", "last_failure_code": "text", "last_failure_reason": {"amount": 4200, "invoice": "inv_1"}, "last_failure_timestamp": "2026-01-15T09:30:00.000Z", "moved_to_dlq_at": "2026-01-15T09:30:00.000Z", "subject_id": "text"}]})
    */
   async importLetters(options: types.ImportDeadLettersOptions): Promise<types.ImportedDeadLetters> {
     return this._call<types.ImportedDeadLetters>({ method: "POST", url: "/v1/dlq/import", body: options, required: ["imported", "present", "skipped"] });

@@ -329,8 +329,8 @@ export interface DeadLetterInputInput {
   target_id?: string | null;
   /** Not used. */
   target_url?: string | null;
-  /** Id of the tenant, or of the source in the lane `dispatch`. */
-  tenant_id: string;
+  /** Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none. */
+  tenant_id?: string | null;
 }
 
 export interface DeadLetterStats {

@@ -556,7 +556,7 @@ class DeadLetters(Resource):
         'invoice.paid', 'failed_attempts': 1, 'id': 'dlv_01KA4ZQ3N8V5T7W2X6Y9B1C4DE', 'lane': 'webhook',
         'last_failure_code': 'text', 'last_failure_reason': {'amount': 4200, 'invoice': 'inv_1'},
         'last_failure_timestamp': '2026-01-15T09:30:00.000Z', 'moved_to_dlq_at': '2026-01-15T09:30:00.000Z',
-        'subject_id': 'text', 'tenant_id': 'ten_01KA4ZQ3N8V5T7W2X6Y9B1C4DE'}])`
+        'subject_id': 'text'}])`
 
         :param letters: Dead letters, as `GET /v1/dlq/export` writes them, or archived ones.
         """

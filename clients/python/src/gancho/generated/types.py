@@ -114,8 +114,8 @@ class DeadLetterInputInput(TypedDict):
     """Id of the webhook, or of the target of the source. Exported e-mails have none."""
     target_url: NotRequired[str | None]
     """Not used."""
-    tenant_id: str
-    """Id of the tenant, or of the source in the lane `dispatch`."""
+    tenant_id: NotRequired[str | None]
+    """Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none."""
 
 
 class EventInput(TypedDict):
