@@ -54,9 +54,11 @@ pub fn conditions(
         let detail = format!("{died} of {ended} deliveries became dead letters within an hour");
         check(Rule::DeadLetterRateHigh, "", share, thresholds.dead_letter_rate, detail);
     }
-    for (subject, share) in [("store", facts.store_share), ("disk", facts.disk_share)] {
-        let Some(share) = share else { continue };
-        let detail = format!("{:.0} % of the {subject} is used", share * 100.0);
+    let of_store = |share: f64| format!("{:.0} % of the store is used", share * 100.0);
+    let of_disk = |share: f64| format!("{:.0} % of the disk is used", share * 100.0);
+    let store = facts.store_share.map(|share| ("store", share, of_store(share)));
+    let disk = facts.disk_share.map(|share| ("disk", share, of_disk(share)));
+    for (subject, share, detail) in store.into_iter().chain(disk) {
         check(Rule::StorageHigh, subject, share, thresholds.storage_high, detail.clone());
         check(Rule::StorageCritical, subject, share, thresholds.storage_critical, detail);
     }

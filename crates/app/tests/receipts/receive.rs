@@ -38,8 +38,9 @@ fn events(seen: &Seen) -> BTreeSet<String> {
 #[test]
 fn a_paused_source_asks_the_partner_to_send_again() {
     let folder = tempfile::tempdir().unwrap();
+    let (core, _seen) = receiver::start();
     let served = Gateway::start(folder.path(), &[]);
-    served.source("acme", SECRET, "http://127.0.0.1:9/hooks");
+    served.source("acme", SECRET, &format!("http://{core}/hooks"));
     let pause = |is_active: bool| {
         let body = format!(r#"{{"is_active":{is_active}}}"#);
         assert_eq!(served.operator("PATCH", "/v1/sources/acme", &body).status, 200);
