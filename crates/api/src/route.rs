@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
 use gancho_access::{Operator, Principal, TenantPrincipal};
+use gancho_domain::TenantId;
 use gancho_outbound::Owner;
 use http::{HeaderMap, Method, StatusCode};
 use utoipa::{
@@ -248,6 +249,14 @@ impl Call {
         match &self.principal {
             Principal::Tenant(principal) => Owner::Tenant(principal.scope()),
             Principal::Operator(_) => Owner::Operator,
+        }
+    }
+
+    /// The tenant whose own limits count for the call; `None` for the operator, who may act for a tenant.
+    pub fn limited_tenant(&self) -> Option<TenantId> {
+        match &self.principal {
+            Principal::Tenant(caller) if !caller.is_operator() => Some(caller.tenant().id),
+            Principal::Tenant(_) | Principal::Operator(_) => None,
         }
     }
 

@@ -44,7 +44,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, call.parse_query()?).await?;
-    let permit = call.api.exports.begin(call.owner().tenant(), call.connection.clone())?;
+    let permit = call.api.exports.begin(call.limited_tenant(), call.connection.clone())?;
     // The first page is read before the response begins, so that its errors have a status.
     let first = lines(&call.api, &filter, None).await?;
     let (api, filter) = (call.api.clone(), filter);

@@ -61,11 +61,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter(&call).await?;
-    let tenant = match &call.principal {
-        Principal::Tenant(caller) if !caller.is_operator() => Some(caller.tenant().id),
-        Principal::Tenant(_) | Principal::Operator(_) => None,
-    };
-    let slot = call.api.tails.begin(tenant, call.connection.clone())?;
+    let slot = call.api.tails.begin(call.limited_tenant(), call.connection.clone())?;
     let context = WaitContext::read(&call.api).await?;
     // From here on nothing is missed: the caller may publish as soon as it has the head of the response.
     let tail = call.api.engine.tail(filter);
