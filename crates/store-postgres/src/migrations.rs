@@ -101,6 +101,11 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0027_provider_codes.sql"),
     },
     Migration { number: 28, name: "moves", sql: include_str!("../migrations/0028_moves.sql") },
+    Migration {
+        number: 29,
+        name: "oldest_first_again",
+        sql: include_str!("../migrations/0029_oldest_first_again.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
