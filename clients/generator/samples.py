@@ -9,7 +9,7 @@ from .python import safe
 
 WIDTH = 88
 # Parameters without which a call is refused.
-QUERY = {"purgeDeadLetters": {"code": "HTTP_410"}}
+QUERY = {"purgeDeadLetters": {"code": "HTTP_410"}, "search": {"q": "invoice-4711"}}
 
 
 def files(spec):
