@@ -321,8 +321,7 @@ impl ApiKeys {
     }
 
     async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
-        let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
-        let key = document.as_ref().map(ApiKey::of_document).transpose()?;
+        let key = self.find(id).await?;
         let recorded_at = before.map_or_else(Arc::default, |before| before.recorded_at.clone());
         Ok(Arc::new(Lookup { recorded_at, ..Lookup::of(key) }))
     }

@@ -75,8 +75,7 @@ impl Engine {
         for (delivery, _) in dead {
             let now = self.clock.now();
             if let (Some(lane), Some(failure)) = (self.lane(delivery.lane), failure) {
-                lane.counters.dead.add(1);
-                lane.outcomes.count_dead(now, new.parcel.tenant, failure.code());
+                lane.count_dead(now, new.parcel.tenant, failure.code());
             }
             if !self.log_sampler.allows(DEAD, Some(delivery.target), now) {
                 continue;
@@ -95,8 +94,7 @@ impl Engine {
         for one in ended.iter().filter(|one| !one.is_test) {
             let EndedDelivery { tenant, delivery, target, attempts, .. } = *one;
             if let Some(lane) = self.lane(lane) {
-                lane.counters.dead.add(1);
-                lane.outcomes.count_dead(now, tenant, &reason.code);
+                lane.count_dead(now, tenant, &reason.code);
             }
             // What ends because its endpoint was deleted is no failure.
             if reason.code != EndReason::ENDPOINT_DELETED.code {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{Lane, Rate, RetryPlan, Time};
+use gancho_domain::{Code, Lane, Rate, RetryPlan, TenantId, Time};
 use gancho_store::{ClaimCursor, Job, NodeId};
 use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::Instant};
@@ -152,6 +152,12 @@ impl LaneState {
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_anew = job.is_replay || job.attempts_before > 0;
         self.expiry().filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
+    }
+
+    /// Counts a dead letter that was made without an attempt.
+    pub fn count_dead(&self, now: Time, tenant: TenantId, code: &Code) {
+        self.counters.dead.add(1);
+        self.outcomes.count_dead(now, tenant, code);
     }
 
     pub fn next_due(&self) -> Time {
