@@ -89,6 +89,14 @@ impl Principal {
         }
     }
 
+    /// The tenant whose own limits count for it; `None` for the operator, who may act for a tenant.
+    pub fn limited_tenant(&self) -> Option<TenantId> {
+        match self {
+            Self::Tenant(principal) if !principal.is_operator() => Some(principal.scope.tenant()),
+            Self::Tenant(_) | Self::Operator(_) => None,
+        }
+    }
+
     /// The role of the operator or of a user; `None` for the credentials of tenants.
     fn role(&self) -> Option<Role> {
         match self {

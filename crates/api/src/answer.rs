@@ -4,11 +4,15 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{Either, Full};
+use hyper::body::Body as _;
 use serde::Serialize;
 
 use gancho_domain::TenantId;
 
-use crate::problem::Problem;
+use crate::{
+    problem::Problem,
+    unsent::{PIECE, ResponseOwner},
+};
 
 /// A body in one piece needs no box; a stream has one.
 pub type AnswerBody = Either<Full<Bytes>, Body>;
@@ -93,6 +97,16 @@ impl Answer {
     #[must_use]
     pub fn of_dry_run(mut self) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().is_dry_run = true;
+        self
+    }
+
+    /// Names whom the memory of the response counts for while it waits to be sent. A small one is not counted.
+    #[must_use]
+    pub(crate) fn owned_by(mut self, owner: ResponseOwner) -> Self {
+        let size = self.0.body().size_hint().exact();
+        if size.is_none_or(|size| size > PIECE as u64) {
+            self.0.extensions_mut().insert(owner);
+        }
         self
     }
 

@@ -7,7 +7,7 @@
 //! the documentation. [`in_process`] serves callers in this process, such as the dashboard. [`policy`] says which
 //! roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the
 //! API; [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
-//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`exports`], [`tails`],
+//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`], [`unsent`],
 //! [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome. It
@@ -24,7 +24,6 @@ pub mod client_address;
 pub mod codes;
 pub mod cursor;
 pub mod docs;
-pub mod exports;
 pub mod host;
 pub mod in_process;
 pub mod ingest;
@@ -48,6 +47,7 @@ pub mod service;
 pub mod state;
 pub mod tail_relay;
 pub mod tails;
+pub mod unsent;
 pub mod watch;
 
 pub use client_address::TrustedProxies;

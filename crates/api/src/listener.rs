@@ -90,6 +90,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 const CONNECTIONS_TO_FREE: usize = 8;
 /// How long a stop waits for streams to end.
 const STREAM_GRACE: Duration = Duration::from_millis(500);
+/// What the kernel may hold unsent of a connection, in bytes.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const MAX_UNSENT: u32 = 64 * 1024;
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The other end of a connection.
@@ -239,6 +242,7 @@ where
         let _open = OpenCount::new(traffic);
         // Responses are small and waited for.
         let _ = stream.set_nodelay(true);
+        limit_unsent(&stream);
         let guarded = GuardedStream::new(stream, &settings, state.clone());
         let service = TowerToHyperService::new(service);
         let connection = server.serve_connection(TokioIo::new(guarded), service);
@@ -272,6 +276,16 @@ where
         drop(slot);
     }
 }
+
+/// Lets the kernel hold only so much that it could not send yet. Otherwise a client that does not read would take megabytes
+/// of memory that nothing counts.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn limit_unsent(stream: &TcpStream) {
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(MAX_UNSENT);
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn limit_unsent(_: &TcpStream) {}
 
 /// Counts an open connection until it is dropped.
 struct OpenCount(Arc<Traffic>);

@@ -1,8 +1,6 @@
 //! A route, as data: who may call it, what it takes, what it returns and which errors it has. The router,
 //! the checks before a call and the documentation use the same entry.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
@@ -19,7 +17,6 @@ use crate::{
     answer::Answer,
     codes::{self, Code},
     input::{Field, Request, Values, body, field::Noun, query},
-    listener::ConnectionState,
     problem::Problem,
     state::Api,
 };
@@ -228,8 +225,6 @@ pub struct Call {
     pub parameters: Values<'static>,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// `None` for a call from this process.
-    pub connection: Option<Arc<ConnectionState>>,
 }
 
 impl Call {
@@ -254,10 +249,7 @@ impl Call {
 
     /// The tenant whose own limits count for the call; `None` for the operator, who may act for a tenant.
     pub fn limited_tenant(&self) -> Option<TenantId> {
-        match &self.principal {
-            Principal::Tenant(caller) if !caller.is_operator() => Some(caller.tenant().id),
-            Principal::Tenant(_) | Principal::Operator(_) => None,
-        }
+        self.principal.limited_tenant()
     }
 
     pub fn operator(&self) -> Result<&Operator, Problem> {

@@ -29,6 +29,7 @@ use crate::{
     problem::Problem,
     route::{Call, PathParts, Route, Takes},
     state::Api,
+    unsent::ResponseOwner,
 };
 
 enum OfRequest {}
@@ -152,7 +153,8 @@ where
     }
     let parameters = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
-    (route.run)(Call {
+    let owner = principal.limited_tenant().map_or(ResponseOwner::Operator, ResponseOwner::Tenant);
+    let answer = (route.run)(Call {
         api: api.clone(),
         route,
         principal,
@@ -160,9 +162,9 @@ where
         parameters,
         headers: parts.headers,
         body,
-        connection: caller.map(|caller| caller.connection.clone()),
     })
-    .await
+    .await?;
+    Ok(answer.owned_by(owner))
 }
 
 /// Counts what could not be accepted because the caller could not be looked up. What comes further is counted by the engine.

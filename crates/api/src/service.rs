@@ -27,6 +27,7 @@ use crate::{
     route::Route,
     serve::{self, RouteHandle},
     state::Api,
+    unsent::ResponseOwner,
 };
 
 /// Bypasses the router, because it is called far more often than all other routes.
@@ -99,6 +100,8 @@ impl Service<Request<Incoming>> for ApiService {
                 Ok(serve::serve(&api, &publish, Some(Vec::new()), caller, request).await)
             });
         }
+        let address = caller.as_ref().map(|caller| caller.address.block);
+        let fallback = address.map_or(ResponseOwner::Operator, ResponseOwner::Address);
         if let Some(caller) = caller {
             // For pages that are merged into the router and authenticate callers themselves.
             request.extensions_mut().insert(caller.address.block);
@@ -113,6 +116,8 @@ impl Service<Request<Incoming>> for ApiService {
                     if let Some(connection) = connection.filter(|_| is_stream(&response)) {
                         connection.mark_stream();
                     }
+                    let owner = response.extensions().get::<ResponseOwner>().copied();
+                    let response = api.unsent.pace(response, owner.unwrap_or(fallback));
                     Ok(response.map(Either::Right))
                 }
                 Err(never) => match never {},

@@ -14,8 +14,9 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    audit::limits::AuditLimits, cells::CellService, cursor::CursorSeal, exports::Exports,
-    key_ring::KeyRingService, meter::Meter, reload::ReloadService, tails::Tails, watch::Watch,
+    audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
+    key_ring::KeyRingService, meter::Meter, reload::ReloadService, tails::Tails,
+    unsent::UnsentResponses, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -122,13 +123,18 @@ pub struct State {
     pub audit: AuditLimits,
     pub cursors: CursorSeal,
     pub meter: Meter,
-    pub exports: Exports,
+    /// Running exports.
+    pub exports: CallerSlots,
     pub tails: Tails,
+    pub unsent: Arc<UnsentResponses>,
     /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
     pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
     pub tasks: TaskTracker,
 }
+
+/// Maximum concurrent exports of one tenant, or of the operator.
+const MAX_EXPORTS: usize = 8;
 
 /// One is read while the one before is stored.
 const MAX_BATCHES: usize = 2;
@@ -169,8 +175,9 @@ impl Api {
             audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
-            exports: Exports::default(),
+            exports: CallerSlots::new("exports", MAX_EXPORTS, MAX_EXPORTS),
             tails: Tails::default(),
+            unsent: Arc::default(),
             batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))

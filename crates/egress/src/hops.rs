@@ -69,10 +69,13 @@ impl Hops {
     }
 }
 
-/// The hop count, and the tag of the gateway that has sent it, not verified.
+/// The hop count, and the tag of the gateway that has sent it, not verified. A proxy may have written it anew, with spaces
+/// or quotes.
 fn parts(value: &HeaderValue) -> Option<(u8, &str)> {
-    let (hops, by) = value.to_str().ok()?.split_once(";by=")?;
-    Some((hops.parse().ok()?, by))
+    let (hops, by) = value.to_str().ok()?.split_once(';')?;
+    let by = by.trim().strip_prefix("by")?.trim_start().strip_prefix('=')?.trim();
+    let by = by.strip_prefix('"').and_then(|by| by.strip_suffix('"')).unwrap_or(by);
+    Some((hops.trim().parse().ok()?, by))
 }
 
 #[cfg(test)]
@@ -110,6 +113,12 @@ mod tests {
         for other in ["", "0;by=1.00", "x;by=1.00", "2"] {
             let other = HeaderValue::from_str(other).unwrap();
             assert!(!Hops::is_from_gateway(&carrying(&other)), "{other:?}");
+        }
+        // As a proxy may write it.
+        for rewritten in [text.replace(';', "; "), text.replace("=1", "=\"1") + "\""] {
+            let rewritten = carrying(&HeaderValue::from_str(&rewritten).unwrap());
+            assert_eq!(hops.of(&rewritten), 2, "{rewritten:?}");
+            assert!(Hops::is_from_gateway(&rewritten));
         }
         // A stranger's beside it hides nothing.
         let mut both = carrying(&HeaderValue::from_static("1;by=1.00"));

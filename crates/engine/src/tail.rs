@@ -3,15 +3,16 @@
 //! Each watcher has a queue of its own, with what its filter lets through: a busy tenant never displaces what
 //! another's watcher is to see, and the count of what a watcher missed says nothing about others.
 //!
-//! **Bounds.** Without a watcher a change costs one load of an atomic, with watchers of other tenants a comparison for
-//! each; it is built once if one of them may want it. Publishing never waits: a full queue drops its oldest change and counts
-//! it. There are at most [`MAX_QUEUED`] changes in a queue; the number of watchers is limited by those who open them.
+//! **Bounds.** Without a watcher a change costs one load of an atomic, with watchers of other tenants a lookup, however
+//! many there are; it is built once if one of them may want it. Publishing never waits: a full queue drops its oldest change
+//! and counts it. There are at most [`MAX_QUEUED`] changes in a queue, and fewer where there are many watchers, since they
+//! share [`MAX_QUEUED_IN_ALL`].
 
 mod change;
 mod sampler;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque, hash_map::Entry},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -30,6 +31,9 @@ use self::sampler::Sampler;
 
 /// Maximum changes that wait for a watcher.
 const MAX_QUEUED: usize = 1_024;
+/// The same for all watchers together, each of which may have [`MIN_QUEUED`].
+const MAX_QUEUED_IN_ALL: usize = 32_768;
+const MIN_QUEUED: usize = 16;
 
 /// Which changes a watcher sees.
 #[derive(Debug, Clone, Default)]
@@ -77,9 +81,44 @@ impl TailFilter {
 /// The watchers of an engine.
 #[derive(Default)]
 pub(crate) struct Tails {
-    /// The length of the list. Read without its lock.
+    /// How many there are. Read without the lock.
     count: AtomicUsize,
-    watchers: RwLock<Vec<Arc<Watcher>>>,
+    watchers: RwLock<Watchers>,
+}
+
+#[derive(Default)]
+struct Watchers {
+    of_all: Vec<Arc<Watcher>>,
+    of_tenant: HashMap<TenantId, Vec<Arc<Watcher>>>,
+}
+
+impl Watchers {
+    /// Those that see a tenant's deliveries.
+    fn of(&self, tenant: TenantId) -> impl Iterator<Item = &Arc<Watcher>> {
+        self.of_all.iter().chain(self.of_tenant.get(&tenant).into_iter().flatten())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Watcher>> {
+        self.of_all.iter().chain(self.of_tenant.values().flatten())
+    }
+
+    fn add(&mut self, watcher: Arc<Watcher>) {
+        match watcher.filter.scope {
+            Some(scope) => self.of_tenant.entry(scope.tenant()).or_default().push(watcher),
+            None => self.of_all.push(watcher),
+        }
+    }
+
+    fn remove(&mut self, watcher: &Arc<Watcher>) {
+        let is_other = |one: &Arc<Watcher>| !Arc::ptr_eq(one, watcher);
+        let Some(scope) = watcher.filter.scope else { return self.of_all.retain(is_other) };
+        if let Entry::Occupied(mut entry) = self.of_tenant.entry(scope.tenant()) {
+            entry.get_mut().retain(is_other);
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+        }
+    }
 }
 
 struct Watcher {
@@ -99,30 +138,32 @@ impl Tails {
     /// Whether anyone watches a tenant's deliveries in a lane. Asked before a change is built.
     pub fn are_watching(&self, tenant: TenantId, lane: Lane) -> bool {
         self.count.load(Ordering::Relaxed) > 0
-            && self.watchers.read().iter().any(|watcher| watcher.filter.may_admit(tenant, lane))
+            && self.watchers.read().of(tenant).any(|watcher| watcher.filter.may_admit(tenant, lane))
     }
 
     pub fn publish(&self, change: DeliveryChange) {
-        let (change, now) = (Arc::new(change), Instant::now());
-        let watchers = self.watchers.read();
-        for watcher in watchers.iter().filter(|watcher| watcher.filter.admits(&change)) {
-            watcher.push(&change, now);
-        }
+        self.push(change, |_| true);
     }
 
     /// Shows a change of another node.
     pub fn show(&self, change: DeliveryChange) {
+        self.push(change, |watcher| !watcher.filter.is_local);
+    }
+
+    fn push(&self, change: DeliveryChange, is_asked: impl Fn(&Watcher) -> bool) {
         let (change, now) = (Arc::new(change), Instant::now());
+        let share = MAX_QUEUED_IN_ALL / self.count.load(Ordering::Relaxed).max(1);
+        let max = share.clamp(MIN_QUEUED, MAX_QUEUED);
         let watchers = self.watchers.read();
-        let here = watchers.iter().filter(|watcher| !watcher.filter.is_local);
-        for watcher in here.filter(|watcher| watcher.filter.admits(&change)) {
-            watcher.push(&change, now);
+        let asked = watchers.of(change.tenant).filter(|watcher| is_asked(watcher));
+        for watcher in asked.filter(|watcher| watcher.filter.admits(&change)) {
+            watcher.push(&change, max, now);
         }
     }
 
     /// Counts changes of another node that it has left out, for those who asked for them.
     pub fn show_missed(&self, interest: TailInterest, count: u64) {
-        for watcher in self.watchers.read().iter() {
+        for watcher in self.watchers.read().all() {
             if watcher.filter.interest() == interest && !watcher.filter.is_local {
                 watcher.queue.lock().missed += count;
             }
@@ -135,30 +176,28 @@ impl Tails {
             return Vec::new();
         }
         let watchers = self.watchers.read();
-        let here = watchers.iter().filter(|watcher| !watcher.filter.is_local);
+        let here = watchers.all().filter(|watcher| !watcher.filter.is_local);
         here.map(|watcher| watcher.filter.interest()).collect()
     }
 
     pub fn watch(self: &Arc<Self>, filter: TailFilter) -> Tail {
         let queue = Queue { sampler: filter.max_rate.map(Sampler::new), ..Queue::default() };
         let watcher = Arc::new(Watcher { filter, queue: Mutex::new(queue), bell: Notify::new() });
-        let mut watchers = self.watchers.write();
-        watchers.push(watcher.clone());
-        self.count.store(watchers.len(), Ordering::Relaxed);
-        drop(watchers);
+        self.watchers.write().add(watcher.clone());
+        self.count.fetch_add(1, Ordering::Relaxed);
         Tail { tails: self.clone(), watcher }
     }
 }
 
 impl Watcher {
-    fn push(&self, change: &Arc<DeliveryChange>, now: Instant) {
+    fn push(&self, change: &Arc<DeliveryChange>, max: usize, now: Instant) {
         let mut queue = self.queue.lock();
         let sampler = queue.sampler.as_mut();
         if sampler.is_some_and(|sampler| !sampler.admits(change.row.id, now)) {
             queue.missed += 1;
             return;
         }
-        if queue.changes.len() >= MAX_QUEUED {
+        while queue.changes.len() >= max {
             queue.changes.pop_front();
             queue.missed += 1;
         }
@@ -210,9 +249,8 @@ impl Tail {
 
 impl Drop for Tail {
     fn drop(&mut self) {
-        let mut watchers = self.tails.watchers.write();
-        watchers.retain(|watcher| !Arc::ptr_eq(watcher, &self.watcher));
-        self.tails.count.store(watchers.len(), Ordering::Relaxed);
+        self.tails.watchers.write().remove(&self.watcher);
+        self.tails.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::Time;
 use gancho_store::{
-    DeadFilter, DeadLetter, DeadLetters, DeadStats, MAX_PAGE_BYTES, Page, PageRequest, ReplayPage,
-    Result,
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, ReplayPage, Result,
 };
 
 use crate::{CellStore, in_cell, merge::merge};
@@ -31,7 +30,7 @@ impl DeadLetters for CellStore {
             .await?;
         let pages = self.living_pages(pages, |letter| letter.tenant).into_iter();
         let size = |letter: &DeadLetter| letter.original.len();
-        Ok(merge(pages, page.order, page.max, MAX_PAGE_BYTES, place, size))
+        Ok(merge(pages, page.order, page.max, page.max_bytes, place, size))
     }
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {

@@ -104,7 +104,7 @@ pub struct ReplayPage {
 #[async_trait]
 pub trait DeadLetters: Send + Sync + 'static {
     /// By when they were given up, those being replayed included until they succeed. A page ends after
-    /// [`crate::MAX_PAGE_BYTES`] of bodies, and holds at least one letter if there is one.
+    /// [`PageRequest::max_bytes`] of bodies, and holds at least one letter if there is one.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest)
     -> Result<Page<DeadLetter>>;
 

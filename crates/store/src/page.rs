@@ -20,6 +20,8 @@ pub struct PageRequest {
     /// order.
     pub after: Option<[u8; 32]>,
     pub order: ListOrder,
+    /// At most [`MAX_PAGE_BYTES`].
+    pub max_bytes: usize,
 }
 
 impl PageRequest {
@@ -29,12 +31,18 @@ impl PageRequest {
 
     /// Newest first.
     pub fn new(max: usize, after: Option<[u8; 32]>) -> Self {
-        Self { max, after, order: ListOrder::NewestFirst }
+        Self { max, after, order: ListOrder::NewestFirst, max_bytes: MAX_PAGE_BYTES }
     }
 
     #[must_use]
     pub fn in_order(self, order: ListOrder) -> Self {
         Self { order, ..self }
+    }
+
+    /// Ends the page before it holds more bytes of bodies than this, unless its first row alone does.
+    #[must_use]
+    pub fn within(self, max_bytes: usize) -> Self {
+        Self { max_bytes: max_bytes.min(MAX_PAGE_BYTES), ..self }
     }
 }
 

@@ -33,7 +33,10 @@ async fn large_letters(stage: &Stage) {
     assert_eq!(found.len(), 24, "each once");
 
     // More than the sockets hold: these exports stand still.
-    let open = [unread_export(stage, &hands).await, unread_export(stage, &hands).await];
+    let mut open = Vec::new();
+    for _ in 0..8 {
+        open.push(unread(stage, &hands, "/v1/dlq/export").await);
+    }
     let refused = hands.client.get("/v1/dlq/export").await.refused(429, "rate_limited");
     assert!(refused.header("retry-after").is_some());
     other.client.get("/v1/dlq/export").await.is(200);
@@ -44,11 +47,12 @@ async fn large_letters(stage: &Stage) {
     assert_eq!(export.await.text().lines().count(), 24);
 }
 
-/// An export that stands still, since nobody reads it.
-async fn unread_export(stage: &Stage, hands: &Hands) -> TcpStream {
+/// A response that stands still, since nobody reads it.
+async fn unread(stage: &Stage, hands: &Hands, path: &str) -> TcpStream {
     let key = &hands.client.headers[0].1;
-    let head =
-        format!("GET /v1/dlq/export HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n");
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {key}\r\n\r\n"
+    );
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut begin = [0; 12];
@@ -57,15 +61,27 @@ async fn unread_export(stage: &Stage, hands: &Hands) -> TcpStream {
     stream
 }
 
-/// Four tenants with two exports each take all there are; another one, and the operator, get theirs all the same.
-#[tokio::test(flavor = "multi_thread")]
-async fn unread_exports_keep_nobody_out() {
-    let stage = Stage::new().await;
+/// The bytes of a response up to its end, and whether it was whole.
+async fn rest_of(mut stream: TcpStream) -> (usize, bool) {
+    let mut text = Vec::new();
+    let read = stream.read_to_end(&mut text).await;
+    let head = text.windows(4).position(|at| at == b"\r\n\r\n").unwrap() + 4;
+    let fields = String::from_utf8_lossy(&text[..head]).to_lowercase();
+    let body = text.len() - head;
+    let is_whole = match fields.split("content-length: ").nth(1) {
+        Some(length) => length.lines().next().unwrap().parse() == Ok(body),
+        None => text.ends_with(b"\r\n0\r\n\r\n"),
+    };
+    (body, read.is_ok() && is_whole)
+}
+
+/// Tenants with twelve dead letters of almost 1 MB each.
+async fn tenants_with_large_letters(stage: &Stage, count: usize) -> Vec<Hands> {
     let (_bad, url) = receiver(500).await;
     let text = "x".repeat(900_000);
-    let (mut tenants, mut open) = (Vec::new(), Vec::new());
-    for slug in ["a", "b", "c", "d", "e"] {
-        let hands = stage.tenant(slug).await;
+    let mut tenants = Vec::new();
+    for number in 0..count {
+        let hands = stage.tenant(&format!("t{number}")).await;
         for _ in 0..12 {
             let draft = json!({"url": url, "events": ["large"], "retry": {"schedule": []}});
             hands.webhook_with(draft).await;
@@ -75,19 +91,55 @@ async fn unread_exports_keep_nobody_out() {
     }
     let total =
         async || stage.operator().get("/v1/dlq/stats").await.is(200).json()["total"].clone();
-    eventually(|| async { (total().await == 60).then_some(()) }).await;
-    let other = tenants.pop().unwrap();
-    for hands in &tenants {
-        open.push(unread_export(&stage, hands).await);
-        open.push(unread_export(&stage, hands).await);
+    eventually(|| async { (total().await == count * 12).then_some(()) }).await;
+    tenants
+}
+
+/// Ten tenants have eight exports each that nobody reads, and open them again and again: another one, and the operator, get
+/// theirs all the same, and one that was read slowly from the beginning comes to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_exports_keep_nobody_out() {
+    let stage = Stage::new().await;
+    let mut tenants = tenants_with_large_letters(&stage, 12).await;
+    let [other, slow] = [tenants.pop().unwrap(), tenants.pop().unwrap()];
+    let reading = unread(&stage, &slow, "/v1/dlq/export").await;
+    for _ in 0..2 {
+        let mut open = Vec::new();
+        for hands in &tenants {
+            for _ in 0..8 {
+                open.push(unread(&stage, hands, "/v1/dlq/export").await);
+            }
+        }
+        let export = other.client.get("/v1/dlq/export").await.is(200);
+        assert_eq!(export.text().lines().count(), 12);
     }
-    let export = other.client.get("/v1/dlq/export").await.is(200);
-    assert_eq!(export.text().lines().count(), 12);
+    let (bytes, is_whole) = rest_of(reading).await;
+    assert!(is_whole && bytes > 12 * 900_000, "{bytes} bytes");
     let all = stage.operator().get("/v1/dlq/export").await.is(200);
-    assert_eq!(all.text().lines().count(), 60);
+    assert_eq!(all.text().lines().count(), 144);
     // Also when it acts for a tenant that has taken all it may have.
-    let acting = stage.operator().with("x-tenant", "a").get("/v1/dlq/export").await.is(200);
+    let acting = stage.operator().with("x-tenant", "t0").get("/v1/dlq/export").await.is(200);
     assert_eq!(acting.text().lines().count(), 12);
+}
+
+/// A tenant asks for pages on many connections and reads none: they take a bounded amount of memory, and the pages of others
+/// come whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_pages_take_a_bounded_amount_of_memory() {
+    let stage = Stage::new().await;
+    let tenants = tenants_with_large_letters(&stage, 2).await;
+    let page = unread(&stage, &tenants[1], "/v1/dlq").await;
+    let mut open = Vec::new();
+    for _ in 0..60 {
+        open.push(unread(&stage, &tenants[0], "/v1/dlq").await);
+    }
+    let (bytes, is_whole) = rest_of(page).await;
+    assert!(is_whole && bytes > 3_000_000, "{bytes} bytes of another tenant's page");
+    let mut whole = 0;
+    for stream in open {
+        whole += usize::from(rest_of(stream).await.1);
+    }
+    assert!((10..=20).contains(&whole), "{whole} pages of 3.6 MB were held");
 }
 
 #[tokio::test(flavor = "multi_thread")]

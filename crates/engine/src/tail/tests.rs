@@ -56,7 +56,10 @@ fn nothing_is_built_or_queued_while_nobody_watches() {
     assert_eq!(ids(&tail.take(10)), [1]);
     drop(tail);
     assert!(!tails.are_watching(tenant(1), Lane::Webhook));
-    assert!(tails.watchers.read().is_empty(), "nothing is left of a watcher that went away");
+    assert!(
+        tails.watchers.read().of_tenant.is_empty(),
+        "nothing is left of a watcher that went away"
+    );
 }
 
 #[test]
@@ -209,4 +212,24 @@ fn a_settled_attempt_says_how_it_went() {
     assert_eq!(dead.row.status(), Status::Failed);
     assert_eq!(dead.row.failed_at, Some(NOW + Duration::from_millis(40)));
     assert!(settle(None, retry()).is_none(), "put off by this node");
+}
+
+#[test]
+fn many_watchers_share_the_room_for_queues() {
+    let tails = Arc::new(Tails::default());
+    let watch =
+        |number| tails.watch(TailFilter { scope: Some(scope(number)), ..TailFilter::default() });
+    let first = watch(0);
+    let others: Vec<_> = (1..128).map(watch).collect();
+    for delivery in 0..MAX_QUEUED as u128 {
+        tails.publish(change(0, delivery));
+    }
+    let share = MAX_QUEUED_IN_ALL / 128;
+    let batch = first.take(MAX_QUEUED);
+    assert_eq!((batch.missed, batch.changes.len()), ((MAX_QUEUED - share) as u64, share));
+    drop(others);
+    for delivery in 0..MAX_QUEUED as u128 {
+        tails.publish(change(0, delivery));
+    }
+    assert_eq!(first.take(MAX_QUEUED).missed, 0, "alone it has all of its own again");
 }

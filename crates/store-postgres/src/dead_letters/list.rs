@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, Id, Lane, ParcelId, Time};
-use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest, Result};
+use gancho_store::{DeadFilter, DeadLetter, ListOrder, Page, PageRequest, Result};
 use uuid::Uuid;
 
 use super::{LETTER, SENDABLE, dead_letter};
@@ -35,7 +35,7 @@ impl PostgresStore {
         let after = start(request.order, request.after.as_ref());
         let (found, next) = page(&letters, request.max, looks, after).await?;
         let keys: Vec<Key> = found.iter().map(|(key, _)| *key).collect();
-        let count = letters.fitting(&keys).await?;
+        let count = letters.fitting(&keys, request.max_bytes).await?;
         let next = match found.get(count.wrapping_sub(1)) {
             Some((key, moved_at)) if count < found.len() => Some((*moved_at, uuid(key.1))),
             _ => next,
@@ -124,7 +124,7 @@ pub(crate) fn looked(
 impl Letters<'_> {
     /// How many of them fit on a page, by what their bodies weigh. Bodies are not compressed, so that their
     /// sizes are known without reading them.
-    async fn fitting(&self, found: &[Key]) -> Result<usize> {
+    async fn fitting(&self, found: &[Key], max_bytes: usize) -> Result<usize> {
         let (tenants, ids) = columns(found);
         let sql = "select octet_length(p.body)
             from unnest($1::uuid[], $2::uuid[]) with ordinality as k(tenant, delivery, place)
@@ -137,7 +137,7 @@ impl Letters<'_> {
         let mut bytes = 0;
         for (count, row) in sizes.iter().enumerate() {
             bytes += rows::get::<Option<i32>>(row, 0)?.unwrap_or(0) as usize;
-            if bytes > MAX_PAGE_BYTES && count > 0 {
+            if bytes > max_bytes && count > 0 {
                 return Ok(count);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, Id, Time};
-use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
+use gancho_store::{DeadFilter, DeadLetter, ListOrder, Page, PageRequest};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{LETTER, add_letter_conditions, dead_letter};
@@ -56,7 +56,7 @@ pub(crate) fn page_of(
     let mut last = None;
     for place in found {
         let Some((parcel, size)) = letters.size(place)? else { continue };
-        if bytes + size > MAX_PAGE_BYTES && !rows.is_empty() {
+        if bytes + size > page.max_bytes && !rows.is_empty() {
             return Ok(Page { rows, next: last.map(Place::write) });
         }
         // The body of an event is read once, however many of its deliveries are on the page.

@@ -54,14 +54,14 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Watch deliveries live",
-    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping, `rate_limited` if another tenant that has fewer tails needed one. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the operator are open on a node; further requests get 429. When tenants have 256, one that has none displaces a tail of the tenant that has the most. A revoked credential ends its tails within 2 seconds.",
+    about: "Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{\"count\": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{\"code\": \"…\"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.\n\nIt covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of each of them, with the rest counted by `missed`. At most 8 tails per tenant, and 100 of the operator, are open on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter(&call).await?;
-    let slot = call.api.tails.begin(call.limited_tenant(), call.connection.clone())?;
+    let slot = call.api.tails.begin(call.limited_tenant())?;
     let context = WaitContext::read(&call.api).await?;
     // From here on nothing is missed: the caller may publish as soon as it has the head of the response.
     let tail = call.api.engine.tail(filter);

@@ -27,7 +27,8 @@ const CONTEXT_TTL: Duration = Duration::from_secs(2);
 pub struct TailStream {
     api: Api,
     tail: Tail,
-    slot: CallerSlot,
+    /// Held as long as the stream.
+    _slot: CallerSlot,
     /// `None` for a caller in this process, who checks by itself.
     credential: Option<Credential>,
     /// The operator watches all tenants.
@@ -47,8 +48,6 @@ enum Step {
 
 enum Wake {
     Stopping,
-    /// Another caller has the slot.
-    Displaced,
     Batch(TailBatch),
     Check,
 }
@@ -66,7 +65,7 @@ impl TailStream {
         Self {
             api,
             tail,
-            slot,
+            _slot: slot,
             credential,
             names_tenants,
             context,
@@ -96,7 +95,6 @@ impl TailStream {
         loop {
             let text = match self.wake().await {
                 Wake::Stopping => Some(self.end(&codes::UNAVAILABLE)),
-                Wake::Displaced => Some(self.end(&codes::RATE_LIMITED)),
                 Wake::Batch(batch) => Some(self.render(batch).await),
                 Wake::Check => self.check().await,
             };
@@ -116,7 +114,6 @@ impl TailStream {
         tokio::select! {
             biased;
             () = closing.cancelled() => Wake::Stopping,
-            () = self.slot.displaced() => Wake::Displaced,
             // Before the batch: a flood must not keep a revoked key watching.
             () = sleep_until(self.check_at) => Wake::Check,
             batch = next => Wake::Batch(batch),
@@ -124,7 +121,6 @@ impl TailStream {
     }
 
     async fn check(&mut self) -> Option<EventText> {
-        self.slot.touch();
         self.check_at = Instant::now() + CHECK;
         if let Some(credential) = &self.credential
             && !credential.is_valid(&self.api).await

@@ -1,0 +1,254 @@
+//! Memory budget for responses that wait to be sent, because their clients read slowly or not at all.
+//!
+//! A response is passed to its connection in small pieces, as the client reads. The rest is held here and counted for its
+//! owner. When all of them together hold too much, one is dropped: of the owner that holds the most, and of those that have
+//! not gone on for longest. Its memory is free at once; its client sees that the response is incomplete. So whoever does not
+//! read competes with itself, however many connections it has, and a client that reads loses nothing.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use gancho_domain::{AddressBlock, TenantId};
+use http::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame, SizeHint};
+use parking_lot::Mutex;
+
+/// What a connection holds of a response. It is not counted.
+pub const PIECE: usize = 16 * 1024;
+/// Maximum bytes of all responses.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Whom the memory of a response counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResponseOwner {
+    Operator,
+    Tenant(TenantId),
+    /// Where no caller is known: a page.
+    Address(AddressBlock),
+}
+
+pub struct UnsentResponses {
+    max_bytes: usize,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    last_number: u64,
+    bytes: usize,
+    by_owner: HashMap<ResponseOwner, usize>,
+    responses: HashMap<u64, Unsent>,
+    dropped: DroppedCount,
+}
+
+struct Unsent {
+    owner: ResponseOwner,
+    body: Bytes,
+    sent: usize,
+    /// When the client last read.
+    moved_at: Instant,
+}
+
+/// Dropped responses, logged once a minute.
+#[derive(Default)]
+struct DroppedCount {
+    logged_at: Option<Instant>,
+    count: u64,
+}
+
+/// The response was dropped to make room for others.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the response was dropped, because its client did not read it")]
+struct ResponseDroppedError;
+
+impl Default for UnsentResponses {
+    fn default() -> Self {
+        Self { max_bytes: MAX_BYTES, table: Mutex::default() }
+    }
+}
+
+impl UnsentResponses {
+    /// Passes a response on in pieces, if it has more than one.
+    pub fn pace(
+        self: &Arc<Self>,
+        response: Response<Body>,
+        owner: ResponseOwner,
+    ) -> Response<Body> {
+        let length = response.body().size_hint().exact();
+        if length.is_some_and(|length| length <= PIECE as u64) {
+            return response;
+        }
+        response.map(|mut inner| {
+            // What is complete is held from the beginning: a connection may not ask for it at all.
+            let whole = length.and_then(|_| inner.frame().now_or_never()??.ok()?.into_data().ok());
+            let held = whole.map(|whole| self.hold(owner, whole));
+            Body::new(PacedBody { unsent: self.clone(), owner, inner, held, length })
+        })
+    }
+
+    fn hold(self: &Arc<Self>, owner: ResponseOwner, body: Bytes) -> HeldResponse {
+        self.hold_at(Instant::now(), owner, body)
+    }
+
+    fn hold_at(self: &Arc<Self>, now: Instant, owner: ResponseOwner, body: Bytes) -> HeldResponse {
+        let mut table = self.table.lock();
+        table.last_number += 1;
+        let number = table.last_number;
+        table.bytes += body.len();
+        *table.by_owner.entry(owner).or_default() += body.len();
+        table.responses.insert(number, Unsent { owner, body, sent: 0, moved_at: now });
+        while table.bytes > self.max_bytes && table.responses.len() > 1 {
+            table.drop_worst(now);
+        }
+        HeldResponse { unsent: self.clone(), number }
+    }
+}
+
+impl Table {
+    fn remove(&mut self, number: u64) -> Option<Unsent> {
+        let removed = self.responses.remove(&number)?;
+        self.bytes -= removed.body.len();
+        if let Some(bytes) = self.by_owner.get_mut(&removed.owner) {
+            *bytes -= removed.body.len();
+            if *bytes == 0 {
+                self.by_owner.remove(&removed.owner);
+            }
+        }
+        Some(removed)
+    }
+
+    fn drop_worst(&mut self, now: Instant) {
+        let rank = |one: &Unsent| {
+            let of_owner = self.by_owner.get(&one.owner).copied().unwrap_or(0);
+            of_owner as u128 * (now.saturating_duration_since(one.moved_at).as_millis() + 1)
+        };
+        // Of equal ones the oldest.
+        let worst =
+            self.responses.iter().max_by_key(|(number, one)| (rank(one), u64::MAX - *number));
+        if let Some((number, _)) = worst {
+            let number = *number;
+            if let Some(dropped) = self.remove(number) {
+                self.dropped.log(now, dropped.owner);
+            }
+        }
+    }
+}
+
+impl DroppedCount {
+    fn log(&mut self, now: Instant, owner: ResponseOwner) {
+        self.count += 1;
+        if self.logged_at.is_some_and(|at| now.saturating_duration_since(at) < LOG_INTERVAL) {
+            return;
+        }
+        let tenant = match owner {
+            ResponseOwner::Tenant(tenant) => Some(tenant.to_string()),
+            ResponseOwner::Operator | ResponseOwner::Address(_) => None,
+        };
+        tracing::warn!(
+            count = self.count,
+            tenant,
+            "dropped responses that their clients did not read, to free memory"
+        );
+        *self = Self { logged_at: Some(now), count: 0 };
+    }
+}
+
+/// A response in the table, until it is dropped.
+struct HeldResponse {
+    unsent: Arc<UnsentResponses>,
+    number: u64,
+}
+
+impl HeldResponse {
+    /// A copy, so that the connection keeps nothing of the rest alive. `None` after the last piece.
+    fn next_piece(&self) -> Result<Option<Bytes>, ResponseDroppedError> {
+        let mut table = self.unsent.table.lock();
+        let held = table.responses.get_mut(&self.number).ok_or(ResponseDroppedError)?;
+        let rest = &held.body[held.sent..];
+        let piece = &rest[..rest.len().min(PIECE)];
+        if piece.is_empty() {
+            return Ok(None);
+        }
+        let piece = Bytes::copy_from_slice(piece);
+        held.sent += piece.len();
+        held.moved_at = Instant::now();
+        Ok(Some(piece))
+    }
+}
+
+impl Drop for HeldResponse {
+    fn drop(&mut self) {
+        let removed = self.unsent.table.lock().remove(self.number);
+        drop(removed);
+    }
+}
+
+/// The body of a response that is passed on in pieces.
+struct PacedBody {
+    unsent: Arc<UnsentResponses>,
+    owner: ResponseOwner,
+    inner: Body,
+    held: Option<HeldResponse>,
+    /// What remains, if it is known.
+    length: Option<u64>,
+}
+
+impl hyper::body::Body for PacedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(held) = &this.held {
+                match held.next_piece() {
+                    Ok(Some(piece)) => return Poll::Ready(Some(Ok(this.passing_on(piece)))),
+                    Ok(None) => this.held = None,
+                    Err(error) => return Poll::Ready(Some(Err(axum::Error::new(error)))),
+                }
+            }
+            let Some(frame) = ready!(Pin::new(&mut this.inner).poll_frame(context)?) else {
+                return Poll::Ready(None);
+            };
+            match frame.into_data() {
+                Ok(data) if data.len() > PIECE => {
+                    this.held = Some(this.unsent.hold(this.owner, data));
+                }
+                Ok(data) => return Poll::Ready(Some(Ok(this.passing_on(data)))),
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.held.is_none() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl PacedBody {
+    fn passing_on(&mut self, piece: Bytes) -> Frame<Bytes> {
+        self.length = self.length.map(|length| length.saturating_sub(piece.len() as u64));
+        Frame::data(piece)
+    }
+}
+
+#[cfg(test)]
+#[path = "unsent_tests.rs"]
+mod tests;
