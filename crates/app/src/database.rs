@@ -73,6 +73,12 @@ pub struct OpenStore {
 
 /// Opens the store with its cells.
 pub async fn open_all(url: &str, options: Options, ring: RingSource) -> anyhow::Result<OpenStore> {
+    // A file is opened for reading first: if its key ring is missing, nothing in it is changed.
+    if let Some(path) = url.strip_prefix("sqlite:")
+        && let Ok(store) = SqliteStore::open_to_read(path)
+    {
+        ring.check(&*store).await?;
+    }
     let database = Database::open(url, options).await?;
     let ring = ring.open(&*database.store()).await?;
     Ok(match database {

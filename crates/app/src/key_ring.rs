@@ -1,6 +1,7 @@
 //! The key ring: from the settings, or from a file that is made once, with the database.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -83,6 +84,13 @@ pub fn in_folder(folder: &Path) -> anyhow::Result<RingSource> {
 }
 
 impl RingSource {
+    /// Fails if there is no ring for what the store holds. It may be of an earlier version, and then cannot always be read:
+    /// [`Self::open`] fails later.
+    pub async fn check(&self, store: &dyn Store) -> anyhow::Result<()> {
+        let Self::Missing(path) = self else { return Ok(()) };
+        refuse_if_in_use(path, &keys_in_use(store).await.unwrap_or_default())
+    }
+
     /// The ring, made with mode 0600 where there is none. Fails, and writes nothing, if the database
     /// already holds sealed secrets: a new ring could not open them and would hide that the old one is gone.
     pub async fn open(self, store: &dyn Store) -> anyhow::Result<Ring> {
@@ -90,17 +98,7 @@ impl RingSource {
             Self::Loaded(ring) => return Ok(ring),
             Self::Missing(path) => path,
         };
-        let in_use = keys_in_use(store).await?;
-        if !in_use.is_empty() {
-            let numbers: Vec<String> = in_use.keys().map(ToString::to_string).collect();
-            let (word, records) =
-                (if numbers.len() == 1 { "key" } else { "keys" }, in_use.values().sum::<u64>());
-            bail!(
-                "the key ring {} does not exist, but {records} records in the database are encrypted with its {word} {}. No new key ring was created. {HINT}",
-                path.display(),
-                numbers.join(", ")
-            );
-        }
+        refuse_if_in_use(&path, &keys_in_use(store).await?)?;
         let new = || Ok(KeyRing::generate()?.text().to_string());
         let (text, made) = private_file::read_or_make(&path, new)?;
         let is_new = made == Creation::Now;
@@ -109,6 +107,20 @@ impl RingSource {
         }
         Ok(Ring { is_new, ..parsed(&text, &path)? })
     }
+}
+
+fn refuse_if_in_use(path: &Path, in_use: &BTreeMap<u32, u64>) -> anyhow::Result<()> {
+    if in_use.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<String> = in_use.keys().map(ToString::to_string).collect();
+    let (word, records) =
+        (if numbers.len() == 1 { "key" } else { "keys" }, in_use.values().sum::<u64>());
+    bail!(
+        "the key ring {} does not exist, but {records} records in the database are encrypted with its {word} {}. No new key ring was created. {HINT}",
+        path.display(),
+        numbers.join(", ")
+    );
 }
 
 fn parsed(text: &str, path: &Path) -> anyhow::Result<Ring> {

@@ -182,14 +182,14 @@ impl SlotGuard {
     fn give_back(&mut self, outcome: Outcome) {
         if let Some(slot) = self.slot.take() {
             let now = self.engine.clock.now();
-            let target = slot.target();
+            let key = slot.key();
             let change = self.lane.queue.lock().finished(slot, outcome, now);
             self.engine.dispatch(&self.lane);
             if let Some(change) = change {
                 if matches!(change, BreakerChange::Opened { .. }) {
                     self.lane.counters.breaker_openings.add(1);
                 }
-                self.engine.log_breaker(self.lane.lane, target, change);
+                self.engine.log_breaker(self.lane.lane, key, change);
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use gancho_domain::{
-    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, RetryPlan,
+    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, RetryPlan, TenantId,
     id::{OfEmail, OfReceipt},
     mask,
 };
@@ -111,16 +111,23 @@ impl Engine {
         }
     }
 
-    pub(crate) fn log_breaker(&self, lane: Lane, target: TargetId, change: BreakerChange) {
+    pub(crate) fn log_breaker(
+        &self,
+        lane: Lane,
+        (tenant, target): (TenantId, TargetId),
+        change: BreakerChange,
+    ) {
         if !self.log_sampler.allows(BREAKER, Some(target), self.clock.now()) {
             return;
         }
         let endpoint = (lane == Lane::Webhook).then(|| display(target));
         match change {
             BreakerChange::Opened { until } => {
-                tracing::warn!(endpoint, %lane, %until, "circuit breaker opened");
+                tracing::warn!(%tenant, endpoint, %lane, %until, "circuit breaker opened");
             }
-            BreakerChange::Closed => tracing::info!(endpoint, %lane, "circuit breaker closed"),
+            BreakerChange::Closed => {
+                tracing::info!(%tenant, endpoint, %lane, "circuit breaker closed");
+            }
         }
     }
 }

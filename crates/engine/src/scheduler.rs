@@ -123,8 +123,9 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub fn target(&self) -> TargetId {
-        self.key.1
+    /// The tenant and the target.
+    pub fn key(&self) -> (TenantId, TargetId) {
+        self.key
     }
 }
 

@@ -32,6 +32,8 @@ pub const ORIGIN: &str = "gancho/ledger";
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Pause between pages while all lines are verified again, so that it costs others nothing.
+const BREATH: Duration = Duration::from_millis(50);
 
 pub struct Checkpointer {
     store: Arc<dyn Store>,
@@ -55,12 +57,15 @@ pub struct CheckpointSettings {
     pub lines: u64,
     /// A checkpoint is signed after this time, if there are new lines.
     pub every: Duration,
+    /// How often all lines are verified again; zero for never.
+    pub check_every: Duration,
 }
 
 impl CheckpointSettings {
     pub fn new(origin: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         let (origin, folder) = (origin.into(), folder.into());
-        Self { origin, folder, lines: 1_000, every: Duration::from_mins(1) }
+        let (every, check_every) = (Duration::from_mins(1), Duration::from_hours(1));
+        Self { origin, folder, lines: 1_000, every, check_every }
     }
 }
 
@@ -155,7 +160,7 @@ impl Checkpointer {
         if walked.ahead.is_none() {
             walked.ahead = Some(ahead(&self.settings, &self.keys)?);
         }
-        if let Err(error) = self.walk(&mut walked).await {
+        if let Err(error) = self.walk(&mut walked, Duration::ZERO).await {
             if let CheckpointerError::AuditError(flaw) = &error {
                 walked.flaw = Some(flaw.clone());
             }
@@ -180,6 +185,19 @@ impl Checkpointer {
         Ok(Some(checkpoint))
     }
 
+    /// Verifies all lines again, from the first: this process does not read those again that it has signed for. A line that
+    /// was changed is never signed for again.
+    pub async fn check(&self) -> Result<(), CheckpointerError> {
+        let ahead = Some(ahead(&self.settings, &self.keys)?);
+        let (head, tree) = (Head::start(), Tree::default());
+        let mut fresh = WalkState { head, tree, ahead, newest: None, flaw: None };
+        let checked = self.walk(&mut fresh, BREATH).await;
+        if let Err(CheckpointerError::AuditError(flaw)) = &checked {
+            self.walked.lock().await.flaw.get_or_insert_with(|| flaw.clone());
+        }
+        checked
+    }
+
     pub async fn standing(&self) -> Result<LedgerStatus, CheckpointerError> {
         let size = self.store.ledger_size().await?;
         let in_store = newest::in_store(&*self.store, &self.keys, size).await?;
@@ -192,9 +210,28 @@ impl Checkpointer {
     /// Runs until `stop`, then once more, so that everything received is signed.
     pub async fn run(&self, stop: CancellationToken) {
         let mut made = Instant::now();
+        let mut checked = Instant::now();
         let mut is_held = false;
+        let check_every = self.settings.check_every;
+        let look_every =
+            if check_every.is_zero() { LOOK_EVERY } else { LOOK_EVERY.min(check_every) };
         loop {
-            let is_last = tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_ok();
+            let is_last = tokio::time::timeout(look_every, stop.cancelled()).await.is_ok();
+            if !is_last && !is_held && !check_every.is_zero() && checked.elapsed() >= check_every {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => {}
+                    outcome = self.check() => {
+                        is_held = outcome.as_ref().is_err_and(CheckpointerError::is_lasting);
+                        match outcome {
+                            Ok(()) => {}
+                            Err(fault) if is_held => self.suspend(&fault),
+                            Err(fault) => tracing::warn!(error = %fault, "could not check the ledger"),
+                        }
+                    }
+                }
+                checked = Instant::now();
+            }
             let is_time = made.elapsed() >= self.settings.every;
             if is_last || is_time || (!is_held && self.has_many().await) {
                 let done = self.run_once(false).await;
@@ -224,7 +261,11 @@ impl Checkpointer {
         size.is_ok_and(|size| size.saturating_sub(last) >= self.settings.lines)
     }
 
-    async fn walk(&self, walked: &mut WalkState) -> Result<(), CheckpointerError> {
+    async fn walk(
+        &self,
+        walked: &mut WalkState,
+        breath: Duration,
+    ) -> Result<(), CheckpointerError> {
         loop {
             let lines = self.store.ledger_lines(walked.head.number, PAGE).await?;
             for line in &lines {
@@ -243,6 +284,7 @@ impl Checkpointer {
             if lines.len() < PAGE {
                 break;
             }
+            tokio::time::sleep(breath).await;
         }
         match walked.furthest() {
             None => self.still_there(walked).await,

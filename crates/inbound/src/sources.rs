@@ -14,7 +14,7 @@ mod targets;
 
 use std::sync::Arc;
 
-use gancho_domain::{Clock, FieldError, IdMaker, field_error::joined};
+use gancho_domain::{Clock, FieldError, IdMaker, TenantId, field_error::joined};
 use gancho_egress::Client;
 use gancho_store::{Expect, Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
@@ -26,6 +26,9 @@ use crate::{
     registry::{PreparedSource, body, parse_document},
     source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
+
+/// Documents that are read at a time.
+const PAGE: usize = 1_000;
 
 pub struct SourceService {
     pub store: Arc<dyn Store>,
@@ -132,6 +135,27 @@ impl SourceService {
 
     pub async fn get(&self, partner: &Partner) -> Result<Source, SourceError> {
         self.read(partner).await.map(|(source, _)| source)
+    }
+
+    /// The tenant of a source, or of a deleted one of that name: its receipts and dead letters are still there.
+    pub async fn tenant_of(&self, partner: &Partner) -> Result<TenantId, SourceError> {
+        match self.get(partner).await {
+            Err(SourceError::NotFound) => {}
+            found => return found.map(|source| source.tenant()),
+        }
+        let mut newest = None;
+        let mut after = None;
+        loop {
+            let page = self.store.documents(ON_DELETED, after.as_deref(), PAGE).await?;
+            let named =
+                page.iter().filter(|document| *document.body == *partner.as_str().as_bytes());
+            // Ids rise with time.
+            newest = newest.max(named.filter_map(|document| document.key.parse().ok()).max());
+            after = page.last().map(|document| document.key.clone());
+            if page.len() < PAGE {
+                return newest.ok_or(SourceError::NotFound);
+            }
+        }
     }
 
     /// A page of sources, sorted by name.

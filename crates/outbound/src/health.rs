@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Registry,
-    notify::{ExhaustedDelivery, MissedDeliveries, Notice, Notifier, digest::Digests},
+    notify::{
+        ExhaustedDelivery, MissedDeliveries, Notice, Notifier, digest::Digests,
+        stored_digests::StoredDigests,
+    },
 };
 
 pub struct HealthService {
@@ -32,6 +35,7 @@ pub struct HealthService {
     failing_for: Duration,
     /// Dead letters that are reported together.
     digests: Digests,
+    stored_digests: StoredDigests,
     /// Endpoints that are being written, or were written a moment ago.
     writes: Mutex<HashMap<EndpointId, HealthWrite>>,
 }
@@ -54,6 +58,8 @@ const CAUTION_AFTER: Duration = Duration::from_secs(60);
 const REST: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 10_000;
 const LOOK_FOR_DIGESTS: Duration = Duration::from_secs(10);
+/// Digests that are stored in one go.
+const MAX_SAVED: usize = 200;
 const TRIES: usize = 5;
 /// Missed deliveries are counted up to this number.
 const COUNTED: usize = 10_000;
@@ -72,6 +78,7 @@ impl HealthService {
             store,
             registry,
             clock,
+            stored_digests: StoredDigests::new(notifier.ids.make()),
             notifier,
             failing_for,
             digests: Digests::default(),
@@ -88,8 +95,31 @@ impl HealthService {
     pub async fn run_digests(&self, stop: CancellationToken) {
         while tokio::time::timeout(LOOK_FOR_DIGESTS, stop.cancelled()).await.is_err() {
             self.send_digests(false).await;
+            self.save_digests().await;
+            self.take_over_digests().await;
         }
         self.send_digests(true).await;
+    }
+
+    /// Stores what was counted, in case this node dies before it sends it.
+    pub async fn save_digests(&self) {
+        for (tenant, endpoint, window) in self.digests.unsaved(MAX_SAVED) {
+            let saved = self.stored_digests.save(&self.notifier, (tenant, endpoint), &window).await;
+            match saved {
+                Ok(()) => self.digests.note_saved(tenant, endpoint, &window),
+                Err(error) => {
+                    tracing::debug!(%error, "could not store a digest of dead letters; will retry");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends the digests of nodes that are gone.
+    pub async fn take_over_digests(&self) {
+        if let Err(error) = self.stored_digests.take_over(&self.notifier).await {
+            tracing::debug!(%error, "could not take over digests of dead letters; will retry");
+        }
     }
 
     /// Sends the digests whose window has ended, or all. One that cannot be stored is retried the next
@@ -99,7 +129,15 @@ impl HealthService {
         for (tenant, endpoint, window) in self.digests.ended(now, all) {
             let notice = window.notice(tenant, endpoint);
             match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
-                Ok(()) => self.digests.told(tenant, endpoint, &window, now),
+                Ok(()) => {
+                    self.digests.told(tenant, endpoint, &window, now);
+                    if window.is_saved()
+                        && let Err(error) = self.stored_digests.forget(&*self.store, endpoint).await
+                    {
+                        // One that is taken over later has been stored already, and is not stored again.
+                        tracing::debug!(%error, "could not remove a stored digest");
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(%error, %endpoint, "could not send a digest of dead letters; will retry");
                 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod digest;
 mod notices;
+pub(crate) mod stored_digests;
 
 use std::sync::Arc;
 
@@ -48,10 +49,8 @@ impl Notifier {
         if let Some(sink) = &self.sink {
             sink.take(tenant, notice);
         }
-        let operator =
-            self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
         let mut parcels = Vec::new();
-        for to in std::iter::once(tenant).chain(operator) {
+        for to in self.recipients(tenant) {
             parcels.extend(self.parcel(to, notice).await?);
         }
         Ok(parcels)
@@ -69,6 +68,25 @@ impl Notifier {
             self.store.accept(parcels, NodeId(0)).await?;
         }
         Ok(())
+    }
+
+    /// Whether anyone would get the notice.
+    async fn has_audience(&self, tenant: TenantId, notice: &Notice) -> Result<bool> {
+        if self.sink.is_some() {
+            return Ok(true);
+        }
+        for to in self.recipients(tenant) {
+            if self.parcel(to, notice).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn recipients(&self, tenant: TenantId) -> impl Iterator<Item = TenantId> + use<> {
+        let operator =
+            self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
+        std::iter::once(tenant).chain(operator)
     }
 
     /// `None` without subscribers.

@@ -98,6 +98,12 @@ impl Stage {
         }
     }
 
+    /// What another node of the same store would have.
+    pub fn other_node(&self) -> Outbound {
+        let (store, ring) = (self.store.clone(), self.ring.clone());
+        Outbound::new(OutboundSetup::new(store, ring, self.ids.clone(), self.clock.clone()))
+    }
+
     pub async fn create(&self, draft: EndpointDraft) -> NewEndpoint {
         self.desk.create(self.scope, &self.tenant, draft).await.unwrap()
     }

@@ -16,6 +16,7 @@ pub mod reload;
 pub mod retry;
 pub mod view;
 
+use gancho_domain::TenantId;
 use gancho_inbound::{Partner, Source};
 
 use crate::{codes, input::field::Noun, problem::Problem, route::Call, state::InboundParts};
@@ -40,6 +41,12 @@ pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
 pub(crate) async fn find_by_name(call: &Call, partner: &str) -> Result<Source, Problem> {
     let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
     Ok(inbound(call)?.sources.get(&partner).await?)
+}
+
+/// The tenant of a partner's receipts, also of one whose source was deleted.
+pub(crate) async fn tenant_by_name(call: &Call, partner: &str) -> Result<TenantId, Problem> {
+    let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
+    Ok(inbound(call)?.sources.tenant_of(&partner).await?)
 }
 
 pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {

@@ -1,12 +1,14 @@
 //! `gancho doctor`: checks this machine for running a gateway, one line for each check, with the remedy.
 //!
 //! `report` collects and prints, `machine` checks the system, `data` the data directory and the store,
-//! `archive` the archive of dead letters, `peers` the servers that the settings name, `server` whether a gateway runs.
+//! `archive` the archive of dead letters, `receiving` the policy pack and the ledger, `peers` the servers that the settings name,
+//! `server` whether a gateway runs.
 
 mod archive;
 mod data;
 mod machine;
 mod peers;
+mod receiving;
 mod report;
 mod server;
 
@@ -21,8 +23,9 @@ use report::Report;
 
 /// Check this machine for running a gateway, and name the remedies.
 ///
-/// Checks the configuration, the store, the disk, the archive, the clock, DNS, TLS, file handles, the key ring, whether
-/// the mail server, the core and the receivers of notices and traces accept connections, and whether a gateway runs. Nothing is changed. Exits with 1 if a check fails.
+/// Checks the configuration, the store, the disk, the archive, the policy pack, the ledger, the clock, DNS, TLS, file
+/// handles, the key ring, whether the mail server, the core and the receivers of notices and traces accept connections,
+/// and whether a gateway runs or its ports are free. Nothing is changed. Exits with 1 if a check fails.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Print JSON.
@@ -55,12 +58,15 @@ impl Doctor {
                 data::key_ring(&mut report, settings).await;
                 data::admin_token(&mut report, settings);
                 archive::archive(&mut report, settings).await;
+                receiving::policy(&mut report, settings);
+                receiving::ledger(&mut report, &self.flags, settings).await;
                 machine::clock(&mut report);
                 machine::dns(&mut report, settings).await;
                 machine::tls(&mut report);
                 machine::file_handles(&mut report, &loaded);
                 peers::peers(&mut report, &loaded).await;
                 server::running(&mut report, settings).await;
+                server::notices(&mut report, settings);
             }
             Err(error) => {
                 report.fail(

@@ -60,6 +60,13 @@ struct LedgerArgs {
     flags: Flags,
 }
 
+/// One line for `gancho doctor`: whether the ledger is valid; `None` if it is empty.
+pub async fn doctor(flags: &Flags, max_lines: u64) -> anyhow::Result<Option<String>> {
+    let flags = flags.clone();
+    let which = LedgerArgs { checkpoints: None, keys: None, json: false, flags };
+    verify::summary(&which, max_lines).await
+}
+
 impl Ledger {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {

@@ -50,7 +50,7 @@ impl Serve {
         }
         private_file::folder(&settings.data_dir)?;
         let mut setup = Setup::of(&loaded)?;
-        let written = shared_settings::written(&loaded)?;
+        let written = shared_settings::written_but_token(&loaded);
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
         let settings = &loaded.settings;
         let listener = bind(settings.api_listen, "api_listen").await?;
@@ -60,6 +60,8 @@ impl Serve {
             None
         };
         let mut gateway = Gateway::start(setup).await?;
+        // A start that is refused leaves no token behind.
+        let written = shared_settings::with_token(written, &loaded)?;
         let live_parts = gateway.live_parts();
         live_parts.compare_settings(&written).await?;
         let reloader = Arc::new(Reloader::new(live_parts, flags.clone(), written));

@@ -26,6 +26,8 @@ pub struct ReceivingSetup {
     pub sns_hosts: SnsHosts,
     /// Where the ledger's checkpoints are kept outside of the store.
     pub checkpoints: PathBuf,
+    /// How often the whole ledger is verified.
+    pub ledger_check_interval: Duration,
     /// Whether this node signs them.
     pub is_ingest: bool,
 }
@@ -58,7 +60,10 @@ impl ReceivingParts {
         let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await?;
         let keys = Arc::new(keys);
         let sources = Sources::new(store.clone(), ring.clone()).with_defaults(setup.defaults);
-        let checkpoints = CheckpointSettings::new(ORIGIN, setup.checkpoints);
+        let checkpoints = CheckpointSettings {
+            check_every: setup.ledger_check_interval,
+            ..CheckpointSettings::new(ORIGIN, setup.checkpoints)
+        };
         let checkpointer =
             Checkpointer::open(store.clone(), keys.clone(), clock.clone(), checkpoints);
         Ok(Self {

@@ -128,6 +128,7 @@ impl Setup {
                 policy_file: settings.policy_file.clone(),
                 sns_hosts: SnsHosts::with(settings.sns_hosts.iter().cloned()),
                 checkpoints: settings.data_dir.join("checkpoints"),
+                ledger_check_interval: settings.ledger_check_interval,
                 is_ingest: has_role(settings, Role::Ingest),
             }),
             mail: mail(settings)?,

@@ -77,14 +77,26 @@ pub fn of(settings: &[(&'static str, String)], ring: &KeyRing) -> SharedSettings
     SharedSettings { made_by, settings: shared }
 }
 
-/// All settings as they are written, with what is beside the table of settings.
+/// All settings as they are written, with what is beside the table of settings. The token is made if there is none.
 pub fn written(loaded: &LoadedSettings) -> anyhow::Result<Vec<(&'static str, String)>> {
+    with_token(written_but_token(loaded), loaded)
+}
+
+pub fn written_but_token(loaded: &LoadedSettings) -> Vec<(&'static str, String)> {
     let mut all = loaded.settings.shown();
     all.retain(|(name, _)| !ALSO.contains(name));
-    let token = admin_token::of(&loaded.settings)?.text.reveal().to_owned();
     let (plans, profiles) = (format!("{:?}", loaded.plans), format!("{:?}", loaded.profiles));
-    all.extend([("admin_token", token), ("plans", plans), ("profiles", profiles)]);
-    Ok(all)
+    all.extend([("plans", plans), ("profiles", profiles)]);
+    all
+}
+
+pub fn with_token(
+    mut written: Vec<(&'static str, String)>,
+    loaded: &LoadedSettings,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let token = admin_token::of(&loaded.settings)?.text.reveal().to_owned();
+    written.push(("admin_token", token));
+    Ok(written)
 }
 
 /// Warns of nodes that are alive and set something differently.

@@ -206,6 +206,9 @@ settings! {
         /// `POST /v1/_reload`.
         /// Default: every webhook that is verified and within its rate limit is accepted.
         policy_file: Option<PathBuf> = "",
+        /// How often every line of the ledger is verified again, besides at startup and before it is signed. A line that was
+        /// changed raises the alert `ledger_check_failed`. `0s`: never.
+        ledger_check_interval: Duration = "1h",
         /// Hosts (`host` or `host:port`) other than Amazon's from which SNS certificates are fetched and at which
         /// SNS subscriptions are confirmed: for services that are compatible with SNS.
         sns_hosts: Vec<String> = "",

@@ -65,6 +65,45 @@ fn servers_that_the_settings_name_are_tried() {
 }
 
 #[test]
+fn ports_and_receivers_of_notices_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let [ingest, slack] = ["ingest_listen=", "notify_slack_url=http://"]
+        .map(|setting| format!("{setting}{}", taken.local_addr().unwrap()));
+    let more = ["--set", &ingest, "--set", &slack, "--set", "notify_emails=ops@example.com"];
+    let ran = alone(folder.path(), &[&["doctor", "--json"][..], &more].concat());
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert_eq!(state(&ran, "ports"), "fail", "{}", ran.out);
+    assert!(ran.out.contains("(ingest_listen)"), "{}", ran.out);
+    assert_eq!((state(&ran, "chat"), state(&ran, "notices")), ("ok".into(), "warn".into()));
+    drop(taken);
+    let free = alone(folder.path(), &["doctor", "--json"]);
+    assert_eq!(state(&free, "ports"), "", "{}", free.out);
+}
+
+#[test]
+fn the_policy_pack_and_the_ledger_are_checked() {
+    let at = Operator::start();
+    at.receive(2);
+    at.run(&["ledger", "checkpoint"]).ok();
+    assert_eq!(state(&at.run(&["doctor", "--json"]), "ledger"), "ok");
+    let folder = at.stop();
+    let pack = folder.path().join("pack.toml");
+    fs::write(&pack, "version = ").unwrap();
+    let pack = format!("policy_file={}", pack.display());
+    let ran = alone(folder.path(), &["doctor", "--json", "--set", &pack]);
+    assert_eq!((ran.code, state(&ran, "policy pack")), (1, "fail".into()), "{}", ran.out);
+    assert_eq!(state(&ran, "ledger"), "ok", "{}", ran.out);
+    for entry in fs::read_dir(folder.path().join("data/checkpoints")).unwrap() {
+        let path = entry.unwrap().path();
+        let note = fs::read_to_string(&path).unwrap();
+        fs::write(&path, note.replace("\n2\n", "\n1\n")).unwrap();
+    }
+    let ran = alone(folder.path(), &["doctor", "--json"]);
+    assert_eq!((ran.code, state(&ran, "ledger")), (1, "fail".into()), "{}", ran.out);
+}
+
+#[test]
 fn migrations_are_checked_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let pending = alone(folder.path(), &["migrate", "--check"]);

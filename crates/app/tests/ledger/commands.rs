@@ -345,6 +345,18 @@ fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
     at.receive(1);
 }
 
+/// Also if nothing is received that would be signed.
+#[test]
+fn a_line_that_was_changed_is_noticed_though_nothing_new_comes() {
+    let at = Operator::with(&[("GANCHO_LEDGER_CHECK_INTERVAL", "1s")]);
+    at.receive(2);
+    at.run(&["ledger", "checkpoint"]).ok();
+    let database = at.folder.path().join("data/gancho.db");
+    meddle(&database, "UPDATE ledger SET entry = X'7b7d' WHERE number = 1");
+    at.served.first_logged("checkpoints are suspended");
+    does_not_hold(&at.run(&["ledger", "checkpoint"]), &["the ledger is invalid", "line 1"]);
+}
+
 #[test]
 fn it_is_verified_on_postgres() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

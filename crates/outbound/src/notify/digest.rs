@@ -1,8 +1,7 @@
 //! Digests of dead letters: the first few of an endpoint are reported one by one and the rest together, so
 //! that a dead endpoint does not cause a flood of notices.
 //!
-//! The counters are in the memory of this node. The dead letters themselves are stored, so nothing is lost
-//! with the counters.
+//! The counters are in the memory of this node. [`super::stored_digests`] has what was counted until some seconds ago.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,10 +26,12 @@ pub(crate) struct Digests(Mutex<HashMap<(TenantId, EndpointId), Window>>);
 #[derive(Clone)]
 pub(crate) struct Window {
     /// When the first dead letter of the window was reported.
-    began: Time,
+    pub began: Time,
     single: Vec<DeliveryId>,
     known: HashSet<DeliveryId>,
     pub counted: u64,
+    /// How many of them are in the stored digest.
+    saved: u64,
     pub url: Option<String>,
     /// Of the counted dead letters.
     pub since: Time,
@@ -71,11 +72,26 @@ impl Digests {
         ended.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone())).collect()
     }
 
+    /// At most `max` windows that have counted something since they were saved.
+    pub fn unsaved(&self, max: usize) -> Vec<(TenantId, EndpointId, Window)> {
+        let windows = self.0.lock();
+        let unsaved = windows.iter().filter(|(_, window)| window.counted > window.saved);
+        let all = unsaved.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone()));
+        all.take(max).collect()
+    }
+
+    pub fn note_saved(&self, tenant: TenantId, endpoint: EndpointId, saved: &Window) {
+        if let Some(window) = self.0.lock().get_mut(&(tenant, endpoint)) {
+            window.saved = saved.counted;
+        }
+    }
+
     /// Its digest is stored; what was counted meanwhile starts another window.
     pub fn told(&self, tenant: TenantId, endpoint: EndpointId, told: &Window, now: Time) {
         let mut windows = self.0.lock();
         let Some(window) = windows.get_mut(&(tenant, endpoint)) else { return };
         window.counted = window.counted.saturating_sub(told.counted);
+        window.saved = 0;
         if window.counted == 0 {
             windows.remove(&(tenant, endpoint));
             return;
@@ -98,6 +114,7 @@ impl Window {
             single: Vec::new(),
             known: HashSet::new(),
             counted: 0,
+            saved: 0,
             url: None,
             since: what.at,
             until: what.at,
@@ -128,9 +145,13 @@ impl Window {
         Notice::digest(tenant, endpoint, self)
     }
 
-    /// The same on every node that reports the same deliveries.
+    /// The same for the digest that was stored and the one that is sent.
     pub fn once(&self, endpoint: EndpointId) -> String {
-        format!("{endpoint} {} {} {}", self.since, self.until, self.counted)
+        format!("{endpoint} {}", self.since)
+    }
+
+    pub fn is_saved(&self) -> bool {
+        self.saved > 0
     }
 
     /// Whether each delivery was counted exactly once.

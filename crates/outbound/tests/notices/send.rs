@@ -272,3 +272,44 @@ async fn many_that_are_exhausted_are_told_together() {
     let of_two = |seen: &&HttpRequest| seen.json()["data"]["failed_deliveries"] == 2;
     assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));
 }
+
+/// A node dies before it sends a digest: another one sends what was counted until then, once, and says that it may be more.
+#[tokio::test]
+async fn a_digest_outlives_the_node_that_counted() {
+    let stage = Stage::new().await;
+    let (bad, notices) = (failing().await, ok().await);
+    let id = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
+    for _ in 0..8 {
+        stage.publish_and_end(event("a.b", "{}")).await;
+    }
+    stage.outbound.health.save_digests().await;
+    let other = stage.other_node();
+    let exhausted = async || of_type(&stage, stage.scope, "webhook.delivery.exhausted").await;
+    other.health.take_over_digests().await;
+    stage.clock.advance(Duration::from_mins(10));
+    other.health.take_over_digests().await;
+    assert_eq!(exhausted().await, 5, "the node itself still has time");
+    stage.clock.advance(Duration::from_mins(1));
+    other.health.take_over_digests().await;
+    other.health.take_over_digests().await;
+    let seen = arrived(&notices, 6).await;
+    let digest = seen.iter().map(HttpRequest::json).find(|told| told["data"]["is_digest"] == true);
+    let data = &digest.unwrap()["data"];
+    assert_eq!(data["webhook_id"], id.to_string());
+    assert_eq!((&data["failed_deliveries"], &data["is_exact"]), (&3.into(), &false.into()));
+    // The node was not dead, only late: it is the same digest.
+    stage.outbound.health.send_digests(false).await;
+    assert_eq!(exhausted().await, 6);
+
+    // What a node sends itself is not left for others.
+    for _ in 0..7 {
+        stage.publish_and_end(event("a.b", "{}")).await;
+    }
+    stage.outbound.health.save_digests().await;
+    stage.outbound.health.send_digests(true).await;
+    stage.clock.advance(Duration::from_mins(20));
+    let count = exhausted().await;
+    other.health.take_over_digests().await;
+    assert_eq!(exhausted().await, count);
+}

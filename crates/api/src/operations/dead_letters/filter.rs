@@ -20,7 +20,7 @@ request! {
         optional lane: Lane as lane(),
         /// Only dead letters of this tenant (slug or id). Operator only.
         optional tenant: String as id(Noun::Tenant),
-        /// Only dead letters of this partner. Operator only.
+        /// Only dead letters of this partner, also if its source was deleted. Operator only.
         optional partner: String as id(Noun::Source),
         /// Only dead letters with this failure code, e.g. `HTTP_503`.
         optional code: String as text(1, 64),
@@ -62,7 +62,7 @@ pub async fn filter(call: &Call, query: DeadLetterFilter) -> Result<DeadFilter, 
                 let found = call.api.access.tenants.find(name).await?;
                 Some(found.ok_or_else(unknown_tenant)?.id)
             }
-            (None, Some(partner)) => Some(sources::find_by_name(call, partner).await?.tenant()),
+            (None, Some(partner)) => Some(sources::tenant_by_name(call, partner).await?),
             (None, None) => None,
         },
     };

@@ -2,7 +2,7 @@
 //! removed when its delivery succeeds.
 
 use gancho_access::Right;
-use gancho_domain::EndpointId;
+use gancho_domain::{EndpointId, Lane};
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
 use gancho_store::{DeadFilter, DeadLetter};
 use http::Method;
@@ -43,6 +43,8 @@ request! {
 const NOT_SENDABLE: &str = "the webhook of this dead letter was deleted or is disabled; enable it, or send the dead letter \
                             to another webhook with `to`";
 
+const NO_SOURCE: &str = "the source of this dead letter was deleted, and nothing is left to send it to; export it, or delete it";
+
 pub const ONE: Route = Route {
     method: Method::POST,
     path: "/dlq/{letter_id}/replay",
@@ -80,6 +82,10 @@ pub const ROUTE: Route = Route {
 async fn one(call: Call) -> Result<Answer, Problem> {
     let body: ReplayDeadLetterBody = call.parse_body()?;
     let (filter, letter) = find(&call).await?;
+    let row = DeadLetterRows::new(&call.api).row(letter.clone()).await?;
+    if letter.lane == Lane::Dispatch && row.target_url.is_none() {
+        return Err(Problem::new(&codes::CONFLICT, NO_SOURCE));
+    }
     if let Some(to) = body.to.as_deref() {
         redirect(&call, &letter, webhook_id(to)?).await?;
     } else {
@@ -91,7 +97,7 @@ async fn one(call: Call) -> Result<Answer, Problem> {
             return Err(Problem::new(&codes::CONFLICT, NOT_SENDABLE));
         }
     }
-    Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)
+    Answer::accepted(&row)
 }
 
 async fn redirect(call: &Call, letter: &DeadLetter, to: EndpointId) -> Result<(), Problem> {

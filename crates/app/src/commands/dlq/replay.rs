@@ -22,6 +22,9 @@ pub struct Replay {
     /// Replay all of them. Required if no filter is given.
     #[arg(long)]
     all: bool,
+    /// Send them to this endpoint of the tenant instead: wh_… Each leaves the dead letters at once.
+    #[arg(long, value_name = "ENDPOINT")]
+    to: Option<String>,
     /// Count what would be sent, without sending it.
     #[arg(long)]
     dry_run: bool,
@@ -43,9 +46,16 @@ impl Replay {
         let remote = self.acting.gateway().await?;
         let as_json = self.acting.client.json;
         if let Some(id) = &self.id {
-            let letter = remote.post(&format!("{}/replay", path(id)), &json!({})).await?;
+            let mut draft = Draft::default();
+            draft.maybe("to", self.to.as_deref())?;
+            let letter = remote.post(&format!("{}/replay", path(id)), &draft).await?;
             if as_json {
                 return table::json(&letter);
+            }
+            if let Some(to) = &self.to {
+                return table::say(&format!(
+                    "{id} goes to {to} now. `gancho deliveries list --endpoint {to}` shows it there."
+                ));
             }
             return table::say(&format!(
                 "{id} is due now. `gancho deliveries show {id}` shows its attempts."
@@ -67,6 +77,7 @@ impl Replay {
         confirmed(&format!("Send {} again?", letters_of(total)), self.yes)?;
         let mut draft = Draft::default();
         draft.maybe("rate", self.rate)?;
+        draft.maybe("to", self.to)?;
         let job = remote.post(&self.filter.path("/v1/dlq/replay"), &draft).await?;
         let job: Value = if self.wait { follow(&remote, &text(&job["id"])).await? } else { job };
         if as_json {

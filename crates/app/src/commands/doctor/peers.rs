@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gancho_mail::smtp::SmtpServer;
 use tokio::{net::TcpStream, time::timeout};
+use url::Url;
 
 use super::report::Report;
 use crate::settings::{LoadedSettings, Origin};
@@ -58,10 +59,13 @@ fn named(loaded: &LoadedSettings) -> Vec<Peer> {
         let (check, setting, is_vital) = ("mail server", "smtp_url", true);
         peers.push(Peer { check, setting, host, port, meanwhile, is_vital });
     }
+    let slack = settings.notify_slack_url.as_ref();
+    let slack = slack.and_then(|url| url.reveal().parse::<Url>().ok());
     let links = [
-        ("core", "dispatch_url", Some(&settings.dispatch_url), "received webhooks wait"),
-        ("notices", "notify_url", settings.notify_url.as_ref(), "notices are sent again or lost"),
-        ("traces", "otlp_endpoint", settings.otlp_endpoint.as_ref(), "spans are dropped"),
+        ("core", "dispatch_url", Some(&*settings.dispatch_url), "received webhooks wait"),
+        ("notices", "notify_url", settings.notify_url.as_deref(), "notices are sent again or lost"),
+        ("chat", "notify_slack_url", slack.as_ref(), "messages are sent again or lost"),
+        ("traces", "otlp_endpoint", settings.otlp_endpoint.as_deref(), "spans are dropped"),
     ];
     for (check, setting, link, meanwhile) in links {
         let is_set = loaded.origins.get(setting) != Some(&Origin::Default);

@@ -1,10 +1,13 @@
 //! Whether a gateway runs with these settings, and answers.
 
+use std::net::TcpListener;
+
 use super::report::Report;
 use crate::{
     admin_token,
+    gateway::has_role,
     remote::{Remote, RemoteError},
-    settings::Settings,
+    settings::{EmailVia, Role, Settings},
 };
 
 pub async fn running(report: &mut Report, settings: &Settings) {
@@ -12,11 +15,14 @@ pub async fn running(report: &mut Report, settings: &Settings) {
     let listen = settings.api_listen;
     let remote = Remote::open_to_all(listen);
     match remote.get("/readyz").await {
-        Err(error) if error.is_unreachable() => report.warn(
-            CHECK,
-            format!("no gateway is running on {listen} (api_listen)"),
-            "start one with `gancho serve`",
-        ),
+        Err(error) if error.is_unreachable() => {
+            report.warn(
+                CHECK,
+                format!("no gateway is running on {listen} (api_listen)"),
+                "start one with `gancho serve`",
+            );
+            ports(report, settings);
+        }
         Err(RemoteError::NotGancho { status, .. })
             if status.is_success() || status.as_u16() == 503 =>
         {
@@ -28,6 +34,41 @@ pub async fn running(report: &mut Report, settings: &Settings) {
             "stop it, or choose another api_listen",
         ),
         Ok(_) => answered(report, settings, true).await,
+    }
+}
+
+/// Whether a gateway could listen. One that runs has them.
+fn ports(report: &mut Report, settings: &Settings) {
+    let api = (settings.api_listen, "api_listen");
+    let ingest = (settings.ingest_listen, "ingest_listen");
+    let ingest = has_role(settings, Role::Ingest).then_some(ingest);
+    for (address, setting) in std::iter::once(api).chain(ingest) {
+        if let Err(error) = TcpListener::bind(address) {
+            report.fail(
+                "ports",
+                format!("cannot listen on {address} ({setting}): {error}"),
+                &format!("stop what listens there, or choose another {setting}"),
+            );
+        }
+    }
+}
+
+/// Whether e-mails with notices can be sent.
+pub fn notices(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "notices";
+    if settings.notify_emails.is_empty() {
+        return;
+    }
+    let via = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
+    match via {
+        Some(EmailVia::Smtp | EmailVia::Ses) => {
+            report.ok(CHECK, format!("e-mails go to {}", settings.notify_emails.join(", ")));
+        }
+        None | Some(EmailVia::Off | EmailVia::Sink) => report.warn(
+            CHECK,
+            "notify_emails is set, but e-mail is not sent",
+            "set email_via to smtp or ses, with its settings",
+        ),
     }
 }
 

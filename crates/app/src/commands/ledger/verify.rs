@@ -66,6 +66,27 @@ impl Verify {
     }
 }
 
+/// One line for `gancho doctor`; `None` for an empty ledger. A long one is not verified.
+pub async fn summary(which: &LedgerArgs, max_lines: u64) -> anyhow::Result<Option<String>> {
+    let mut book = Book::open(which).await?;
+    let size = book.store.ledger_size().await?;
+    if size == 0 {
+        return Ok(None);
+    }
+    if size > max_lines {
+        return Ok(Some(format!("{size} lines; `gancho ledger verify` verifies them")));
+    }
+    let unsound = book.unsound.drain(..).next();
+    let outcome = match unsound {
+        Some(unsound) => Err(LedgerError::SignedCheckpoint(unsound)),
+        None => audit(&book, size).await?,
+    };
+    match outcome {
+        Ok(_) => Ok(Some(format!("{size} lines and {} checkpoints are valid", book.notes.len()))),
+        Err(error) => anyhow::bail!("{}", error.what()),
+    }
+}
+
 async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<AuditReport, LedgerError>> {
     let checkpoints = book.notes.iter().map(|note| note.checkpoint.clone()).collect();
     let audit = match Audit::new(checkpoints) {

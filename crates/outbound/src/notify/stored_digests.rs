@@ -1,0 +1,135 @@
+//! Digests that are not sent yet, in the store: if this node dies, another one sends them, or this one after its restart.
+//!
+//! Each is a document of the operator with the whole notice, written again as it grows, and deleted when it is sent. What
+//! was counted in the last seconds before a crash is missing, so that one taken over says that it is not exact.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gancho_domain::{EndpointId, EventId, TenantId, Time};
+use gancho_store::{Collection, Document, Expect, Result, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    EXHAUSTED, Notice, Notifier,
+    digest::{WINDOW, Window},
+};
+
+const COLLECTION: Collection = Collection::operators("pending_digest");
+/// How long after its time a digest is taken over.
+const GRACE: Duration = Duration::from_mins(1);
+/// When the store may remove one that nobody sent.
+const TTL: Duration = Duration::from_hours(24);
+/// Documents that are read at a time.
+const MAX_READ: usize = 100;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredDigest {
+    tenant: String,
+    endpoint: String,
+    /// When the node that counts is to send it.
+    due_at_micros: i64,
+    once: String,
+    data: Value,
+}
+
+/// The digests of one process. Another one, also after a restart, has another name.
+pub(crate) struct StoredDigests {
+    process: String,
+}
+
+impl StoredDigests {
+    pub fn new(process: EventId) -> Self {
+        Self { process: process.to_string() }
+    }
+
+    fn key(&self, endpoint: EndpointId) -> String {
+        format!("{}/{endpoint}", self.process)
+    }
+
+    pub async fn save(
+        &self,
+        notifier: &Notifier,
+        (tenant, endpoint): (TenantId, EndpointId),
+        window: &Window,
+    ) -> Result<()> {
+        let notice = window.notice(tenant, endpoint);
+        if !notifier.has_audience(tenant, &notice).await? {
+            return Ok(());
+        }
+        let mut data: Value = read(&notice.data)?;
+        data["is_exact"] = false.into();
+        let digest = StoredDigest {
+            tenant: tenant.to_string(),
+            endpoint: endpoint.to_string(),
+            due_at_micros: (window.began + WINDOW).micros(),
+            once: window.once(endpoint),
+            data,
+        };
+        put(&*notifier.store, &self.key(endpoint), &digest, Expect::Anything).await?;
+        Ok(())
+    }
+
+    pub async fn forget(&self, store: &dyn Store, endpoint: EndpointId) -> Result<()> {
+        store.delete_document(COLLECTION, &self.key(endpoint)).await?;
+        Ok(())
+    }
+
+    /// Sends what processes that are gone have left.
+    pub async fn take_over(&self, notifier: &Notifier) -> Result<()> {
+        let mut after = None;
+        loop {
+            let found = notifier.store.documents(COLLECTION, after.as_deref(), MAX_READ).await?;
+            for document in &found {
+                if !document.key.starts_with(&self.process) {
+                    self.take_over_one(notifier, document).await?;
+                }
+            }
+            if found.len() < MAX_READ {
+                return Ok(());
+            }
+            after = found.last().map(|document| document.key.clone());
+        }
+    }
+
+    async fn take_over_one(&self, notifier: &Notifier, document: &Document) -> Result<()> {
+        let (now, store) = (notifier.clock.now(), &*notifier.store);
+        let mut digest: StoredDigest = read(&document.body)?;
+        if now.since(Time::from_micros(digest.due_at_micros)) < GRACE {
+            return Ok(());
+        }
+        // Of several nodes, one sends it; if that one dies, another.
+        digest.due_at_micros = now.micros();
+        let mine = put(store, &document.key, &digest, Expect::Version(document.version)).await?;
+        if mine.is_none() {
+            return Ok(());
+        }
+        if let (Ok(tenant), Ok(about)) = (digest.tenant.parse(), digest.endpoint.parse()) {
+            let data = Bytes::from(digest.data.to_string());
+            let notice = Notice { event_type: EXHAUSTED, data, about };
+            notifier.send(tenant, &notice, &digest.once).await?;
+        }
+        store.delete_document(COLLECTION, &document.key).await?;
+        Ok(())
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|error| corrupt(&error))
+}
+
+fn corrupt(error: &serde_json::Error) -> StoreError {
+    StoreError::Corrupt(format!("a stored digest: {error}"))
+}
+
+async fn put(
+    store: &dyn Store,
+    key: &str,
+    digest: &StoredDigest,
+    expect: Expect,
+) -> Result<Option<u64>> {
+    let body = serde_json::to_vec(digest).map_err(|error| corrupt(&error))?;
+    let until = Time::from_micros(digest.due_at_micros) + TTL;
+    store.put_document_until(COLLECTION, key, body.into(), expect, until).await
+}
