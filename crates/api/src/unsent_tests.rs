@@ -70,7 +70,7 @@ fn who_does_not_read_competes_with_itself() {
     let unsent = table(1_000 * KIB);
     let other = unsent.hold_since(300, tenant(2), 100 * KIB);
     let greedy: Vec<_> =
-        (0..50).map(|at| unsent.hold_since(50 - at, tenant(1), 100 * KIB)).collect();
+        (0..50).map(|at| unsent.hold_since(150 - at, tenant(1), 100 * KIB)).collect();
     assert!(unsent.table.lock().bytes <= 1_000 * KIB);
     assert!(!is_dropped(&other), "though it has not gone on for longer");
     let dropped = greedy.iter().filter(|held| is_dropped(held)).count();

@@ -1449,7 +1449,7 @@ export interface PurgeDeadLettersOptions {
   lane?: Lane;
   /** Only dead letters of this tenant (slug or id). Operator only. */
   tenant?: string;
-  /** Only dead letters of this partner. Operator only. */
+  /** Only dead letters of this partner, also if its source was deleted. Operator only. */
   partner?: string;
   /** Only dead letters with this failure code, e.g. `HTTP_503`. */
   code?: string;
@@ -1471,7 +1471,7 @@ export interface ListDeadLettersOptions {
   lane?: Lane;
   /** Only dead letters of this tenant (slug or id). Operator only. */
   tenant?: string;
-  /** Only dead letters of this partner. Operator only. */
+  /** Only dead letters of this partner, also if its source was deleted. Operator only. */
   partner?: string;
   /** Only dead letters with this failure code, e.g. `HTTP_503`. */
   code?: string;
@@ -1487,7 +1487,7 @@ export interface ExportDeadLettersOptions {
   lane?: Lane;
   /** Only dead letters of this tenant (slug or id). Operator only. */
   tenant?: string;
-  /** Only dead letters of this partner. Operator only. */
+  /** Only dead letters of this partner, also if its source was deleted. Operator only. */
   partner?: string;
   /** Only dead letters with this failure code, e.g. `HTTP_503`. */
   code?: string;
@@ -1511,7 +1511,7 @@ export interface ReplayDeadLettersOptions {
   dry_run?: boolean;
   /** Only dead letters of this lane. */
   lane?: Lane;
-  /** Only dead letters of this partner. Operator only. */
+  /** Only dead letters of this partner, also if its source was deleted. Operator only. */
   partner?: string;
   /** Maximum deliveries per second. Default: 100. */
   rate?: number;
@@ -1531,7 +1531,7 @@ export interface GetDeadLetterStatsOptions {
   lane?: Lane;
   /** Only dead letters of this tenant (slug or id). Operator only. */
   tenant?: string;
-  /** Only dead letters of this partner. Operator only. */
+  /** Only dead letters of this partner, also if its source was deleted. Operator only. */
   partner?: string;
   /** Only dead letters with this failure code, e.g. `HTTP_503`. */
   code?: string;

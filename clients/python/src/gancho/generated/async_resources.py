@@ -426,7 +426,7 @@ class AsyncDeadLetters(AsyncResource):
 
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
-        :param partner: Only dead letters of this partner. Operator only.
+        :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param since: Only deliveries that failed at or after this time.
         :param until: Only deliveries that failed before this time.
@@ -473,7 +473,7 @@ class AsyncDeadLetters(AsyncResource):
         :param limit: Maximum number of items per page. Default: 50.
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
-        :param partner: Only dead letters of this partner. Operator only.
+        :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param since: Only deliveries that failed at or after this time.
         :param until: Only deliveries that failed before this time.
@@ -508,15 +508,14 @@ class AsyncDeadLetters(AsyncResource):
     ) -> AsyncIterator[models.DeadLetter]:
         """Export dead letters.
 
-        At most 2 exports per tenant, 8 of all tenants and 2 of the operator run at the same time; further requests get
-        429 or 503 with `Retry-After`. When all are taken, a tenant that has none displaces an export that nobody reads,
-        or one of a tenant that has two: that response breaks off.
+        At most 8 exports per tenant, and 8 of the operator, are open on a node; further requests get 429 with
+        `Retry-After`.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
-        :param partner: Only dead letters of this partner. Operator only.
+        :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param since: Only deliveries that failed at or after this time.
         :param until: Only deliveries that failed before this time.
@@ -594,7 +593,7 @@ class AsyncDeadLetters(AsyncResource):
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param dry_run: Count what would be sent, without sending it.
         :param lane: Only dead letters of this lane.
-        :param partner: Only dead letters of this partner. Operator only.
+        :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param rate: Maximum deliveries per second. Default: 100.
         :param since: Only deliveries that failed at or after this time.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
@@ -638,7 +637,7 @@ class AsyncDeadLetters(AsyncResource):
 
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
-        :param partner: Only dead letters of this partner. Operator only.
+        :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
         :param since: Only deliveries that failed at or after this time.
         :param until: Only deliveries that failed before this time.
@@ -811,14 +810,12 @@ class AsyncDeliveries(AsyncResource):
         Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{"count":
         12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end`
         (`{"code": "…"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable`
-        if the gateway is stopping, `rate_limited` if another tenant that has fewer tails needed one. A comment is sent
-        at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was
-        missed.
+        if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a
+        reconnect: read `GET /v1/deliveries` for what was missed.
 
         It covers all nodes. What other nodes do arrives within about two seconds, and at most 50 changes a second of
-        each of them, with the rest counted by `missed`. At most 8 tails per tenant, 256 of all tenants and 100 of the
-        operator are open on a node; further requests get 429. When tenants have 256, one that has none displaces a tail
-        of the tenant that has the most. A revoked credential ends its tails within 2 seconds.
+        each of them, with the rest counted by `missed`. At most 8 tails per tenant, and 100 of the operator, are open
+        on a node; further requests get 429. A revoked credential ends its tails within 2 seconds.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
