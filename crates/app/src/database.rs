@@ -71,14 +71,17 @@ pub struct OpenStore {
     pub cells: Option<Arc<CellStore>>,
 }
 
+/// Fails if the key ring of the database is missing. A file is opened for reading, so that nothing in it is changed.
+pub async fn refuse_without_ring(url: &str, ring: &RingSource) -> anyhow::Result<()> {
+    match url.strip_prefix("sqlite:").map(SqliteStore::open_to_read) {
+        Some(Ok(store)) => ring.check(&*store).await,
+        Some(Err(_)) | None => Ok(()),
+    }
+}
+
 /// Opens the store with its cells.
 pub async fn open_all(url: &str, options: Options, ring: RingSource) -> anyhow::Result<OpenStore> {
-    // A file is opened for reading first: if its key ring is missing, nothing in it is changed.
-    if let Some(path) = url.strip_prefix("sqlite:")
-        && let Ok(store) = SqliteStore::open_to_read(path)
-    {
-        ring.check(&*store).await?;
-    }
+    refuse_without_ring(url, &ring).await?;
     let database = Database::open(url, options).await?;
     let ring = ring.open(&*database.store()).await?;
     Ok(match database {

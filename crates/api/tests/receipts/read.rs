@@ -327,6 +327,12 @@ async fn dead_letters_name_the_partner(stage: &Stage) {
     assert_eq!((&left["partner"], &left["target_url"]), (&json!("beta"), &json!(null)));
     let stats = operator.get("/v1/dlq/stats?lane=dispatch").await.is(200).json();
     assert_eq!((&stats["by_partner"], &stats["by_tenant"]), (&json!({"beta": 1}), &json!({})));
+    let found = operator.get("/v1/dlq?partner=beta").await.is(200).json();
+    assert_eq!(found["data"][0]["id"], left["id"]);
+    operator.get("/v1/dlq?partner=gamma").await.refused(404, "not_found");
+    let replay = format!("/v1/dlq/{}/replay", left["id"].as_str().unwrap());
+    let refused = operator.post(&replay, &json!({})).await.refused(409, "conflict");
+    assert!(refused.text().contains("the source of this dead letter was deleted"));
 }
 
 macro_rules! on_both {

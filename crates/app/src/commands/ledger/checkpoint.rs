@@ -63,6 +63,7 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
     }
     let source = key_ring::of(settings)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    database::refuse_without_ring(&url, &source).await?;
     let store = database::open(&url, database::Options::default()).await?;
     let ring = source.open(&*store).await?;
     let keys = SigningKeys::open(store.clone(), ring.keys.clone(), clock.clone()).await;
