@@ -115,6 +115,14 @@ fn the_policy_is_read_again_on_sighup() {
     std::fs::write(&pack, open).unwrap();
     served.signal("HUP");
     until("it is open again", || !refused("e4"));
+    // Nor does a valid one beside settings that are not: both are reloaded, or neither.
+    std::fs::write(&pack, closed).unwrap();
+    let config = folder.path().join("gancho.toml");
+    std::fs::write(&config, "concurrency = 0\n").unwrap();
+    served.signal("HUP");
+    let stays = "could not reload the settings; the previous ones stay active";
+    until("it is told of", || served.log.lock().unwrap().contains(stays));
+    assert!(!refused("e5"));
     served.stop();
 }
 

@@ -95,7 +95,9 @@ fn a_flood_is_sampled_and_counted_and_the_breaker_is_logged() {
     for number in 0..200 {
         served.publish(&key, "a.b", &format!(r#"{{"number":{number}}}"#));
     }
-    assert!(served.first_logged("circuit breaker opened")["until"].is_string());
+    let opened = served.first_logged("circuit breaker opened");
+    assert!(opened["until"].is_string());
+    assert!(opened["tenant"].as_str().unwrap().starts_with("ten_"), "{opened}");
     receiver.answer(200);
     served.first_logged("circuit breaker closed");
     let log = served.stop();
@@ -106,6 +108,33 @@ fn a_flood_is_sampled_and_counted_and_the_breaker_is_logged() {
         lines(&log, "log lines suppressed").iter().filter_map(count).flatten().sum();
     assert!(written <= 61, "{written} lines");
     assert!(written >= 10 && suppressed <= 190, "{written} lines, {suppressed} left out");
+}
+
+/// What waits for an endpoint that is deleted ends without an attempt, and is counted and logged like other dead letters.
+#[test]
+fn what_ends_with_its_endpoint_is_logged_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Receiver::start();
+    receiver.answer(503);
+    let served = Gateway::start(folder.path(), &[]);
+    let key = served.tenant("acme");
+    let webhook = endpoint(&served, &key, &receiver.url(), &["1h"]);
+    let event = served.publish(&key, "a.b", "{}");
+    served.first_logged("attempt failed; retry scheduled");
+    let headers = [("x-api-key", key.as_str())];
+    let path = format!("/v1/webhooks/{webhook}");
+    assert_eq!(http::call(served.address, "DELETE", &path, &headers, "").status, 204);
+    let line = served.first_logged("delivery failed permanently; moved to the dead letters");
+    assert_eq!((&line["event"], &line["attempt"]), (&json!(event), &json!(1)), "{line}");
+    assert_eq!(line["error_code"], "TARGET_GONE");
+    let metrics = served.operator("GET", "/metrics", "").body;
+    for counted in [
+        r#"dlq_by_error_code_total{lane="webhook",code="TARGET_GONE"} 1"#,
+        r#"dlq_by_company_total{lane="webhook",tenant="acme"} 1"#,
+    ] {
+        assert!(metrics.contains(counted), "{counted} is not in {metrics}");
+    }
+    served.stop();
 }
 
 #[test]
