@@ -124,8 +124,8 @@ async fn change(
 ) -> anyhow::Result<()> {
     let given = wanted.secret.as_ref().map(Secret::reveal);
     // A secret that cannot be decrypted any more is replaced by the declared one.
-    let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
-    let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());
+    let stored = seal::secret(&gateway.ring.keys, &endpoint).ok();
+    let is_other_secret = given.is_some() && given != stored.as_ref().map(|secret| secret.as_str());
     // The normalized URL: two spellings of one address are not a change.
     let url = wanted.desk(gateway).client.policy().parse(&wanted.url)?;
     let is_other_url = url.as_str() != endpoint.url;

@@ -16,7 +16,7 @@ impl Stop {
     }
 
     /// Comes back each time the process is asked to stop.
-    pub async fn asked(&mut self) {
+    pub async fn requested(&mut self) {
         match &mut self.signals {
             Some((terminate, interrupt)) => tokio::select! {
                 _ = terminate.recv() => {}

@@ -23,8 +23,8 @@ pub fn set_level(level: &str) {
 pub fn start(format: LogFormat, level: &str) {
     // Commands without settings can still be debugged.
     #[expect(clippy::disallowed_methods, reason = "commands have no settings to read it from")]
-    let asked = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
-    let filter = EnvFilter::try_new(asked.as_deref().unwrap_or(level))
+    let requested = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
+    let filter = EnvFilter::try_new(requested.as_deref().unwrap_or(level))
         .unwrap_or_else(|_| EnvFilter::new(QUIET));
     let (to_terminal, is_json) = (std::io::stderr().is_terminal(), is_json(format));
     // A closed log pipe must not end the gateway, as reporting it would.

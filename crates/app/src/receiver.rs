@@ -139,9 +139,9 @@ impl State {
         {
             return answer(StatusCode::UNPROCESSABLE_ENTITY, &format!("{error}\n"));
         }
-        let mut told = answer(StatusCode::OK, &format!("{}\n", self.control.as_json()));
-        told.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        told
+        let mut response = answer(StatusCode::OK, &format!("{}\n", self.control.as_json()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
     }
 }
 

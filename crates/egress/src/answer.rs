@@ -20,7 +20,7 @@ const MAX_HEADERS_LENGTH: usize = 8 * 1024;
 /// The part of a body that was read.
 pub(crate) struct BodyRead {
     /// Its first bytes.
-    pub(crate) kept: Bytes,
+    pub(crate) start: Bytes,
     /// The end was reached.
     pub(crate) ended: bool,
     /// `kept` is the whole body.
@@ -29,15 +29,15 @@ pub(crate) struct BodyRead {
 
 /// Keeps at most this many bytes of the body, which is never decompressed.
 pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) -> BodyRead {
-    let mut kept = BytesMut::new();
+    let mut start = BytesMut::new();
     let mut seen = 0;
-    let done = |kept: BytesMut, seen: usize, ended: bool| BodyRead {
-        is_whole: ended && seen == kept.len(),
-        kept: kept.freeze(),
+    let done = |start: BytesMut, seen: usize, ended: bool| BodyRead {
+        is_whole: ended && seen == start.len(),
+        start: start.freeze(),
         ended,
     };
     if body.is_end_stream() {
-        return done(kept, seen, true);
+        return done(start, seen, true);
     }
     loop {
         match timeout_at(until, body.frame()).await {
@@ -45,13 +45,13 @@ pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) ->
                 let Some(data) = frame.data_ref() else { continue };
                 seen += data.len();
                 // Copied, so that a short body does not hold on to a whole buffer.
-                kept.extend_from_slice(&data[..data.len().min(max - kept.len())]);
+                start.extend_from_slice(&data[..data.len().min(max - start.len())]);
                 if seen > MAX_RESPONSE_BYTES.max(max) {
-                    return done(kept, seen, false);
+                    return done(start, seen, false);
                 }
             }
-            Ok(None) => return done(kept, seen, true),
-            Ok(Some(Err(_))) | Err(_) => return done(kept, seen, false),
+            Ok(None) => return done(start, seen, true),
+            Ok(Some(Err(_))) | Err(_) => return done(start, seen, false),
         }
     }
 }

@@ -131,7 +131,7 @@ impl Client {
 
     /// Idle connections, and shared ones with free streams.
     pub fn kept_connections(&self) -> usize {
-        self.0.pool.kept()
+        self.0.pool.idle_count()
     }
 
     /// Closes idle connections and waits for requests in flight.
@@ -259,14 +259,14 @@ impl Inner {
         until: Instant,
     ) -> Answer {
         let (parts, body) = response.into_parts();
-        let BodyRead { kept, ended, is_whole } = read_body(body, max, until).await;
+        let BodyRead { start, ended, is_whole } = read_body(body, max, until).await;
         if let (PooledConnection::ExclusiveConnection(own), true) = (held, ended) {
             self.keep(origin, own, keep_for(&parts.headers));
         }
         Answer {
             status: parts.status.as_u16(),
             headers: header_lines(&parts.headers),
-            body: kept,
+            body: start,
             is_whole,
             retry_after: RetryAfter::of(&parts.headers),
         }

@@ -85,7 +85,7 @@ impl Drop for StreamPermit {
 }
 
 impl Destination {
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn idle_count(&self) -> usize {
         self.idle.len() + self.shared.len()
     }
 

@@ -105,14 +105,14 @@ where
         max: AtomicU32::new(STREAMS_BEFORE_SETTINGS as u32),
         task: AtomicWaker::new(),
     });
-    let told = max_streams.clone();
+    let announced = max_streams.clone();
     tasks.spawn(async move {
         let mut connection = pin!(connection);
         let ended = poll_fn(|context| {
-            told.task.register(context.waker());
+            announced.task.register(context.waker());
             let polled = connection.as_mut().poll(context);
             let max = connection.current_max_send_streams();
-            told.max.store(u32::try_from(max).unwrap_or(u32::MAX), Ordering::Relaxed);
+            announced.max.store(u32::try_from(max).unwrap_or(u32::MAX), Ordering::Relaxed);
             polled
         });
         if let Err(error) = ended.await {

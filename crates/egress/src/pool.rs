@@ -252,8 +252,8 @@ impl Pool {
                             || now.duration_since(shared.last_used(self.born)) < idle_timeout)
                 });
             }
-            shard.destinations.retain(|_, destination| destination.kept() > 0);
-            shard.kept = shard.destinations.values().map(Destination::kept).sum();
+            shard.destinations.retain(|_, destination| destination.idle_count() > 0);
+            shard.kept = shard.destinations.values().map(Destination::idle_count).sum();
             drop(shard);
         }
     }
@@ -268,7 +268,7 @@ impl Pool {
     }
 
     /// The number of live connections.
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn idle_count(&self) -> usize {
         let living = |shard: &Mutex<Shard>| {
             shard.lock().destinations.values().map(Destination::living).sum::<usize>()
         };

@@ -155,8 +155,8 @@ impl Tails {
         let share = MAX_QUEUED_IN_ALL / self.count.load(Ordering::Relaxed).max(1);
         let max = share.clamp(MIN_QUEUED, MAX_QUEUED);
         let watchers = self.watchers.read();
-        let asked = watchers.of(change.tenant).filter(|watcher| is_asked(watcher));
-        for watcher in asked.filter(|watcher| watcher.filter.admits(&change)) {
+        let watching = watchers.of(change.tenant).filter(|watcher| is_asked(watcher));
+        for watcher in watching.filter(|watcher| watcher.filter.admits(&change)) {
             watcher.push(&change, max, now);
         }
     }

@@ -124,13 +124,13 @@ impl Inbound {
     async fn seen_by(&self, partner: &str, key: &str) -> Result<SourceActivity> {
         // Holds the writer, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
-        let (mut kept, _) = read(self.store.document(COLLECTION, key).await?)?;
+        let (mut stored, _) = read(self.store.document(COLLECTION, key).await?)?;
         let (counts, rejections) =
             (self.counters.unsaved(partner), self.rejections.unsaved(partner));
-        kept.add(counts, rejections);
+        stored.add(counts, rejections);
         let rejections =
-            kept.rejections.into_iter().rev().filter_map(RejectionDocument::read).collect();
-        Ok(SourceActivity { counts: kept.counts, rejections })
+            stored.rejections.into_iter().rev().filter_map(RejectionDocument::read).collect();
+        Ok(SourceActivity { counts: stored.counts, rejections })
     }
 
     /// The next partner with something new, in turn.
@@ -173,15 +173,15 @@ impl Inbound {
 
     async fn write(&self, key: &str, unsaved: &UnsavedActivity) -> Result<()> {
         for _ in 0..TRIES {
-            let (mut kept, expect) = read(self.store.document(COLLECTION, key).await?)?;
-            if kept.marks.contains(&unsaved.mark) {
+            let (mut stored, expect) = read(self.store.document(COLLECTION, key).await?)?;
+            if stored.marks.contains(&unsaved.mark) {
                 return Ok(());
             }
-            kept.add(unsaved.counts, unsaved.rejections.clone());
-            kept.marks.push_back(unsaved.mark.clone());
-            let excess = kept.marks.len().saturating_sub(MAX_MARKS);
-            kept.marks.drain(..excess);
-            if self.store.put_document(COLLECTION, key, kept.body()?, expect).await?.is_some() {
+            stored.add(unsaved.counts, unsaved.rejections.clone());
+            stored.marks.push_back(unsaved.mark.clone());
+            let excess = stored.marks.len().saturating_sub(MAX_MARKS);
+            stored.marks.drain(..excess);
+            if self.store.put_document(COLLECTION, key, stored.body()?, expect).await?.is_some() {
                 return Ok(());
             }
         }
@@ -228,6 +228,6 @@ fn read(document: Option<Document>) -> Result<(ActivityDocument, Expect)> {
     let Some(document) = document else {
         return Ok((ActivityDocument::default(), Expect::Nothing));
     };
-    let kept = crate::registry::parse_document(&document)?;
-    Ok((kept, Expect::Version(document.version)))
+    let stored = crate::registry::parse_document(&document)?;
+    Ok((stored, Expect::Version(document.version)))
 }

@@ -130,7 +130,7 @@ impl HealthService {
             let notice = window.notice(tenant, endpoint);
             match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
                 Ok(()) => {
-                    self.digests.told(tenant, endpoint, &window, now);
+                    self.digests.sent(tenant, endpoint, &window, now);
                     if window.is_saved()
                         && let Err(error) = self.stored_digests.forget(&*self.store, endpoint).await
                     {

@@ -58,16 +58,16 @@ impl Claiming for CellStore {
         let (before, after) = cells.split_at(begin.unwrap_or(0));
         let mut pending = Vec::new();
         for cell in after.iter().chain(before) {
-            let asked = self.claim_in(cell, &round, Duration::ZERO).await;
-            if matches!(asked, Ok(ClaimAnswer::Pending)) {
+            let outcome = self.claim_in(cell, &round, Duration::ZERO).await;
+            if matches!(outcome, Ok(ClaimAnswer::Pending)) {
                 pending.push(cell);
             }
-            round.note(cell, asked);
+            round.note(cell, outcome);
         }
         // Only where nothing else is to be done.
         if let Some(cell) = pending.first().filter(|_| round.result.jobs.is_empty()) {
-            let asked = self.claim_in(cell, &round, self.setup.claim_wait).await;
-            round.note(cell, asked);
+            let outcome = self.claim_in(cell, &round, self.setup.claim_wait).await;
+            round.note(cell, outcome);
         }
         cells.iter().for_each(|cell| round.note_lap(cell));
         round.end()
@@ -240,11 +240,11 @@ impl Round {
         Claim { node, cursor, ..self.claim.clone() }
     }
 
-    fn note(&mut self, cell: &Cell, asked: Result<ClaimAnswer>) {
+    fn note(&mut self, cell: &Cell, outcome: Result<ClaimAnswer>) {
         let is_first = !self.is_answered;
-        self.is_answered |= asked.is_ok();
+        self.is_answered |= outcome.is_ok();
         self.unfinished.remove(&cell.number);
-        match asked {
+        match outcome {
             Ok(ClaimAnswer::Claimed(claimed)) => {
                 if is_first {
                     self.claim.cursor.parts.first = cell.number;

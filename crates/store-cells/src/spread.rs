@@ -90,7 +90,7 @@ impl CellStore {
                 Err(error) => (Vec::new(), Some(error)),
             };
         }
-        let asked = cells.iter().map(|cell| {
+        let reads = cells.iter().map(|cell| {
             let call = &call;
             async move {
                 let answer = patiently(cell, |store| call(store, cell.clone())).await;
@@ -98,7 +98,7 @@ impl CellStore {
             }
         });
         let (mut answers, mut failure) = (Vec::new(), None);
-        for (cell, answer) in join_all(asked).await {
+        for (cell, answer) in join_all(reads).await {
             match answer {
                 Ok(answer) => answers.push((cell, answer)),
                 Err(error) => failure = Some(worse(failure, error)),
@@ -127,7 +127,7 @@ impl CellStore {
         F: Future<Output = Result<Option<T>>>,
     {
         let cells = self.cells();
-        let mut asked: FuturesUnordered<_> = cells
+        let mut reads: FuturesUnordered<_> = cells
             .iter()
             .map(|cell| {
                 let call = &call;
@@ -136,7 +136,7 @@ impl CellStore {
             })
             .collect();
         let mut failure = None;
-        while let Some((cell, answer)) = asked.next().await {
+        while let Some((cell, answer)) = reads.next().await {
             match answer {
                 Ok(Some(found)) => return Ok(Some((cell, found))),
                 Ok(None) => {}

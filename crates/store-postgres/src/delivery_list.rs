@@ -35,14 +35,14 @@ impl PostgresStore {
     ) -> Result<Page<DeliveryRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
-        let asked = ListQuery { session: &session, scope, filter, ids };
+        let list = ListQuery { session: &session, scope, filter, ids };
         let looks = Looks::new(max_looks(self.max_looks, filter), request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
-            asked.named(request, looks).await?
+            list.named(request, looks).await?
         } else {
             let place = request.after.as_ref();
             let after = place.map_or(ids.start(), |place| ids.from(read_place(place)));
-            let (ids, next) = page(&asked, request.max, looks, after).await?;
+            let (ids, next) = page(&list, request.max, looks, after).await?;
             (ids, next.map(write_place))
         };
         Ok(Page { rows: read(&session, scope, &ids).await?, next })
@@ -129,16 +129,16 @@ impl Trail for ExternalIdTrail<'_> {
         (event, delivery): NamedPlace,
         looks: i64,
     ) -> Result<Step<Uuid, NamedPlace>> {
-        let asked = self.0;
-        let name = asked.filter.external_id.as_ref().map(String::as_bytes);
-        let tenant = uuid(asked.scope.tenant());
+        let list = self.0;
+        let name = list.filter.external_id.as_ref().map(String::as_bytes);
+        let tenant = uuid(list.scope.tenant());
         let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &looks];
         // By event, then by delivery; behind all of an event's deliveries.
-        let (sql, beyond, behind_all) = match asked.ids.order {
+        let (sql, beyond, behind_all) = match list.ids.order {
             ListOrder::NewestFirst => (EVENTS_NAMED, "<", Uuid::nil()),
             ListOrder::OldestFirst => (EVENTS_NAMED_UPWARD, ">", Uuid::max()),
         };
-        let events = query(asked.session, sql, &values).await.map_err(store_error)?;
+        let events = query(list.session, sql, &values).await.map_err(store_error)?;
         let (mut ids, mut weight) = (Vec::<Uuid>::new(), 0);
         for row in &events {
             weight += 1 + rows::get::<i32>(row, 1)?;
@@ -149,7 +149,7 @@ impl Trail for ExternalIdTrail<'_> {
         }
         let is_end = ids.len() == events.len() && (events.len() as i64) < looks;
         let reached = ids.last().filter(|_| !is_end).map(|last| (*last, behind_all));
-        let mut conditions = fitting(asked.scope, asked.filter);
+        let mut conditions = fitting(list.scope, list.filter);
         let events = conditions.value(ids);
         let within = (conditions.value(event), conditions.value(delivery));
         conditions.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
@@ -162,10 +162,10 @@ impl Trail for ExternalIdTrail<'_> {
                  where d.tenant_id = $1 and d.id = n.id offset 0) d
              where {} order by p.id {word}, d.id {word}",
             conditions.sql(),
-            word = asked.ids.word(),
-            body = if asked.filter.text.is_some() { ", p.body" } else { "" },
+            word = list.ids.word(),
+            body = if list.filter.text.is_some() { ", p.body" } else { "" },
         );
-        let found = query(asked.session, &sql, &conditions.values()).await.map_err(store_error)?;
+        let found = query(list.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let place = |row| -> Result<_> {
             let (delivery, event) = (rows::get(row, 0)?, rows::get(row, 1)?);
             Ok((delivery, (event, delivery)))

@@ -128,8 +128,8 @@ async fn finish(
     reply: Option<&Reply>,
     now: Time,
 ) -> Result<(), RecordError> {
-    let kept = reply.filter(|reply| reply.body.len() <= MAX_BYTES);
-    let state = kept.map_or(State::Failed, |reply| State::Done {
+    let stored = reply.filter(|reply| reply.body.len() <= MAX_BYTES);
+    let state = stored.map_or(State::Failed, |reply| State::Done {
         status: reply.status.as_u16(),
         body: String::from_utf8_lossy(&reply.body).into_owned(),
     });

@@ -142,8 +142,8 @@ fn find(method: &Method, path: &str) -> Result<(&'static SvixCall, PathParameter
         let Some(parameters) = call.matches(&segments) else { continue };
         is_known = true;
         // GET calls answer HEAD; hyper drops the body.
-        let asked = if *method == Method::HEAD { "GET" } else { method.as_str() };
-        if call.method == asked {
+        let name = if *method == Method::HEAD { "GET" } else { method.as_str() };
+        if call.method == name {
             return Ok((call, parameters));
         }
     }

@@ -120,12 +120,17 @@ impl Visit {
     }
 
     /// A request to the API for the application.
-    pub fn ask<'a>(&'a self, app: &App, method: Method, path: impl Into<String>) -> Ask<'a> {
-        self.ask_as(app.principal.clone(), method, path)
+    pub fn call<'a>(&'a self, app: &App, method: Method, path: impl Into<String>) -> Ask<'a> {
+        self.call_as(app.principal.clone(), method, path)
     }
 
     /// The same for the caller itself, who must be the operator for most of what is not of one application.
-    pub fn ask_as(&self, principal: Principal, method: Method, path: impl Into<String>) -> Ask<'_> {
+    pub fn call_as(
+        &self,
+        principal: Principal,
+        method: Method,
+        path: impl Into<String>,
+    ) -> Ask<'_> {
         let path = path.into();
         Ask { visit: self, principal, method, path, body: Bytes::new(), key: None, names: &[] }
     }

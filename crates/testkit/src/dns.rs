@@ -102,12 +102,12 @@ impl<'a> Question<'a> {
     }
 
     fn answer(&self, reply: &Reply) -> Option<Vec<u8>> {
-        let asked = &self.bytes[..self.bytes.len() - 4];
+        let question = &self.bytes[..self.bytes.len() - 4];
         let (code, documents) = match reply {
             Reply::Silence => return None,
             Reply::NoSuchName => (3, Vec::new()),
             Reply::Failure => (2, Vec::new()),
-            Reply::Addresses { aliases: 0, addresses } => (0, self.documents(asked, addresses)),
+            Reply::Addresses { aliases: 0, addresses } => (0, self.documents(question, addresses)),
             Reply::Addresses { aliases, addresses } => (0, self.chain(*aliases, addresses)),
             Reply::OfAnother(addresses) => {
                 (0, self.documents(b"\x07another\x07example\0", addresses))

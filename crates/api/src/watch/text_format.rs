@@ -51,7 +51,7 @@ mod tests {
             text,
             "# HELP a_total Some.\n# TYPE a_total counter\na_total{x=\"1\"} 3\n# HELP b Else.\n# TYPE b gauge\nb 1.0\n"
         );
-        let asked = Some("application/openmetrics-text; version=1.0.0,text/plain;q=0.5");
-        assert_eq!(convert(SEEN.to_owned(), asked), (OPEN, SEEN.to_owned()));
+        let accept = Some("application/openmetrics-text; version=1.0.0,text/plain;q=0.5");
+        assert_eq!(convert(SEEN.to_owned(), accept), (OPEN, SEEN.to_owned()));
     }
 }

@@ -64,14 +64,14 @@ impl Dev {
             screen::next_steps(&stage);
             tokio::select! {
                 biased;
-                () = stop.asked() => screen::gap(),
+                () = stop.requested() => screen::gap(),
                 fatal = stage.gateway.engine.failed() => return Err(fatal.into()),
                 ended = follow(&stage, &mut feed) => ended?,
             }
         }
         let stopped = tokio::select! {
             biased;
-            () = stop.asked() => anyhow::bail!("stopped immediately; in-flight deliveries will be retried at the next start"),
+            () = stop.requested() => anyhow::bail!("stopped immediately; in-flight deliveries will be retried at the next start"),
             stopped = stage.servers.drain(&stage.gateway, TO_STOP) => stopped,
         };
         screen::closing(stopped.unfinished, &self.data_dir);

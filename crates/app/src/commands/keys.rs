@@ -132,8 +132,8 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
             (u64::from(done.newest), done.resealed)
         }
         KeyAccess::ClientArgs(remote) => {
-            let asked = json!({ "new_key": !rotate.no_new_key });
-            let done = remote.post("/v1/keys/rotate", &asked).await?;
+            let body = json!({ "new_key": !rotate.no_new_key });
+            let done = remote.post("/v1/keys/rotate", &body).await?;
             (done["newest"].as_u64().unwrap_or(0), done["resealed"].as_u64().unwrap_or(0))
         }
     };

@@ -78,7 +78,7 @@ impl Listen {
         self.welcome(remote.server(), &forwarder);
         let ended = tokio::select! {
             biased;
-            () = stop.asked() => Ok(()),
+            () = stop.requested() => Ok(()),
             ended = self.follow(&mut feed, &forwarder, as_json) => ended,
         };
         if let (Some(last), false) = (feed.last_id(), as_json) {

@@ -86,7 +86,7 @@ impl Pipe {
         };
         tokio::select! {
             biased;
-            () = stop.asked() => {}
+            () = stop.requested() => {}
             fatal = gateway.engine.failed() => return Err(fatal.into()),
             done = work => done?,
         }

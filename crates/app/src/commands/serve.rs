@@ -102,7 +102,7 @@ impl Serve {
 
         let failed = tokio::select! {
             biased;
-            () = stop.asked() => None,
+            () = stop.requested() => None,
             fatal = gateway.engine.failed() => Some(fatal),
             never = reloader.run(hang_up) => match never {},
             never = service_manager.keep_alive() => match never {},
@@ -115,7 +115,7 @@ impl Serve {
         tracing::info!("stopping; finishing in-flight work");
         tokio::select! {
             biased;
-            () = stop.asked() => {
+            () = stop.requested() => {
                 gateway.engine.abort();
                 anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
             }

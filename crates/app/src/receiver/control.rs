@@ -49,12 +49,12 @@ impl Control {
     }
 
     pub fn set_from_json(&self, body: &[u8]) -> Result<(), String> {
-        let asked: ControlRequest = serde_json::from_slice(body).map_err(|error| {
+        let change: ControlRequest = serde_json::from_slice(body).map_err(|error| {
             format!(
                 "{error}; send {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and optionally \"count\""
             )
         })?;
-        self.set(asked.mode, asked.count);
+        self.set(change.mode, change.count);
         Ok(())
     }
 

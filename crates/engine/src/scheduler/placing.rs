@@ -154,17 +154,17 @@ impl<T> Scheduler<T> {
             changed.extend(holders.into_iter().filter(|tenant| self.judge_tenant(pool, *tenant)));
         }
         let in_pool = |(key, line): (&Key, &TargetLine<T>)| (line.pool == pool).then_some(*key);
-        let told: Vec<Key> = if of_all {
+        let keys: Vec<Key> = if of_all {
             self.targets.iter().filter_map(in_pool).collect()
         } else {
             let (first, last) = (TargetId::from_bits(0), TargetId::from_bits(u128::MAX));
             let targets_of = |tenant| self.targets.range((tenant, first)..=(tenant, last));
             changed.into_iter().flat_map(targets_of).filter_map(in_pool).collect()
         };
-        if told.is_empty() {
+        if keys.is_empty() {
             return;
         }
-        for key in told {
+        for key in keys {
             self.pass_over(key, now);
         }
         // Of targets that nobody knows yet, too: see `welcomes` and `max_to_claim`.

@@ -71,9 +71,9 @@ impl From<Verifier> for PublicKey {
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
     let documents = store.documents(COLLECTION, None, 1_000).await?;
     let one = |document| {
-        let kept: PublicKeyDocument = parse_document(document)?;
+        let stored: PublicKeyDocument = parse_document(document)?;
         let bytes =
-            BASE64.decode(kept.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
+            BASE64.decode(stored.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.ok_or_else(|| StoreError::Corrupt("invalid public key".into()))?;
         Ok(PublicKey(Verifier::new(bytes)))
     };

@@ -147,33 +147,33 @@ impl SigningKeys {
         aws_lc_rs::rand::fill(&mut *seed).map_err(|_| SigningKeysError::NoRandom)?;
         let signer = Signer::from_seed(&seed)
             .map_err(|error| SigningKeysError::Unusable(error.to_string()))?;
-        let kept = KeyDocument {
+        let stored = KeyDocument {
             sealed: seal(&self.ring, name, &Secret::new(HEXLOWER.encode(&*seed)))?,
             public: BASE64.encode(signer.public_key().bytes()),
             made_at: self.clock.now().micros(),
         };
         Ok(self
             .store
-            .put_document(COLLECTION, name, body(&kept)?, Expect::Nothing)
+            .put_document(COLLECTION, name, body(&stored)?, Expect::Nothing)
             .await?
             .is_some())
     }
 }
 
 fn prepare(ring: &KeyRing, document: &Document) -> Result<Arc<GatewayKey>, SigningKeysError> {
-    let kept: KeyDocument = parse_document(document)?;
+    let stored: KeyDocument = parse_document(document)?;
     let unusable = |why: &str| SigningKeysError::Unusable(why.to_owned());
-    let seed = unseal(ring, &document.key, &kept)?;
+    let seed = unseal(ring, &document.key, &stored)?;
     let seed = Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
     let seed: &[u8; 32] =
         seed.as_slice().try_into().map_err(|_| unusable("it does not have 32 bytes"))?;
     let signer = Signer::from_seed(seed).map_err(|error| unusable(&error.to_string()))?;
     let public = signer.public_key();
-    if BASE64.encode(public.bytes()) != kept.public {
+    if BASE64.encode(public.bytes()) != stored.public {
         return Err(unusable("its public half does not match"));
     }
     let kid = PublicKey::from(public).kid().into();
-    let made_at = Time::from_micros(kept.made_at);
+    let made_at = Time::from_micros(stored.made_at);
     Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
 }
 
@@ -182,13 +182,13 @@ pub(crate) fn resealed(
     ring: &KeyRing,
     document: &Document,
 ) -> Result<Option<Bytes>, SigningKeysError> {
-    let mut kept: KeyDocument = parse_document(document)?;
-    if key_of(&kept.sealed) == Some(ring.newest()) {
+    let mut stored: KeyDocument = parse_document(document)?;
+    if key_of(&stored.sealed) == Some(ring.newest()) {
         return Ok(None);
     }
-    let seed = unseal(ring, &document.key, &kept)?;
-    kept.sealed = seal(ring, &document.key, &seed)?;
-    Ok(Some(body(&kept)?))
+    let seed = unseal(ring, &document.key, &stored)?;
+    stored.sealed = seal(ring, &document.key, &seed)?;
+    Ok(Some(body(&stored)?))
 }
 
 /// The encrypted part.
@@ -203,8 +203,8 @@ fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, SigningKeys
         .map_err(|error| SigningKeysError::Unusable(error.to_string()))
 }
 
-fn unseal(ring: &KeyRing, name: &str, kept: &KeyDocument) -> Result<Secret, SigningKeysError> {
-    let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
+fn unseal(ring: &KeyRing, name: &str, stored: &KeyDocument) -> Result<Secret, SigningKeysError> {
+    let sealed = BASE64.decode(stored.sealed.as_bytes()).unwrap_or_default();
     let opened = ring.open(place(name), &sealed);
     opened.map_err(|error| SigningKeysError::Unusable(error.to_string()))
 }

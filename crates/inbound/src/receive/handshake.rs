@@ -61,11 +61,11 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
         r#type: String,
         challenge: String,
     }
-    let asked: Challenge = serde_json::from_slice(body).ok()?;
-    if asked.r#type != "url_verification" || asked.challenge.len() > MAX_LENGTH {
+    let challenge: Challenge = serde_json::from_slice(body).ok()?;
+    if challenge.r#type != "url_verification" || challenge.challenge.len() > MAX_LENGTH {
         return None;
     }
-    let body = json!({ "challenge": asked.challenge }).to_string();
+    let body = json!({ "challenge": challenge.challenge }).to_string();
     Some(Reply { content_type: "application/json", body: body.into() })
 }
 

@@ -81,7 +81,7 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
     let form = "the key is not webhook:partner:<name>:key:<id>";
     let rest = name.strip_prefix("webhook:partner:").ok_or(form)?;
     let (partner, key_id) = rest.split_once(":key:").ok_or(form)?;
-    let kept: KeyEntry = match value {
+    let entry: KeyEntry = match value {
         Value::String(text) => serde_json::from_str(&text),
         other => serde_json::from_value(other),
     }
@@ -90,11 +90,11 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
         partner: partner.parse().map_err(|_| "invalid partner name")?,
         key_id: key_id.to_owned(),
         draft: KeyDraft {
-            scheme: Some(kept.scheme),
-            algo: kept.algo,
-            secret: kept.secret,
-            encoding: kept.encoding,
-            public_key: kept.public_key,
+            scheme: Some(entry.scheme),
+            algo: entry.algo,
+            secret: entry.secret,
+            encoding: entry.encoding,
+            public_key: entry.public_key,
             ..KeyDraft::default()
         },
     })

@@ -11,9 +11,9 @@ fn open(
     source: &Source,
     column: &str,
     row: &str,
-    kept: &str,
+    sealed: &str,
 ) -> Result<Secret, String> {
-    let sealed = BASE64.decode(kept.as_bytes()).map_err(|_| "a stored secret is not base64")?;
+    let sealed = BASE64.decode(sealed.as_bytes()).map_err(|_| "a stored secret is not base64")?;
     let tenant = source.id.bytes();
     let place = place(&tenant, column, row);
     ring.open(place, &sealed).map_err(|error| error.to_string())
@@ -42,8 +42,8 @@ pub(crate) fn key_secret(
     source: &Source,
     key: &SourceKey,
 ) -> Result<Secret, String> {
-    let kept = key.sealed.as_deref().ok_or("the key has no secret")?;
-    open(ring, source, "secret", &document_key(&source.partner, &key.key_id), kept)
+    let sealed = key.sealed.as_deref().ok_or("the key has no secret")?;
+    open(ring, source, "secret", &document_key(&source.partner, &key.key_id), sealed)
 }
 
 pub(crate) fn seal_key(
@@ -58,8 +58,8 @@ pub(crate) fn seal_key(
 }
 
 pub(crate) fn dispatch_secret(ring: &KeyRing, source: &Source) -> Result<Secret, String> {
-    let kept = &source.sealed_dispatch_secret;
-    open(ring, source, "dispatch_secret", source.partner.as_str(), kept)
+    let sealed = &source.sealed_dispatch_secret;
+    open(ring, source, "dispatch_secret", source.partner.as_str(), sealed)
 }
 
 pub(crate) fn seal_dispatch(
@@ -73,8 +73,8 @@ pub(crate) fn seal_dispatch(
 }
 
 pub(crate) fn verify_token(ring: &KeyRing, source: &Source) -> Result<Option<Secret>, String> {
-    let Some(kept) = &source.sealed_verify_token else { return Ok(None) };
-    open(ring, source, "verify_token", source.partner.as_str(), kept).map(Some)
+    let Some(sealed) = &source.sealed_verify_token else { return Ok(None) };
+    open(ring, source, "verify_token", source.partner.as_str(), sealed).map(Some)
 }
 
 pub(crate) fn seal_verify_token(
@@ -96,8 +96,8 @@ pub(crate) fn encoding(key: &SourceKey) -> SecretEncoding {
 }
 
 /// Whether something is sealed with another key than the newest.
-fn is_old(ring: &KeyRing, kept: &str) -> bool {
-    key_of(kept) != Some(ring.newest())
+fn is_old(ring: &KeyRing, sealed: &str) -> bool {
+    key_of(sealed) != Some(ring.newest())
 }
 
 /// Seals with the newest key what is sealed with another, and says whether anything was.
@@ -108,7 +108,7 @@ pub(crate) fn reseal_source(ring: &KeyRing, source: &mut Source) -> Result<bool,
         seal_dispatch(ring, source, &secret)?;
         changed = true;
     }
-    if source.sealed_verify_token.as_deref().is_some_and(|kept| is_old(ring, kept)) {
+    if source.sealed_verify_token.as_deref().is_some_and(|sealed| is_old(ring, sealed)) {
         let token = verify_token(ring, source)?;
         seal_verify_token(ring, source, token.as_ref().map(|token| token.as_str()))?;
         changed = true;
@@ -121,7 +121,7 @@ pub(crate) fn reseal_key(
     source: &Source,
     key: &mut SourceKey,
 ) -> Result<bool, String> {
-    if !key.sealed.as_deref().is_some_and(|kept| is_old(ring, kept)) {
+    if !key.sealed.as_deref().is_some_and(|sealed| is_old(ring, sealed)) {
         return Ok(false);
     }
     let secret = key_secret(ring, source, key)?;
@@ -130,6 +130,6 @@ pub(crate) fn reseal_key(
 }
 
 /// The number of the key that sealed it.
-pub(crate) fn key_of(kept: &str) -> Option<u32> {
-    KeyRing::key_of(&BASE64.decode(kept.as_bytes()).unwrap_or_default())
+pub(crate) fn key_of(sealed: &str) -> Option<u32> {
+    KeyRing::key_of(&BASE64.decode(sealed.as_bytes()).unwrap_or_default())
 }

@@ -136,15 +136,15 @@ impl EndpointService {
         profile: &Profile,
         errors: &mut FieldErrors,
     ) -> Result<(), EndpointError> {
-        let kept = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
+        let stored = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
         let Some(given) = &draft.headers else {
             // They stay, but the profile may have changed.
             if draft.profile.is_some() {
-                header_check::against_profile(&kept, profile, errors);
+                header_check::against_profile(&stored, profile, errors);
             }
             return Ok(());
         };
-        let headers = header_check::check(given, &kept, profile, errors);
+        let headers = header_check::check(given, &stored, profile, errors);
         endpoint.sealed_headers =
             seal::seal_headers(&self.ring, endpoint, &headers).map_err(EndpointError::Vault)?;
         Ok(())

@@ -85,9 +85,9 @@ impl EventTypes {
         new: NewEventType,
         expect: Expect,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        let kept = judge(&new).map_err(EventTypeError::Faulty)?;
+        let checked = judge(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
-        let body = serde_json::to_vec(&kept).map_err(|error| {
+        let body = serde_json::to_vec(&checked).map_err(|error| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", error)])
         })?;
         let body = Bytes::from(body);
@@ -98,7 +98,7 @@ impl EventTypes {
             return Err(if is_taken { EventTypeError::Taken } else { too_many });
         }
         self.type_cache.forget(owner);
-        Ok(kept.shown(&new.name, owner))
+        Ok(checked.shown(&new.name, owner))
     }
 
     pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), EventTypeError> {

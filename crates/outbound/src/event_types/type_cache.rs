@@ -32,12 +32,12 @@ impl CompiledType {
     }
 
     fn read(document: &Document, owner: Owner) -> Option<Self> {
-        let kept: TypeDocument = serde_json::from_slice(&document.body)
+        let stored: TypeDocument = serde_json::from_slice(&document.body)
             .inspect_err(
                 |error| tracing::error!(key = document.key, %error, "stored event type is unreadable"),
             )
             .ok()?;
-        let shown = kept.shown(&document.key, owner);
+        let shown = stored.shown(&document.key, owner);
         let compile = |schema: &serde_json::value::RawValue| {
             Schema::compile(schema.get()).map(Arc::new).map_err(|error| {
                 tracing::error!(key = document.key, %error, "stored schema is invalid; its events are refused with 503");

@@ -87,22 +87,22 @@ impl Digests {
     }
 
     /// Its digest is stored; what was counted meanwhile starts another window.
-    pub fn told(&self, tenant: TenantId, endpoint: EndpointId, told: &Window, now: Time) {
+    pub fn sent(&self, tenant: TenantId, endpoint: EndpointId, sent: &Window, now: Time) {
         let mut windows = self.0.lock();
         let Some(window) = windows.get_mut(&(tenant, endpoint)) else { return };
-        window.counted = window.counted.saturating_sub(told.counted);
+        window.counted = window.counted.saturating_sub(sent.counted);
         window.saved = 0;
         if window.counted == 0 {
             windows.remove(&(tenant, endpoint));
             return;
         }
-        for (code, count) in &told.by_code {
+        for (code, count) in &sent.by_code {
             if let Some(rest) = window.by_code.get_mut(code) {
                 *rest = rest.saturating_sub(*count);
             }
         }
         window.by_code.retain(|_, count| *count > 0);
-        window.since = told.until;
+        window.since = sent.until;
         window.began = now;
     }
 }

@@ -39,8 +39,8 @@ pub(crate) fn page_of(
     if filter.external_id.is_some() && filter.event.is_none() {
         return named(db, scope, filter, request, looks);
     }
-    let asked = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
-    asked.page(asked.trails(scope), request, looks)
+    let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
+    list.page(list.trails(scope), request, looks)
 }
 
 /// Several events may have the same id: they are read one after the other.
@@ -52,23 +52,23 @@ fn named(
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let direction = Direction(request.order);
-    let asked = ListQuery { db, scope: Some(scope), filter, direction };
+    let list = ListQuery { db, scope: Some(scope), filter, direction };
     // The page before ended within this event, with this delivery.
     let mut after = request.after.as_ref().map(place_of_named);
     // An event may have been sent again long after it was made: no event is too old.
-    let mut last = direction.start(None, 0, asked.end());
+    let mut last = direction.start(None, 0, list.end());
     last = after.map_or(last, |(event, _)| direction.key(event).min(last));
     let mut rows = Vec::new();
     loop {
-        let events = asked.events_named(last)?;
+        let events = list.events_named(last)?;
         let Some(farthest) = events.last().copied() else { return Ok(Page { rows, next: None }) };
         for event in events {
             let within = after.take().filter(|after| after.0 == event);
             let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
             let max = request.max - rows.len();
-            let mut search = Search::new(vec![EventTrail { asked, event }], below, max);
+            let mut search = Search::new(vec![EventTrail { list, event }], below, max);
             looks.spend(PARCEL_COST);
-            let (found, next) = page(&mut search, max, looks, |key| asked.row(key))?;
+            let (found, next) = page(&mut search, max, looks, |key| list.row(key))?;
             rows.extend(found);
             if let Some(next) = next {
                 let place = place_in_named(event, direction.key(next));
@@ -103,18 +103,18 @@ enum DeliveryTrail<'a> {
 
 /// In the buckets of a target or of a lane, or in all of the tenant's.
 struct BucketTrail<'a> {
-    asked: ListQuery<'a>,
+    list: ListQuery<'a>,
     scope: TenantScope,
 }
 
 /// In the index of a target's that failed, or of a lane's.
 struct FailureTrail<'a> {
-    asked: ListQuery<'a>,
+    list: ListQuery<'a>,
     of: Result<TargetId, Lane>,
 }
 
 struct EventTrail<'a> {
-    asked: ListQuery<'a>,
+    list: ListQuery<'a>,
     /// The row number of its parcel.
     event: i64,
 }
@@ -123,12 +123,12 @@ impl<'a> ListQuery<'a> {
     fn trails(self, scope: TenantScope) -> Vec<DeliveryTrail<'a>> {
         let Self { filter, .. } = self;
         if let Some(event) = filter.event {
-            return vec![DeliveryTrail::Event(EventTrail { asked: self, event: seq(event) })];
+            return vec![DeliveryTrail::Event(EventTrail { list: self, event: seq(event) })];
         }
         if filter.status != Some(Status::Failed) {
-            return vec![DeliveryTrail::Buckets(BucketTrail { asked: self, scope })];
+            return vec![DeliveryTrail::Buckets(BucketTrail { list: self, scope })];
         }
-        let failed = |of| DeliveryTrail::Failed(FailureTrail { asked: self, of });
+        let failed = |of| DeliveryTrail::Failed(FailureTrail { list: self, of });
         match (filter.endpoint, filter.lane) {
             (Some(target), _) => vec![failed(Ok(target))],
             (None, Some(lane)) => vec![failed(Err(lane))],
@@ -285,15 +285,15 @@ impl Trail for BucketTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let ListQuery { db, filter, direction, .. } = self.asked;
+        let ListQuery { db, filter, direction, .. } = self.list;
         let within = time_buckets::BucketFilter { target: filter.endpoint, lane: filter.lane };
-        let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let rows = direction.rows_below(below, self.list.lowest(), self.list.end());
         let Some(bucket) = time_buckets::next(db, self.scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let last = self.asked.look_between(rows, step, looks, found)?;
+        let last = self.list.look_between(rows, step, looks, found)?;
         Ok(Reach::DownTo(last.unwrap_or(reached)))
     }
 }
@@ -313,17 +313,17 @@ impl Trail for FailureTrail<'_> {
         let from = format!(
             "deliveries d INDEXED BY {index} WHERE d.state = {DEAD} AND d.tenant_id = ?1 AND {by}
                AND d.seq >= ?13 AND d.seq < ?14 ORDER BY d.seq {} LIMIT ?15",
-            self.asked.direction.word()
+            self.list.direction.word()
         );
-        let direction = self.asked.direction;
-        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let direction = self.list.direction;
+        let (first, end) = direction.rows_below(below, self.list.lowest(), self.list.end());
         let step_value = step as i64;
         let lane = self.of.err().map(Lane::number);
         let mut values: Vec<&dyn ToSql> = vec![&first, &end, &step_value];
         if lane.is_some() {
             values.push(&lane);
         }
-        let (count, last) = self.asked.look(&from, &values, looks, found)?;
+        let (count, last) = self.list.look(&from, &values, looks, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }
@@ -336,7 +336,7 @@ impl Trail for EventTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let word = self.asked.direction.word();
+        let word = self.list.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
                WHERE q.seq = ?13 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
@@ -344,9 +344,9 @@ impl Trail for EventTrail<'_> {
                ORDER BY j.value {word} LIMIT ?16) n
              CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number {word}"
         );
-        let (first, end) = self.asked.direction.rows_below(below, 0, i64::MAX);
+        let (first, end) = self.list.direction.rows_below(below, 0, i64::MAX);
         let values: [&dyn ToSql; 4] = [&self.event, &first, &end, &(step as i64)];
-        let (count, last) = self.asked.look(&from, &values, looks, found)?;
+        let (count, last) = self.list.look(&from, &values, looks, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }

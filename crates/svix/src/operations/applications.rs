@@ -121,8 +121,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
         let row = TenantRow::from(&**own.tenant());
         return Reply::ok(&Listing::new(vec![row.shown(BTreeMap::new())], None));
     }
-    let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/tenants");
-    let found: List<TenantRow> = asked.query(&paging.parameters()).run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::GET, "/v1/tenants");
+    let found: List<TenantRow> = call.query(&paging.parameters()).run().await?;
     // The operator's own tenant is no application.
     let rows = found.data.into_iter().filter(|row| row.slug != Tenant::OPERATOR);
     let shown: Vec<_> = stream::iter(rows.map(|row| shown(&visit, row)))
@@ -138,7 +138,7 @@ async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixErro
         return Ok(row.shown(BTreeMap::new()));
     }
     let path = format!("/v1/tenants/{}/metadata", segment(&row.id));
-    let found: MetadataRow = visit.ask_as(visit.caller.clone(), Method::GET, path).run().await?;
+    let found: MetadataRow = visit.call_as(visit.caller.clone(), Method::GET, path).run().await?;
     Ok(row.shown(svix_metadata::own(&found.metadata)))
 }
 
@@ -176,8 +176,8 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
         id
     };
     let body = json!({"slug": slug, "name": wanted.name, "default_profile": "svix"});
-    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/tenants").names(NAMES);
-    let row: TenantRow = asked.json(&body)?.run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::POST, "/v1/tenants").names(NAMES);
+    let row: TenantRow = call.json(&body)?.run().await?;
     match wanted.metadata.filter(|metadata| !metadata.is_empty()) {
         Some(metadata) => {
             put_metadata(visit, &row.id, &metadata).await?;
@@ -225,8 +225,8 @@ async fn put_metadata(
     metadata: &BTreeMap<String, String>,
 ) -> Result<(), SvixError> {
     let path = format!("/v1/tenants/{}/metadata", segment(id));
-    let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
-    asked.json(&json!({"metadata": metadata}))?.done().await
+    let call = visit.call_as(visit.caller.clone(), Method::PUT, path);
+    call.json(&json!({"metadata": metadata}))?.done().await
 }
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
@@ -287,8 +287,8 @@ async fn change(
     let path = format!("/v1/tenants/{}", segment(&app.tenant.id.to_string()));
     let mut body = Map::new();
     body.extend(wanted.name.map(|name| ("name".to_owned(), Value::String(name))));
-    let asked = visit.ask_as(visit.caller.clone(), Method::PATCH, path).names(NAMES);
-    let row: TenantRow = asked.json(&body)?.run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::PATCH, path).names(NAMES);
+    let row: TenantRow = call.json(&body)?.run().await?;
     match wanted.metadata {
         Some(metadata) => {
             put_metadata(visit, &row.id, &metadata).await?;
@@ -302,6 +302,6 @@ pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let path = format!("/v1/tenants/{}", segment(&app.tenant.id.to_string()));
-    visit.ask_as(visit.caller.clone(), Method::DELETE, path).done().await?;
+    visit.call_as(visit.caller.clone(), Method::DELETE, path).done().await?;
     Ok(Reply::no_content())
 }

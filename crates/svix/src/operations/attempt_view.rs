@@ -128,7 +128,7 @@ pub fn read_attempt_id(id: &str) -> Option<(&str, u32)> {
 }
 
 pub async fn detail(visit: &Visit, app: &App, delivery: &str) -> Result<DeliveryDetail, SvixError> {
-    visit.ask(app, Method::GET, format!("/v1/deliveries/{}", segment(delivery))).run().await
+    visit.call(app, Method::GET, format!("/v1/deliveries/{}", segment(delivery))).run().await
 }
 
 #[cfg(test)]

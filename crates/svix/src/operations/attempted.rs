@@ -67,8 +67,8 @@ pub async fn messages(visit: Visit) -> Result<Reply, SvixError> {
         Some(FAIL) => parameters.push(("status", "failed".to_owned())),
         _ => {}
     }
-    let asked = visit.ask(&app, Method::GET, "/v1/deliveries").query(&parameters);
-    let found: List<Delivery> = asked.run().await?;
+    let call = visit.call(&app, Method::GET, "/v1/deliveries").query(&parameters);
+    let found: List<Delivery> = call.run().await?;
     let wanted = found.data.into_iter().filter(|delivery| {
         filter.wants(&delivery.event_type)
             && status.is_none_or(|status| status == u32::from(delivery.svix_status()))
@@ -103,8 +103,8 @@ pub async fn destinations(visit: Visit) -> Result<Reply, SvixError> {
     event(&visit, &app, &id).await?;
     let mut parameters = paging.parameters();
     parameters.push(("event_id", id));
-    let asked = visit.ask(&app, Method::GET, "/v1/deliveries").query(&parameters);
-    let found: List<Delivery> = asked.run().await?;
+    let call = visit.call(&app, Method::GET, "/v1/deliveries").query(&parameters);
+    let found: List<Delivery> = call.run().await?;
     let webhooks = webhooks_of(&visit, &app, &found.data).await?;
     // An endpoint that was deleted is not listed.
     let shown = found.data.iter().filter_map(|delivery| {

@@ -51,13 +51,13 @@ async fn deliveries(
     paging: &Paging,
     filter: &[(&'static str, String)],
 ) -> Result<List<Delivery>, SvixError> {
-    let ask = |limit: u32| {
+    let call = |limit: u32| {
         let paging = Paging { limit, ..paging.clone() };
         let mut parameters = paging.parameters();
         parameters.extend_from_slice(filter);
-        visit.ask(app, Method::GET, "/v1/deliveries").query(&parameters).run::<List<Delivery>>()
+        visit.call(app, Method::GET, "/v1/deliveries").query(&parameters).run::<List<Delivery>>()
     };
-    let found = ask(paging.limit).await?;
+    let found = call(paging.limit).await?;
     let (mut attempts, mut fitting) = (0, 0);
     for delivery in &found.data {
         attempts += delivery.attempts;
@@ -70,7 +70,7 @@ async fn deliveries(
         return Ok(found);
     }
     // A shorter page, so that its cursor is where the attempts end.
-    ask(u32::try_from(fitting).unwrap_or(1).max(1)).await
+    call(u32::try_from(fitting).unwrap_or(1).max(1)).await
 }
 
 pub async fn list_by_endpoint(visit: Visit) -> Result<Reply, SvixError> {
@@ -173,7 +173,7 @@ pub async fn webhooks_of(
         deliveries.iter().map(|delivery| delivery.webhook_id.clone()).collect();
     let asked = ids.into_iter().map(|id| async move {
         let path = format!("/v1/webhooks/{}", segment(&id));
-        match visit.ask(app, Method::GET, path).run::<Webhook>().await {
+        match visit.call(app, Method::GET, path).run::<Webhook>().await {
             Ok(webhook) => Ok(Some((id, webhook))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
@@ -250,13 +250,13 @@ pub async fn resend(visit: Visit) -> Result<Reply, SvixError> {
     event(&visit, &app, &message).await?;
     let query = [("event_id", message.as_str()), ("limit", "1")];
     let path = format!("/v1/webhooks/{}/deliveries", segment(&webhook.id));
-    let found: List<Delivery> = visit.ask(&app, Method::GET, path).query(&query).run().await?;
+    let found: List<Delivery> = visit.call(&app, Method::GET, path).query(&query).run().await?;
     if let Some(delivery) = found.data.first() {
         let path = format!("/v1/deliveries/{}/retry", segment(&delivery.id));
-        visit.ask(&app, Method::POST, path).done().await?;
+        visit.call(&app, Method::POST, path).done().await?;
     } else {
         let body = json!({"of": "events", "to": webhook.id, "filter": {"event_ids": [message]}});
-        visit.ask(&app, Method::POST, "/v1/replays").json(&body)?.done().await?;
+        visit.call(&app, Method::POST, "/v1/replays").json(&body)?.done().await?;
     }
     Reply::of(StatusCode::ACCEPTED, &json!({}))
 }

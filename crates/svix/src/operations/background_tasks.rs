@@ -83,8 +83,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
         let why = "tasks belong to an application: list them with a key of its tenant, or get one by its id";
         return Err(SvixError::unsupported(why));
     }
-    let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/replays");
-    let found: List<ReplayRow> = asked.query(&paging.parameters()).run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::GET, "/v1/replays");
+    let found: List<ReplayRow> = call.query(&paging.parameters()).run().await?;
     let wanted = found.data.iter().filter(|row| {
         status.as_deref().is_none_or(|status| status == row.status())
             && kind.as_deref().is_none_or(|kind| kind == row.kind())
@@ -98,6 +98,6 @@ pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let (replay, tenant) = visit.param("task_id").rsplit_once('-').ok_or_else(not_found)?;
     let app = visit.find_app(tenant).await?.ok_or_else(not_found)?;
     let path = format!("/v1/replays/{}", segment(replay));
-    let found: ReplayRow = visit.ask(&app, Method::GET, path).run().await?;
+    let found: ReplayRow = visit.call(&app, Method::GET, path).run().await?;
     Reply::ok(&found.task(None))
 }

@@ -60,6 +60,6 @@ pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
 
 async fn put(visit: &Visit, app: &App, id: &str, headers: &Headers) -> Result<Reply, SvixError> {
     let path = format!("/v1/webhooks/{}", segment(id));
-    visit.ask(app, Method::PATCH, path).json(&json!({"headers": headers}))?.done().await?;
+    visit.call(app, Method::PATCH, path).json(&json!({"headers": headers}))?.done().await?;
     Ok(Reply::no_content())
 }

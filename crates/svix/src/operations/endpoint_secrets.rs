@@ -40,7 +40,7 @@ pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;
     let path = format!("/v1/webhooks/{}/secret", segment(&id));
-    let found: Secret = visit.ask(&app, Method::GET, path).run().await?;
+    let found: Secret = visit.call(&app, Method::GET, path).run().await?;
     Reply::ok(&found.shown())
 }
 
@@ -57,8 +57,8 @@ pub async fn rotate(visit: Visit) -> Result<Reply, SvixError> {
     let overlap = format!("{}s", grace.unwrap_or(DEFAULT_GRACE));
     body.insert("overlap".to_owned(), Value::from(overlap));
     let path = format!("/v1/webhooks/{}/rotate-secret", segment(&id));
-    let asked = visit.ask(&app, Method::POST, path).names(NAMES).json(&body)?;
-    let rotated: Secret = asked.run().await?;
+    let call = visit.call(&app, Method::POST, path).names(NAMES).json(&body)?;
+    let rotated: Secret = call.run().await?;
     // Clients before version 2.9 expect no body, and do not read one.
     Reply::ok(&rotated.shown())
 }

@@ -111,7 +111,7 @@ pub async fn search(
         let mut query = vec![("limit", "500".to_owned())];
         query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
         let page: List<Webhook> =
-            visit.ask(app, Method::GET, "/v1/webhooks").query(&query).run().await?;
+            visit.call(app, Method::GET, "/v1/webhooks").query(&query).run().await?;
         searched += page.data.len();
         if let Some(found) = page.data.into_iter().find(|webhook| wanted(webhook)) {
             return Ok(Some(found));
@@ -127,7 +127,7 @@ pub async fn search(
 pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook>, SvixError> {
     if name.starts_with("wh_") {
         let path = format!("/v1/webhooks/{}", segment(name));
-        match visit.ask(app, Method::GET, path).run().await {
+        match visit.call(app, Method::GET, path).run().await {
             Ok(webhook) => return Ok(Some(webhook)),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
@@ -136,8 +136,8 @@ pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook
     if !crate::uid::is_uid(name) {
         return Ok(None);
     }
-    let asked = visit.ask(app, Method::GET, "/v1/webhooks").query(&[("external_id", name)]);
-    let found: List<Webhook> = asked.run().await?;
+    let call = visit.call(app, Method::GET, "/v1/webhooks").query(&[("external_id", name)]);
+    let found: List<Webhook> = call.run().await?;
     Ok(found.data.into_iter().next())
 }
 

@@ -111,8 +111,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     query.only_order("descending");
     query.finish()?;
     let app = visit.app().await?;
-    let asked = visit.ask(&app, Method::GET, "/v1/webhooks").query(&paging.parameters());
-    let found: List<Webhook> = asked.run().await?;
+    let call = visit.call(&app, Method::GET, "/v1/webhooks").query(&paging.parameters());
+    let found: List<Webhook> = call.run().await?;
     let data = found.data.into_iter().map(EndpointOut::from).collect();
     Reply::ok(&Listing::new(data, found.next_cursor))
 }
@@ -134,7 +134,7 @@ async fn create_webhook(
 ) -> Result<Webhook, SvixError> {
     let mut body = wanted.body();
     body.insert("profile".to_owned(), Value::from("svix"));
-    visit.ask(app, Method::POST, "/v1/webhooks").names(NAMES).json(&body)?.run().await
+    visit.call(app, Method::POST, "/v1/webhooks").names(NAMES).json(&body)?.run().await
 }
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
@@ -189,13 +189,13 @@ async fn change(
 ) -> Result<Webhook, SvixError> {
     let path = format!("/v1/webhooks/{}", segment(&before.id));
     let body = wanted.body();
-    visit.ask(app, Method::PATCH, path).names(NAMES).json(&body)?.run().await
+    visit.call(app, Method::PATCH, path).names(NAMES).json(&body)?.run().await
 }
 
 pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
     let id = visit.endpoint(&app).await?.id;
-    visit.ask(&app, Method::DELETE, format!("/v1/webhooks/{}", segment(&id))).done().await?;
+    visit.call(&app, Method::DELETE, format!("/v1/webhooks/{}", segment(&id))).done().await?;
     Ok(Reply::no_content())
 }

@@ -24,8 +24,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     if matches!(visit.caller, Principal::Operator(_)) {
         parameters.push(("catalog", "operator".to_owned()));
     }
-    let asked = visit.ask_as(visit.caller.clone(), Method::GET, "/v1/webhooks/events");
-    let found: List<EventTypeRow> = asked.query(&parameters).run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::GET, "/v1/webhooks/events");
+    let found: List<EventTypeRow> = call.query(&parameters).run().await?;
     let wanted = found.data.into_iter();
     let wanted = wanted.filter(|row| row.is_own() && (include_archived || !row.is_archived));
     let data: Vec<EventTypeOut> = wanted.map(|row| row.shown(with_content)).collect();
@@ -47,7 +47,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
 async fn find(visit: &Visit) -> Result<Option<EventTypeRow>, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
     let found: Result<EventTypeRow, _> =
-        visit.ask_as(visit.caller.clone(), Method::GET, path).run().await;
+        visit.call_as(visit.caller.clone(), Method::GET, path).run().await;
     match found {
         Ok(row) => Ok(Some(row).filter(EventTypeRow::is_own)),
         Err(error) if error.is_not_found() => Ok(None),
@@ -60,14 +60,14 @@ fn not_found() -> SvixError {
 }
 
 async fn post(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
-    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/webhooks/events");
-    asked.names(NAMES).json(body)?.run().await
+    let call = visit.call_as(visit.caller.clone(), Method::POST, "/v1/webhooks/events");
+    call.names(NAMES).json(body)?.run().await
 }
 
 async fn put(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
-    let asked = visit.ask_as(visit.caller.clone(), Method::PUT, path);
-    asked.names(NAMES).json(body)?.run().await
+    let call = visit.call_as(visit.caller.clone(), Method::PUT, path);
+    call.names(NAMES).json(body)?.run().await
 }
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
@@ -113,7 +113,7 @@ pub async fn delete(visit: Visit) -> Result<Reply, SvixError> {
     let before = find(&visit).await?.ok_or_else(not_found)?;
     if expunge {
         let path = format!("/v1/webhooks/events/{}", segment(&before.name));
-        visit.ask_as(visit.caller.clone(), Method::DELETE, path).done().await?;
+        visit.call_as(visit.caller.clone(), Method::DELETE, path).done().await?;
         return Ok(Reply::no_content());
     }
     let wanted = EventTypeIn { archived: Some(true), ..EventTypeIn::default() };

@@ -119,8 +119,8 @@ async fn publish(
         external_id: message.event_id.as_deref(),
         deliver_at: message.deliver_at.as_deref(),
     };
-    let asked = visit.ask(app, Method::POST, "/v1/events").names(NAMES).key(key).json(&body)?;
-    let (headers, published): (_, Published) = asked.run_with_headers().await?;
+    let call = visit.call(app, Method::POST, "/v1/events").names(NAMES).key(key).json(&body)?;
+    let (headers, published): (_, Published) = call.run_with_headers().await?;
     let Published { id, r#type, created_at } = published;
     let row = EventRow { id, r#type, external_id: message.event_id.clone(), created_at };
     Ok((headers.contains_key("idempotent-replayed"), row))

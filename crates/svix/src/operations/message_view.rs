@@ -70,8 +70,8 @@ pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixErro
         created_at: String,
         data: Box<RawValue>,
     }
-    let asked = visit.ask(app, Method::GET, format!("/v1/events/{}", segment(id)));
-    let Whole { id, r#type, external_id, created_at, data } = asked.run().await?;
+    let call = visit.call(app, Method::GET, format!("/v1/events/{}", segment(id)));
+    let Whole { id, r#type, external_id, created_at, data } = call.run().await?;
     Ok(Event { row: EventRow { id, r#type, external_id, created_at }, data })
 }
 
@@ -82,8 +82,8 @@ pub async fn by_event_id(
     event_id: &str,
 ) -> Result<Option<EventRow>, SvixError> {
     let query = [("external_id", event_id), ("limit", "1")];
-    let asked = visit.ask(app, Method::GET, "/v1/events").query(&query);
-    let found: List<EventRow> = asked.run().await?;
+    let call = visit.call(app, Method::GET, "/v1/events").query(&query);
+    let found: List<EventRow> = call.run().await?;
     Ok(found.data.into_iter().next())
 }
 

@@ -59,8 +59,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let app = visit.app().await?;
     let mut parameters = paging.parameters();
     parameters.extend(filter.parameters());
-    let asked = visit.ask(&app, Method::GET, "/v1/events").query(&parameters);
-    let found: List<EventRow> = asked.run().await?;
+    let call = visit.call(&app, Method::GET, "/v1/events").query(&parameters);
+    let found: List<EventRow> = call.run().await?;
     let rows = found.data.into_iter().filter(|row| filter.wants(&row.r#type)).collect();
     let data = with_payloads(&visit, &app, rows, with_content).await?;
     Reply::ok(&Listing::new(data, found.next_cursor))
@@ -136,8 +136,8 @@ pub async fn send_example(visit: Visit) -> Result<Reply, SvixError> {
     let mut body = Map::new();
     body.insert("event_type".to_owned(), json!(event_type));
     let path = format!("/v1/webhooks/{}/test", segment(&id));
-    let asked = visit.ask(&app, Method::POST, path).names(NAMES).json(&body)?;
-    let outcome: Outcome = asked.run().await?;
+    let call = visit.call(&app, Method::POST, path).names(NAMES).json(&body)?;
+    let outcome: Outcome = call.run().await?;
     let sent = event(&visit, &app, &outcome.event_id).await?;
     Reply::of(StatusCode::ACCEPTED, &MessageOut::new(sent.row, sent.data))
 }

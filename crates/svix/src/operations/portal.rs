@@ -47,8 +47,8 @@ pub async fn access(visit: Visit) -> Result<Reply, SvixError> {
         "tenant": app.tenant.id.to_string(),
         "expires_in": format!("{}s", expiry.unwrap_or(MAX_EXPIRY)),
     });
-    let asked = visit.ask_as(visit.caller.clone(), Method::POST, "/v1/portal-links");
-    let link: PortalLink = asked.names(NAMES).json(&body)?.run().await?;
+    let call = visit.call_as(visit.caller.clone(), Method::POST, "/v1/portal-links");
+    let link: PortalLink = call.names(NAMES).json(&body)?.run().await?;
     Reply::ok(&json!({"url": link.url, "token": link.token}))
 }
 
@@ -63,6 +63,6 @@ pub async fn expire_all(visit: Visit) -> Result<Reply, SvixError> {
     fields.finish()?;
     let app = visit.app().await?;
     let path = format!("/v1/tenants/{}/portal-links", segment(&app.tenant.id.to_string()));
-    visit.ask_as(visit.caller.clone(), Method::DELETE, path).done().await?;
+    visit.call_as(visit.caller.clone(), Method::DELETE, path).done().await?;
     Ok(Reply::no_content())
 }

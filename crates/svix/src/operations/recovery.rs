@@ -43,8 +43,8 @@ async fn start(
         filter.insert("webhook_id".to_owned(), Value::from(id.as_str()));
         json!({"filter": filter})
     };
-    let asked = visit.ask(&app, Method::POST, "/v1/replays").names(NAMES).json(&body)?;
-    let replay: ReplayRow = asked.run().await?;
+    let call = visit.call(&app, Method::POST, "/v1/replays").names(NAMES).json(&body)?;
+    let replay: ReplayRow = call.run().await?;
     Reply::of(StatusCode::ACCEPTED, &replay.of_endpoint(id).task(Some(task)))
 }
 

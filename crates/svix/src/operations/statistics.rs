@@ -80,8 +80,8 @@ async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
     let age = Duration::from_millis(now.millis().saturating_sub(since.millis()).max(0) as u64);
     let range = RANGES.iter().find(|(range, ..)| *range >= age).unwrap_or(&longest);
     let path = format!("/v1/webhooks/{}/stats", segment(&id));
-    let asked = visit.ask(&app, Method::GET, path);
-    let stats: Stats = asked.query(&[("range", range.1), ("step", range.2)]).run().await?;
+    let call = visit.call(&app, Method::GET, path);
+    let stats: Stats = call.query(&[("range", range.1), ("step", range.2)]).run().await?;
     // A bin that began before the window is left out, unless it is the whole range.
     let is_inside = |bin: &Bin| {
         let step = gancho_domain::span::parse(range.2).unwrap_or_default();

@@ -46,7 +46,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     })?;
     let list = &emails::mail(&call.api)?.suppressions;
     list.add(scope, &mailbox, body.reason.reason(), None).await?;
-    let kept = list.get(scope, &mailbox).await?;
-    let kept = kept.ok_or_else(|| Problem::internal("new suppression not found"))?;
-    Answer::created(&Suppression::from(kept))
+    let suppression = list.get(scope, &mailbox).await?;
+    let suppression = suppression.ok_or_else(|| Problem::internal("new suppression not found"))?;
+    Answer::created(&Suppression::from(suppression))
 }

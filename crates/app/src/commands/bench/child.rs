@@ -110,8 +110,8 @@ impl Child {
 
     /// Bytes that it has had written to a disk so far.
     pub fn written(&self) -> u64 {
-        let told = std::fs::read_to_string(format!("/proc/{}/io", self.id)).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        let counters = std::fs::read_to_string(format!("/proc/{}/io", self.id)).unwrap_or_default();
+        let line = counters.lines().find_map(|line| line.strip_prefix("write_bytes: "));
         line.and_then(|count| count.parse().ok()).unwrap_or(0)
     }
 

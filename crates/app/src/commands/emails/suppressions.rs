@@ -114,14 +114,14 @@ impl Add {
         let mut draft = Draft::default();
         draft.put("address", &self.address)?;
         draft.put("reason", &self.reason)?;
-        let kept = remote.post("/v1/suppressions", &draft).await?;
+        let suppression = remote.post("/v1/suppressions", &draft).await?;
         if self.acting.client.json {
-            return table::json(&kept);
+            return table::json(&suppression);
         }
         table::say(&format!(
             "Suppressed {} ({}).",
-            table::clean(&text(&kept["address"])),
-            text(&kept["reason"])
+            table::clean(&text(&suppression["address"])),
+            text(&suppression["reason"])
         ))
     }
 }

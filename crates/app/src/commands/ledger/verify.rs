@@ -230,8 +230,8 @@ fn tell_sound(book: &Book, audited: &AuditReport, took: f64) -> anyhow::Result<(
     table::say(&format!("{GREEN}The ledger is valid:{GREEN:#} {lines}, verified in {took:.1} s."))?;
     let mut facts = Facts::default();
     facts.add("root", audited.tree.root().base64());
-    let kept = book.notes.len() - book.filed();
-    let checkpoints = format!("{} on disk, {kept} in the database; all match", book.filed());
+    let in_database = book.notes.len() - book.filed();
+    let checkpoints = format!("{} on disk, {in_database} in the database; all match", book.filed());
     facts.add("checkpoints", if book.notes.is_empty() { "none".into() } else { checkpoints });
     if let Some(note) = newest(book) {
         let at = table::when(&note.checkpoint.made_at.as_str().into());

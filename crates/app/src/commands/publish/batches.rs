@@ -88,7 +88,7 @@ pub async fn publish(
         let sent: Option<Result<Sent, _>> = tokio::select! {
             biased;
             sent = sending.join_next() => sent,
-            () = stop.asked() => {
+            () = stop.requested() => {
                 counters.interrupted("interrupted".to_owned());
                 break;
             }

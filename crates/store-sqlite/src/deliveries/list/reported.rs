@@ -22,15 +22,15 @@ pub(crate) fn failed_emails(
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, TxError> {
-    let asked = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
-    let failed = DeliveryTrail::Failed(FailureTrail { asked, of: Ok(target) });
-    let reported = DeliveryTrail::Reported(ReportTrail { asked });
-    asked.page(vec![failed, reported], request, looks)
+    let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
+    let failed = DeliveryTrail::Failed(FailureTrail { list, of: Ok(target) });
+    let reported = DeliveryTrail::Reported(ReportTrail { list });
+    list.page(vec![failed, reported], request, looks)
 }
 
 /// In the index of reports on e-mails.
 pub(super) struct ReportTrail<'a> {
-    asked: ListQuery<'a>,
+    list: ListQuery<'a>,
 }
 
 impl Trail for ReportTrail<'_> {
@@ -41,7 +41,7 @@ impl Trail for ReportTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let direction = self.asked.direction;
+        let direction = self.list.direction;
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery
              CROSS JOIN deliveries d ON d.seq = r.delivery
@@ -49,9 +49,8 @@ impl Trail for ReportTrail<'_> {
              ORDER BY r.delivery {} LIMIT ?15",
             direction.word()
         );
-        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let (count, last) =
-            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        let (first, end) = direction.rows_below(below, self.list.lowest(), self.list.end());
+        let (count, last) = self.list.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }

@@ -17,12 +17,12 @@ pub(crate) fn page_of_all(
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, TxError> {
-    let asked = ListQuery { db, scope: None, filter, direction: Direction(request.order) };
-    asked.page(vec![DeliveryTrail::Table(TableTrail { asked })], request, looks)
+    let list = ListQuery { db, scope: None, filter, direction: Direction(request.order) };
+    list.page(vec![DeliveryTrail::Table(TableTrail { list })], request, looks)
 }
 
 pub(super) struct TableTrail<'a> {
-    asked: ListQuery<'a>,
+    list: ListQuery<'a>,
 }
 
 impl Trail for TableTrail<'_> {
@@ -33,9 +33,9 @@ impl Trail for TableTrail<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
-        let ListQuery { direction, .. } = self.asked;
-        let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let last = self.asked.look_between(rows, step, looks, found)?;
+        let ListQuery { direction, .. } = self.list;
+        let rows = direction.rows_below(below, self.list.lowest(), self.list.end());
+        let last = self.list.look_between(rows, step, looks, found)?;
         Ok(last.map_or(Reach::End, Reach::DownTo))
     }
 }
