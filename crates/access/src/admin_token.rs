@@ -1,9 +1,9 @@
 //! The operator token.
 
-use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use thiserror::Error;
 
-use crate::{key_text, portal};
+use crate::{digest::sha256, key_text, portal};
 
 /// Stored as a digest. Comparing digests takes the same time for every token, and the token itself cannot
 /// leak from memory.
@@ -41,12 +41,6 @@ impl AdminToken {
     pub fn matches(&self, token: &str) -> bool {
         verify_slices_are_equal(&self.0, &sha256(token)).is_ok()
     }
-}
-
-pub(crate) fn sha256(text: &str) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
-    bytes
 }
 
 #[cfg(test)]

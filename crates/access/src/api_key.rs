@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
-use crate::{Right, Rights, TenantCache, TenantPrincipal, admin_token::sha256, key_text};
+use crate::{Right, Rights, TenantCache, TenantPrincipal, digest::sha256, key_text};
 
 pub enum OfKey {}
 

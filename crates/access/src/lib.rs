@@ -14,6 +14,7 @@ pub mod admin_token;
 pub mod api_key;
 pub mod authenticate;
 pub mod common_passwords;
+mod digest;
 pub mod error;
 pub mod expiring_keys;
 pub mod key_text;

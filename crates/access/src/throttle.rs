@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::{SeenSet, admin_token::sha256};
+use crate::{SeenSet, digest::sha256};
 
 /// Invalid credentials that cost nothing, because keys are mistyped.
 const FREE_FAILURES: u32 = 10;

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use crate::{
     Operator, Role,
-    admin_token::sha256,
     common_passwords::is_common,
+    digest::sha256,
     password::{Hasher, MAX_LENGTH, MIN_LENGTH, PasswordError},
 };
 

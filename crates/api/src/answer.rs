@@ -11,7 +11,7 @@ use gancho_domain::TenantId;
 
 use crate::{
     problem::Problem,
-    unsent::{PIECE, ResponseOwner},
+    response_budget::{PIECE, ResponseOwner},
 };
 
 /// A body in one piece needs no box; a stream has one.

@@ -27,9 +27,9 @@ use crate::{
     meter::RouteMeter,
     policy::{self, Policy},
     problem::Problem,
+    response_budget::ResponseOwner,
     route::{Call, PathParts, Route, Takes},
     state::Api,
-    unsent::ResponseOwner,
 };
 
 enum OfRequest {}

@@ -24,10 +24,10 @@ use crate::{
     host::Hosts,
     listener::{ListenSettings, Peer, accept_connections},
     operations::events,
+    response_budget::ResponseOwner,
     route::Route,
     serve::{self, RouteHandle},
     state::Api,
-    unsent::ResponseOwner,
 };
 
 /// Bypasses the router, because it is called far more often than all other routes.
@@ -117,7 +117,7 @@ impl Service<Request<Incoming>> for ApiService {
                         connection.mark_stream();
                     }
                     let owner = response.extensions().get::<ResponseOwner>().copied();
-                    let response = api.unsent.pace(response, owner.unwrap_or(fallback));
+                    let response = api.response_budget.pace(response, owner.unwrap_or(fallback));
                     Ok(response.map(Either::Right))
                 }
                 Err(never) => match never {},

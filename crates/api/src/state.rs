@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
-    key_ring::KeyRingService, meter::Meter, reload::ReloadService, tails::Tails,
-    unsent::UnsentResponses, watch::Watch,
+    key_ring::KeyRingService, meter::Meter, reload::ReloadService, response_budget::ResponseBudget,
+    tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -126,7 +126,7 @@ pub struct State {
     /// Running exports.
     pub exports: CallerSlots,
     pub tails: Tails,
-    pub unsent: Arc<UnsentResponses>,
+    pub response_budget: Arc<ResponseBudget>,
     /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
     pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
@@ -177,7 +177,7 @@ impl Api {
             meter: Meter::default(),
             exports: CallerSlots::new("exports", MAX_EXPORTS, MAX_EXPORTS),
             tails: Tails::default(),
-            unsent: Arc::default(),
+            response_budget: Arc::default(),
             batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))

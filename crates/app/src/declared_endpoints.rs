@@ -70,7 +70,7 @@ fn wanted(loaded: &LoadedSettings) -> Vec<DeclaredEndpoint> {
 }
 
 async fn follow(gateway: &Gateway, wanted: &DeclaredEndpoint) -> anyhow::Result<()> {
-    let tenant = gateway.tenants.get(&wanted.slug, wanted.profile).await?;
+    let tenant = gateway.tenants.get_or_create(&wanted.slug, wanted.profile).await?;
     let scope = TenantScope::internal(tenant.id);
     if let Some(endpoint) = find(gateway, scope, wanted).await? {
         return change(gateway, scope, wanted, endpoint).await;

@@ -3,6 +3,7 @@
 
 mod alerting;
 mod archiving;
+mod email_off;
 mod lanes;
 mod live;
 mod mailing;
@@ -11,7 +12,6 @@ mod receiving;
 mod setup;
 pub mod shared_settings;
 mod tenants;
-mod unsent;
 
 use std::{sync::Arc, time::Duration};
 
@@ -59,7 +59,7 @@ use crate::{
 };
 
 /// Loops that have been told to end are not waited for any longer than this.
-const AFTER: Duration = Duration::from_secs(2);
+const TASK_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The shared parts that every other part is built from.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ pub struct Gateway {
     pub own_endpoints: EndpointService,
     pub ring: Ring,
     pub watch: Arc<watch::Watch>,
-    pub keeper: Arc<KeyRotator>,
+    pub key_rotator: Arc<KeyRotator>,
     pub tenants: Tenants,
     /// Whether dead letters leave the store.
     pub has_archive: bool,
@@ -127,7 +127,7 @@ impl Gateway {
             .context("cannot create the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
         let operator = if setup.has_notices {
-            Some(tenants.get(Tenant::OPERATOR, "standard").await?)
+            Some(tenants.get_or_create(Tenant::OPERATOR, "standard").await?)
         } else {
             None
         };
@@ -176,11 +176,11 @@ impl Gateway {
             .transpose()?;
         let (mailing, emails) = mail.unzip();
         let retention = setup.limits.retention;
-        let inside = mailing
+        let internal_sink = mailing
             .as_ref()
             .map(|_| -> Arc<dyn InternalSink> { Arc::new(Mailing::feedback(&base, retention)) });
         let dispatch = prepared.as_ref().map(|prepared| {
-            let lane = prepared.lane(&base, inside);
+            let lane = prepared.lane(&base, internal_sink);
             LaneSetup { terms: setup.lanes.dispatch, ..lane }
         });
         let has_archive = setup.archive.is_some();
@@ -228,7 +228,7 @@ impl Gateway {
         };
         let gateway = Self {
             watch: watch::Watch::new(watched),
-            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
+            key_rotator: Arc::new(KeyRotator::new(store.clone(), ring.clone(), cells.clone())),
             publisher: Arc::new(outbound.publisher(engine.clone())),
             endpoints: Arc::new(outbound.endpoints(&client)),
             own_endpoints: outbound.endpoints(&own_client),
@@ -268,7 +268,7 @@ impl Gateway {
     }
 
     fn start_loops(&self, is_worker: bool, is_shared: bool, email_expiry: Duration) {
-        self.keeper.watch_file(&self.tasks, self.stopping.clone());
+        self.key_rotator.watch_file(&self.tasks, self.stopping.clone());
         if is_worker {
             let (health, stop) = (self.health.clone(), self.stopping.clone());
             self.tasks.spawn(async move { health.run_digests(stop).await });
@@ -279,7 +279,7 @@ impl Gateway {
             if self.mailing.is_none() {
                 let (store, engine) = (self.store.clone(), self.engine.clone());
                 let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
-                unsent::watch(store, engine, clock, email_expiry, &self.tasks, stop);
+                email_off::watch(store, engine, clock, email_expiry, &self.tasks, stop);
             }
         }
         if let Some((traces, stop)) = &self.traces {
@@ -318,7 +318,7 @@ impl Gateway {
 
     /// E-mails that wait and that this gateway does not send.
     pub async fn unsent_emails(&self) -> gancho_store::Result<u64> {
-        if self.mailing.is_some() { Ok(0) } else { unsent::count(&*self.store).await }
+        if self.mailing.is_some() { Ok(0) } else { email_off::count(&*self.store).await }
     }
 
     /// The service of the ingest listener.
@@ -341,7 +341,7 @@ impl Gateway {
             ids: self.base.ids.clone(),
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
-            key_ring: Some(self.keeper.clone()),
+            key_ring: Some(self.key_rotator.clone()),
             cells: self
                 .cells
                 .clone()
@@ -382,16 +382,16 @@ impl Gateway {
         if let Some((_, stop)) = &self.traces {
             stop.cancel();
         }
-        let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
+        let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, self.tasks.wait()).await;
         // What ended while the engine was stopping.
-        let _ = tokio::time::timeout(AFTER, self.health.send_digests(true)).await;
+        let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, self.health.send_digests(true)).await;
         // Only now are there no more notices.
         let (tasks, stop) = &self.messenger;
         stop.cancel();
         tasks.close();
-        let _ = tokio::time::timeout(AFTER, tasks.wait()).await;
+        let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, tasks.wait()).await;
         if let Some(mailing) = &self.mailing {
-            let _ = tokio::time::timeout(AFTER, mailing.close()).await;
+            let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, mailing.close()).await;
         }
         stopped
     }

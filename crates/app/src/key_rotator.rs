@@ -103,12 +103,12 @@ impl KeyRotator {
 
     /// Reloads the key file when it changes, until stopped.
     pub fn watch_file(self: &Arc<Self>, tasks: &TaskTracker, stop: CancellationToken) {
-        let keeper = self.clone();
+        let key_rotator = self.clone();
         tasks.spawn(async move {
             while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
-                match keeper.ring.refresh() {
+                match key_rotator.ring.refresh() {
                     Ok(true) => {
-                        tracing::info!(key = keeper.ring.keys.newest(), "key ring reloaded");
+                        tracing::info!(key = key_rotator.ring.keys.newest(), "key ring reloaded");
                     }
                     Ok(false) => {}
                     Err(error) => tracing::warn!(%error, "could not reload the key ring"),

@@ -76,7 +76,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     // Boxed, so that the runtime has one copy of all commands and not one for each of its kinds.
     let command: Pin<Box<dyn Future<Output = anyhow::Result<()>>>> = Box::pin(cli.run());
     let done = runtime.block_on(command);
-    // Reading standard input cannot be cancelled: do not wait for it.
+    // Reading standard input cannot be canceled: do not wait for it.
     runtime.shutdown_background();
     done
 }

@@ -69,8 +69,8 @@ impl Hops {
     }
 }
 
-/// The hop count, and the tag of the gateway that has sent it, not verified. A proxy may have written it anew, with spaces
-/// or quotes.
+/// The hop count, and the tag of the gateway that has sent it, not verified. A proxy may have rewritten it, with spaces or
+/// quotes.
 fn parts(value: &HeaderValue) -> Option<(u8, &str)> {
     let (hops, by) = value.to_str().ok()?.split_once(';')?;
     let by = by.trim().strip_prefix("by")?.trim_start().strip_prefix('=')?.trim();

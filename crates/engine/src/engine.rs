@@ -20,8 +20,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Archive, ArchiveError, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
-    delivery_log, dispatch, erase, expire, heartbeat,
+    delivery_log, dispatch, erase_tenants, expire, heartbeat,
     lane::{LaneSetup, LaneState, LaneTerms},
+    lane_counters::{Counter, LaneCounters},
     log_sampler::LogSampler,
     membership::Membership,
     outcome_counters::OutcomeCounts,
@@ -33,7 +34,6 @@ use crate::{
     scheduler::Share,
     spans::SpanSink,
     statistics::{self, StatisticsRecorder},
-    stats::{Counter, Stats},
     tail::{DeliveryChange, Tail, TailFilter, TailInterest, Tails},
     timings::Timing,
     write_shares::WriteShares,
@@ -181,7 +181,7 @@ impl Engine {
         self.supervise("expire", expire::run);
         self.supervise("archive", archive::run);
         self.supervise("prune", prune::run);
-        self.supervise("erase", erase::run);
+        self.supervise("erase", erase_tenants::run);
         self.supervise("statistics", statistics::flush::run);
         self.supervise("roll-up", statistics::roll_up::run);
         self.supervise("log", delivery_log::run);
@@ -204,7 +204,7 @@ impl Engine {
     }
 
     /// Counters of a lane; `None` if this engine does not serve it.
-    pub fn stats(&self, lane: Lane) -> Option<Stats> {
+    pub fn stats(&self, lane: Lane) -> Option<LaneCounters> {
         let lane = self.lane(lane)?;
         let (queued, in_flight) = {
             let queue = lane.queue.lock();

@@ -16,10 +16,10 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Limits,
     carrier::Carrier,
+    lane_counters::Counters,
     outcome_counters::OutcomeCounters,
     room::Seat,
     scheduler::{LaneLimits, PoolLimit, Scheduler},
-    stats::Counters,
     timings::Timings,
 };
 

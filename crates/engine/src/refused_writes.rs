@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gancho_domain::TenantId;
 use gancho_store::StoreError;
 
-use crate::{Engine, stats::Counter};
+use crate::{Engine, lane_counters::Counter};
 
 #[derive(Default)]
 pub(crate) struct RefusedWrites {

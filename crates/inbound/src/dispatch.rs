@@ -36,18 +36,18 @@ pub struct DispatchCarrier {
 }
 
 /// The timeout of an attempt.
-const USUAL_TIMEOUT: Duration = Duration::from_secs(15);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl DispatchCarrier {
     /// The client uses the operator's address policy: only operators create sources, and the core is often
     /// on the same machine.
     pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
         let profile = Profile::standard();
-        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT, internal_target: None }
+        Self { sources, client, clock, profile, timeout: DEFAULT_TIMEOUT, internal_target: None }
     }
 
     /// Receives what goes to an internal target.
-    pub fn with_inside(self, internal_target: Arc<dyn InternalSink>) -> Self {
+    pub fn with_internal_sink(self, internal_target: Arc<dyn InternalSink>) -> Self {
         Self { internal_target: Some(internal_target), ..self }
     }
 }

@@ -16,7 +16,7 @@ use gancho_vault::KeyRing;
 pub use self::prepared_source::{PreparedKey, PreparedSource, ProofKeys, Target, To};
 use crate::{
     Source, SourceKey,
-    source::{ON_DELETED, ON_KEYS, ON_SOURCES, USUAL_TARGET},
+    source::{DEFAULT_TARGET, ON_DELETED, ON_KEYS, ON_SOURCES},
 };
 
 pub struct Sources {
@@ -37,7 +37,7 @@ pub struct SourceDefaults {
 
 impl Default for SourceDefaults {
     fn default() -> Self {
-        Self { target_url: USUAL_TARGET.to_owned(), plan: Arc::new(RetryPlan::DISPATCH) }
+        Self { target_url: DEFAULT_TARGET.to_owned(), plan: Arc::new(RetryPlan::DISPATCH) }
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) const ON_KEYS: Collection = Collection::operators(SOURCE_KEYS);
 pub(crate) const ON_DELETED: Collection = Collection::operators("source_deleted");
 
 /// Where receipts go unless a source says otherwise.
-pub const USUAL_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
+pub const DEFAULT_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Source {
@@ -284,7 +284,7 @@ mod tests {
         source.set_retry(Some(&RetryPlan::DISPATCH));
         source.set_preset(RawValue::from_string(r#"{"token":{"header":"X"}}"#.into()).unwrap());
         source.schema = Some(RawValue::from_string(r#"{"type": "object"}"#.into()).unwrap());
-        let target = DispatchTarget { id: EndpointId::from_bits(9), url: USUAL_TARGET.into() };
+        let target = DispatchTarget { id: EndpointId::from_bits(9), url: DEFAULT_TARGET.into() };
         source.targets.push(target.clone());
         let text = serde_json::to_vec(&source).unwrap();
         let read: Source = serde_json::from_slice(&text).unwrap();

@@ -201,7 +201,7 @@ impl Node {
         let internal_target = Arc::new(Taker::default());
         let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
         let carrier =
-            if has_inside { carrier.with_inside(internal_target.clone()) } else { carrier };
+            if has_inside { carrier.with_internal_sink(internal_target.clone()) } else { carrier };
         let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
         let lanes = if works { vec![lane] } else { Vec::new() };
         let random = Arc::new(SeededRandom::new(seed + 1));

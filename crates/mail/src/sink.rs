@@ -18,7 +18,7 @@ pub struct Sink {
 
 #[derive(Default)]
 struct Captured {
-    letters: VecDeque<Arc<CapturedEmail>>,
+    emails: VecDeque<Arc<CapturedEmail>>,
     bytes: usize,
 }
 
@@ -27,7 +27,7 @@ pub const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedEmail {
-    pub letter: OutgoingMessage,
+    pub email: OutgoingMessage,
     pub at: Time,
 }
 
@@ -44,12 +44,12 @@ impl Sink {
     }
 
     /// Newest first.
-    pub fn letters(&self) -> Vec<Arc<CapturedEmail>> {
-        self.kept.lock().letters.iter().rev().cloned().collect()
+    pub fn emails(&self) -> Vec<Arc<CapturedEmail>> {
+        self.kept.lock().emails.iter().rev().cloned().collect()
     }
 
-    pub fn letter(&self, id: EmailId) -> Option<Arc<CapturedEmail>> {
-        self.kept.lock().letters.iter().rev().find(|caught| caught.letter.id == id).cloned()
+    pub fn email(&self, id: EmailId) -> Option<Arc<CapturedEmail>> {
+        self.kept.lock().emails.iter().rev().find(|captured| captured.email.id == id).cloned()
     }
 }
 
@@ -59,24 +59,23 @@ impl Transport for Sink {
         "sink"
     }
 
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
-        let caught = CapturedEmail { letter: letter.clone(), at: self.clock.now() };
+    async fn send(&self, email: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+        let captured = CapturedEmail { email: email.clone(), at: self.clock.now() };
         let mut kept = self.kept.lock();
-        kept.bytes += weight(letter);
-        kept.letters.push_back(Arc::new(caught));
-        while kept.letters.len() > self.max || kept.bytes > self.max_bytes && kept.letters.len() > 1
-        {
-            let Some(oldest) = kept.letters.pop_front() else { break };
-            kept.bytes -= weight(&oldest.letter);
+        kept.bytes += weight(email);
+        kept.emails.push_back(Arc::new(captured));
+        while kept.emails.len() > self.max || kept.bytes > self.max_bytes && kept.emails.len() > 1 {
+            let Some(oldest) = kept.emails.pop_front() else { break };
+            kept.bytes -= weight(&oldest.email);
         }
         Ok(Acceptance {
-            message_id: letter.message_id.clone(),
+            message_id: email.message_id.clone(),
             status: 250,
             text: "captured by the sink; nothing was sent".into(),
         })
     }
 }
 
-fn weight(letter: &OutgoingMessage) -> usize {
-    size_of::<CapturedEmail>() + letter.raw.len() + letter.subject.len()
+fn weight(email: &OutgoingMessage) -> usize {
+    size_of::<CapturedEmail>() + email.raw.len() + email.subject.len()
 }

@@ -35,7 +35,7 @@ where d.tenant_id = k.tenant_id and d.id = k.id"
     )
 });
 
-/// Whose, and which.
+/// Tenant and delivery.
 pub(crate) type Key = (TenantId, DeliveryId);
 
 pub(crate) struct Arming<'a> {

@@ -195,7 +195,7 @@ impl PostgresStore {
     }
 }
 
-/// The statement that writes if what is expected is so, and the version that it is given.
+/// The compare-and-set statement for `expect`, and its version parameter.
 fn statement(expect: Expect) -> (&'static str, i64) {
     match expect {
         Expect::Anything => (PUT, 1),

@@ -108,7 +108,7 @@ pub(crate) async fn give_back(
     execute(session, sql, &[&tenants, &ids, &node.0]).await
 }
 
-/// Sorted, so that two transactions wait for each other instead of blocking each other.
+/// Sorted, so that concurrent transactions lock rows in the same order and cannot deadlock.
 fn columns(deliveries: &[(TenantId, DeliveryId)]) -> (Vec<Uuid>, Vec<Uuid>) {
     let mut sorted = deliveries.to_vec();
     sorted.sort_unstable();

@@ -187,7 +187,7 @@ impl ReplayJobs for PostgresStore {
             ReplayEnd::Done => (ReplayState::Done, None),
             ReplayEnd::Failed(why) => (ReplayState::Failed, Some(text(why))),
         };
-        let (runner, state, now) = (text(runner), state.name(), now.micros());
+        let (runner, state, now) = (text(runner), state.stored_name(), now.micros());
         let values: [&(dyn ToSql + Sync); 8] =
             [&uuid(id), &runner, &done, &skipped, &failed, &state, &error, &now];
         let found = query(&session, END, &values).await.map_err(store_error)?;
@@ -275,7 +275,7 @@ fn job(row: &Row) -> Result<ReplayJob> {
     Ok(ReplayJob {
         id: rows::id(row, 0)?,
         tenant: if owner.is_nil() { None } else { Some(rows::id(row, 1)?) },
-        state: ReplayState::from_name(state)
+        state: ReplayState::from_stored(state)
             .ok_or_else(|| corrupt(format!("no replay has the state {state}")))?,
         request: rows::bytes(row, 3)?,
         total: ReplayTotal { count: count(4)?, is_exact: rows::get(row, 5)? },

@@ -182,7 +182,7 @@ const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version, unt
 const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1, until = ?6
     WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
 
-/// The statement that writes if what is expected is so, and the version that it is given.
+/// The compare-and-set statement for `expect`, and its version parameter.
 fn statement(expect: Expect) -> (&'static str, i64) {
     match expect {
         Expect::Anything => (PUT, 1),

@@ -131,7 +131,7 @@ impl ReplayJobs for SqliteStore {
                     page.done as i64,
                     page.skipped as i64,
                     page.failed as i64,
-                    state.name(),
+                    state.stored_name(),
                     error,
                     now.micros(),
                 ])?;
@@ -158,7 +158,7 @@ impl ReplayJobs for SqliteStore {
                 .execute(params![
                     id.bytes(),
                     bytes_of(owner),
-                    ReplayState::Cancelled.name(),
+                    ReplayState::Canceled.stored_name(),
                     now.micros()
                 ])?;
             find(tx.db, owner, id)
@@ -198,7 +198,7 @@ fn open(
         .execute(params![
             new.id.bytes(),
             tenant,
-            ReplayState::Pending.name(),
+            ReplayState::Pending.stored_name(),
             &*new.request,
             new.created_at.micros(),
         ])?;
@@ -238,7 +238,7 @@ fn take(
         )?
         .execute(params![
             id.bytes(),
-            ReplayState::Running.name(),
+            ReplayState::Running.stored_name(),
             lease.runner,
             lease.until.micros(),
             total.count as i64,
@@ -259,7 +259,7 @@ fn count_late(tx: &Tx<'_>, id: ReplayId, runner: &str, page: ReplayCounts) -> Re
         .execute(params![
             id.bytes(),
             runner,
-            ReplayState::Cancelled.name(),
+            ReplayState::Canceled.stored_name(),
             page.done as i64,
             page.skipped as i64,
             page.failed as i64,
@@ -307,7 +307,7 @@ fn job(row: &Row<'_>) -> Result<ReplayJob, TxError> {
     Ok(ReplayJob {
         id: rows::id(row, 0)?,
         tenant: if is_operators { None } else { Some(rows::id(row, 1)?) },
-        state: ReplayState::from_name(&state)
+        state: ReplayState::from_stored(&state)
             .ok_or_else(|| corrupt(format!("no replay has the state {state}")))?,
         request: rows::bytes(row, 3)?,
         total: ReplayTotal { count: count(4)?, is_exact: row.get(5)? },

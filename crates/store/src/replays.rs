@@ -15,31 +15,39 @@ pub enum ReplayState {
     Pending,
     Running,
     Done,
-    Cancelled,
+    Canceled,
     Failed,
 }
 
 impl ReplayState {
     pub const ALL: [Self; 5] =
-        [Self::Pending, Self::Running, Self::Done, Self::Cancelled, Self::Failed];
+        [Self::Pending, Self::Running, Self::Done, Self::Canceled, Self::Failed];
 
-    /// Its name in the API and in the stores. Never changed.
+    /// Its name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Running => "running",
             Self::Done => "done",
-            Self::Cancelled => "cancelled",
+            Self::Canceled => "canceled",
             Self::Failed => "failed",
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+    /// Its name in the stores. Never changed.
+    pub const fn stored_name(self) -> &'static str {
+        match self {
+            Self::Canceled => "cancelled",
+            other => other.name(),
+        }
+    }
+
+    pub fn from_stored(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.stored_name() == name)
     }
 
     pub const fn is_final(self) -> bool {
-        matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+        matches!(self, Self::Done | Self::Canceled | Self::Failed)
     }
 }
 

@@ -29,7 +29,7 @@ const IDENTIFIERS: &[Retired] = &[
     word("Broke", "SmtpError"),
     word("Talk", "SmtpSession"),
     word("Brief", "EmailSummary"),
-    word("Caught", "CapturedEmail").right_in("the command's name", &["app"]),
+    word("Caught", "CapturedEmail"),
     word("Found", "a noun: Lookup, …Result"),
     word("Fault", "…Error, or InvalidField"),
     word("Asked", "a noun: Request…, …Answer"),

@@ -14,7 +14,7 @@ pub struct Tree {
     pub paths: BTreeSet<String>,
     /// The Rust files under `crates`.
     pub sources: Vec<Text>,
-    /// `*.md` everywhere, and `deny.toml`.
+    /// `*.md` everywhere, `deny.toml`, and the English texts of the dashboard.
     pub documents: Vec<Text>,
 }
 
@@ -42,10 +42,25 @@ impl Text {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 
-    /// The lines before the tests at the end of the file, with their numbers.
+    /// The lines that are not only for tests, with their numbers. An item under `#[cfg(test)]` ends with a line as far
+    /// indented as it, that closes it.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-        lines.enumerate().map(|(index, line)| (index + 1, line))
+        let mut skipped: Option<usize> = None;
+        self.text.lines().enumerate().filter_map(move |(index, line)| {
+            let indent = line.len() - line.trim_start().len();
+            if let Some(of_item) = skipped {
+                let ends = line.ends_with(';') || line.trim_end_matches(',').ends_with('}');
+                if ends && indent == of_item {
+                    skipped = None;
+                }
+                return None;
+            }
+            if line.trim() == "#[cfg(test)]" {
+                skipped = Some(indent);
+                return None;
+            }
+            Some((index + 1, line))
+        })
     }
 }
 
@@ -90,7 +105,7 @@ impl Tree {
     fn keep(&mut self, path: &str) -> Result<()> {
         let ends = |end: &str| Path::new(path).extension().is_some_and(|found| found == end);
         let list = match path {
-            "deny.toml" => &mut self.documents,
+            "deny.toml" | "crates/dashboard/catalog/en.toml" => &mut self.documents,
             _ if ends("md") => &mut self.documents,
             _ if ends("rs") && path.starts_with("crates/") => &mut self.sources,
             _ => return Ok(()),
@@ -121,6 +136,31 @@ mod tests {
             assert!(Text::new(path, "").is_test(), "{path}");
         }
         assert!(!Text::new("crates/engine/src/attests.rs", "").is_test());
+    }
+
+    #[test]
+    fn what_follows_an_item_for_tests_is_code() {
+        let text = "mod a;
+#[cfg(test)]
+#[path = \"x.rs\"]
+mod tests;
+use b;
+impl C {
+    #[cfg(test)]
+    fn d() {
+        e();
+    }
+
+    fn f() {}
+}
+#[cfg(test)]
+mod more {
+    fn g() {}
+}
+fn h() {}";
+        let text = Text::new("crates/a/src/b.rs", text);
+        let code: Vec<_> = text.code().map(|(_, line)| line).collect();
+        assert_eq!(code, ["mod a;", "use b;", "impl C {", "", "    fn f() {}", "}", "fn h() {}"]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ export class ApiKeys extends Resource {
 /** Who changed what, or tried to. */
 export class Audit extends Resource {
   /**
-   * List administrative acts.
+   * List audit log entries.
    *
    * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there.
    *
@@ -398,7 +398,7 @@ export class Emails extends Resource {
    * Operator only.
    */
   listCaptured(): Pages<types.CapturedEmailSummary> {
-    return this._list<types.CapturedEmailSummary>({ method: "GET", url: "/v1/dev/letters" });
+    return this._list<types.CapturedEmailSummary>({ method: "GET", url: "/v1/dev/emails" });
   }
 
   /**
@@ -407,7 +407,7 @@ export class Emails extends Resource {
    * Operator only.
    */
   async getCaptured(outboxId: string): Promise<types.CapturedEmail> {
-    return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/letters/${path(outboxId)}`, required: ["caughtAt", "from", "messageId", "outboxId", "size", "subject", "tenantId", "to", "raw"] });
+    return this._call<types.CapturedEmail>({ method: "GET", url: `/v1/dev/emails/${path(outboxId)}`, required: ["caughtAt", "from", "messageId", "outboxId", "size", "subject", "tenantId", "to", "raw"] });
   }
 
   /**
@@ -474,7 +474,7 @@ export class EventTypes extends Resource {
   /**
    * List event types.
    *
-   * The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.
+   * The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */

@@ -114,21 +114,26 @@ export interface AttemptEntry {
   started_at: string;
 }
 
-export interface AttemptInputInput {
+export interface AttemptInput {
   /** Number of the attempt, from 1. */
   attempt: number;
+  /** Failure code, e.g. `HTTP_503`; null if it succeeded. */
   failure_code?: string | null;
+  /** Why it failed; null if it succeeded. */
   failure_reason?: unknown;
   /** Duration in milliseconds. */
   latency_ms?: unknown;
   /** `name: value` lines. */
   request_headers?: unknown;
+  /** The beginning of the response body. */
   response_body?: unknown;
   /** The same in base64, if it is not text. */
   response_body_base64?: unknown;
   /** `name: value` lines. */
   response_headers?: unknown;
+  /** HTTP status of the response; null if there was none. */
   response_status?: number | null;
+  /** When it began. */
   started_at: string | Date;
 }
 
@@ -286,9 +291,9 @@ export interface DeadLetter {
   tenant_id?: string | null;
 }
 
-export interface DeadLetterInputInput {
+export interface DeadLetterInput {
   /** The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports do not have all of the data, archived ones do. */
-  attempts?: AttemptInputInput[];
+  attempts?: AttemptInput[];
   /** When it was accepted. */
   enqueued_at: string | Date;
   /** Type of the event; of a receipt `PARTNER/KEY/TOPIC`. */
@@ -938,7 +943,7 @@ export interface ReplayJob {
   /** Number of deliveries skipped because they are in flight or their webhook is deleted or disabled. */
   skipped: number;
   started_at?: string | null;
-  /** `pending`, `running`, `done`, `cancelled` or `failed`. */
+  /** `pending`, `running`, `done`, `canceled` or `failed`. */
   state: ReplayState;
   /** Slug of the tenant. Only where the operator reads those of all tenants. */
   tenant?: string | null;
@@ -967,7 +972,7 @@ export interface ReplayOutcomeCounts {
   waiting: number;
 }
 
-export type ReplayState = "pending" | "running" | "done" | "cancelled" | "failed";
+export type ReplayState = "pending" | "running" | "done" | "canceled" | "failed";
 
 /** How long what a tenant has sent is stored. Null for the operator's default. */
 export interface Retention {
@@ -1500,7 +1505,7 @@ export interface ExportDeadLettersOptions {
 /** What `deadLetters.importLetters` takes. */
 export interface ImportDeadLettersOptions {
   /** Dead letters, as `GET /v1/dlq/export` writes them, or archived ones. */
-  letters: DeadLetterInputInput[];
+  letters: DeadLetterInput[];
 }
 
 /** What `deadLetters.replayAll` takes. */

@@ -1,4 +1,4 @@
-//! The audit log: administrative acts, done or refused, and logins.
+//! The audit log: administrative actions, done or refused, and logins.
 
 pub mod list;
 pub mod view;

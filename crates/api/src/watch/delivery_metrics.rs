@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Error};
 
 use gancho_domain::Lane;
-use gancho_engine::{Buckets, FailureCount, OutcomeCounts, Stats, Timing};
+use gancho_engine::{Buckets, FailureCount, LaneCounters, OutcomeCounts, Timing};
 
 use super::{
     Watch,
@@ -12,7 +12,7 @@ use super::{
 };
 
 pub struct DeliveryMetrics {
-    lanes: Vec<(Lane, Stats, Timing)>,
+    lanes: Vec<(Lane, LaneCounters, Timing)>,
     archived: [(Lane, u64); Lane::ALL.len()],
     failures: Vec<(Lane, BTreeMap<String, FailureCount>)>,
 }
@@ -59,7 +59,7 @@ impl DeliveryMetrics {
             "Attempts by outcome: delivered, retried or dead (failed permanently).",
             outcomes,
         )?;
-        let one = |pick: fn(&Stats) -> u64| {
+        let one = |pick: fn(&LaneCounters) -> u64| {
             lanes.iter().map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats)))
         };
         to.counter("gancho_attempts", "Delivery attempts.", one(|stats| stats.carried))?;
@@ -83,7 +83,7 @@ impl DeliveryMetrics {
             one(|stats| stats.unstorable),
         )?;
         to.counter("gancho_panics", "Panics in carriers.", one(|stats| stats.panics))?;
-        let now = |pick: fn(&Stats) -> u64| {
+        let now = |pick: fn(&LaneCounters) -> u64| {
             lanes
                 .iter()
                 .map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats) as f64))

@@ -11,7 +11,7 @@ use crate::stage::{Choices, Stage, eventually};
 async fn what_was_caught_is_shown_whole() {
     let stage = Stage::new().await;
     let operator = stage.operator();
-    assert_eq!(operator.get("/v1/dev/letters").await.is(200).json()["data"], json!([]));
+    assert_eq!(operator.get("/v1/dev/emails").await.is(200).json()["data"], json!([]));
     let hands = stage.tenant("m2").await;
     let email = json!({
         "from": "Loja <shop@example.com>",
@@ -21,7 +21,7 @@ async fn what_was_caught_is_shown_whole() {
     });
     let sent = hands.client.post("/v1/email/send", &email).await.is(201).json();
     let list = eventually(|| async {
-        let list = operator.get("/v1/dev/letters").await.is(200).json();
+        let list = operator.get("/v1/dev/emails").await.is(200).json();
         (list["data"].as_array().unwrap().len() == 1).then_some(list)
     })
     .await;
@@ -32,14 +32,14 @@ async fn what_was_caught_is_shown_whole() {
         (&letter["to"], &letter["subject"]),
         (&json!("joao@example.com"), &email["subject"])
     );
-    let path = format!("/v1/dev/letters/{}", sent["outboxId"].as_str().unwrap());
+    let path = format!("/v1/dev/emails/{}", sent["outboxId"].as_str().unwrap());
     let whole = operator.get(&path).await.is(200).json();
     let raw = whole["raw"].as_str().unwrap();
     assert!(raw.contains("Subject: A fatura\r\n") && raw.contains("Good morning"), "{raw}");
     assert_eq!(whole["size"], raw.len());
     // Addresses are not masked there, so it is for the operator alone.
     hands.client.get(&path).await.refused(403, "operator_only");
-    operator.get("/v1/dev/letters/out_01HZZZZZZZZZZZZZZZZZZZZZZZ").await.refused(404, "not_found");
+    operator.get("/v1/dev/emails/out_01HZZZZZZZZZZZZZZZZZZZZZZZ").await.refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn a_gateway_that_sends_catches_nothing() {
     let server = "smtp://127.0.0.1:9?tls=none".parse().unwrap();
     let post = Arc::new(SmtpTransport::new(SmtpSettings::new(server)).unwrap());
     let stage = Stage::with(Choices { transport: Some(post), ..Choices::default() }).await;
-    stage.operator().get("/v1/dev/letters").await.refused(404, "no_route");
-    let one = "/v1/dev/letters/out_01HZZZZZZZZZZZZZZZZZZZZZZZ";
+    stage.operator().get("/v1/dev/emails").await.refused(404, "no_route");
+    let one = "/v1/dev/emails/out_01HZZZZZZZZZZZZZZZZZZZZZZZ";
     stage.operator().get(one).await.refused(404, "no_route");
 }

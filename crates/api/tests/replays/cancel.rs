@@ -17,6 +17,6 @@ async fn cancelled_midway() {
         hands.client.post("/v1/replays", &json!({"all": true, "rate": 1})).await.is(202).json();
     let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
     let stopped = hands.client.call("POST", &format!("{path}/cancel"), None).await.is(200).json();
-    assert_eq!(stopped["state"], "cancelled");
-    assert_eq!(hands.client.get(&path).await.is(200).json()["state"], "cancelled");
+    assert_eq!(stopped["state"], "canceled");
+    assert_eq!(hands.client.get(&path).await.is(200).json()["state"], "canceled");
 }

@@ -38,7 +38,7 @@ struct List {
 
 #[derive(Debug, Args)]
 struct Create {
-    /// Name for people, e.g. the program that uses it.
+    /// Display name, e.g. the program that uses it.
     #[arg(long)]
     name: Option<String>,
     /// What the key may be used for: publish, read or manage. Can be repeated. Default: all three.

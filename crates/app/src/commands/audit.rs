@@ -9,7 +9,7 @@ use super::{
 };
 use crate::paint::{DIM, RED};
 
-/// Show the audit log: administrative acts and logins, newest first.
+/// Show the audit log: administrative actions and logins, newest first.
 #[derive(Debug, Args)]
 pub struct Audit {
     /// Only acts on the data of this tenant: slug or id.

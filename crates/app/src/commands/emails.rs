@@ -1,10 +1,10 @@
 //! `gancho emails`: the outbox, suppressed addresses, and the e-mails that the sink of a development
 //! gateway has captured. A running gateway does the work.
 //!
-//! In reading order: `send` submits an e-mail, `suppressions` manages suppressed addresses, `caught` reads
+//! In reading order: `send` submits an e-mail, `suppressions` manages suppressed addresses, `captured` reads
 //! the sink, `show` prints e-mails.
 
-mod caught;
+mod captured;
 mod send;
 mod show;
 mod suppressions;
@@ -36,7 +36,8 @@ enum Action {
     #[command(subcommand)]
     Suppressions(suppressions::Suppressions),
     /// List captured e-mails, or show one, if the transport is `sink` (as in `gancho dev`).
-    Caught(caught::Caught),
+    #[command(alias = "caught")]
+    Captured(captured::Captured),
 }
 
 #[derive(Debug, Args)]
@@ -72,7 +73,7 @@ impl Emails {
             Action::Show(show) => show.run().await,
             Action::Send(send) => send.run().await,
             Action::Suppressions(suppressions) => suppressions.run().await,
-            Action::Caught(caught) => caught.run().await,
+            Action::Captured(captured) => captured.run().await,
         }
     }
 }
@@ -101,7 +102,7 @@ impl Show {
     async fn run(self) -> anyhow::Result<()> {
         if self.raw {
             let remote = self.acting.client.gateway().await?;
-            return caught::letter(&remote, &self.outbox_id, self.acting.client.json).await;
+            return captured::email(&remote, &self.outbox_id, self.acting.client.json).await;
         }
         let remote = self.acting.gateway().await?;
         let email = remote.get(&format!("/v1/emails/{}", part(&self.outbox_id))).await?;

@@ -53,7 +53,7 @@ struct ConvoyArgs {
 
 #[derive(Debug, Args)]
 struct SourceArgs {
-    /// URL of the service to read from, e.g. https://api.eu.svix.com.
+    /// URL of the service's API.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     from_url: Option<ServerUrl>,
     /// API token of the service.

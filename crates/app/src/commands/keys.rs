@@ -98,7 +98,7 @@ async fn through(here: &KeyArgs) -> anyhow::Result<KeyAccess> {
 
 async fn list(here: &KeyArgs) -> anyhow::Result<()> {
     let counts = match through(here).await? {
-        KeyAccess::KeyArgs(keeper) => keeper.in_use().await?,
+        KeyAccess::KeyArgs(key_rotator) => key_rotator.in_use().await?,
         KeyAccess::ClientArgs(remote) => counts_of(&remote.get("/v1/keys").await?)?,
     };
     let newest = counts.keys().copied().max();
@@ -127,8 +127,8 @@ fn counts_of(answer: &Value) -> anyhow::Result<BTreeMap<u32, u64>> {
 
 async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
     let (newest, resealed) = match through(&rotate.here).await? {
-        KeyAccess::KeyArgs(keeper) => {
-            let done = keeper.rotate(!rotate.no_new_key).await?;
+        KeyAccess::KeyArgs(key_rotator) => {
+            let done = key_rotator.rotate(!rotate.no_new_key).await?;
             (u64::from(done.newest), done.resealed)
         }
         KeyAccess::ClientArgs(remote) => {
@@ -147,7 +147,7 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
 
 async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
     match through(&drop.here).await? {
-        KeyAccess::KeyArgs(keeper) => keeper.drop_key(drop.number).await?,
+        KeyAccess::KeyArgs(key_rotator) => key_rotator.drop_key(drop.number).await?,
         // It has the key in memory and would fail at its next start without warning.
         KeyAccess::ClientArgs(_) => {
             bail!("a gateway is running with this key ring. hint: stop it before you remove a key")

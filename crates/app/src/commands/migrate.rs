@@ -1,5 +1,5 @@
-//! `gancho migrate`: brings the database to the schema of this version. A start of the gateway does the
-//! same; this lets an operator choose the moment.
+//! `gancho migrate`: migrates the database to the schema of this version. The gateway does so at startup; this lets an
+//! operator choose the moment.
 
 use clap::Args;
 use gancho_store::SchemaVersion;
@@ -13,9 +13,9 @@ use crate::{
     settings::{self, Flags},
 };
 
-/// Bring the database to the schema of this version.
+/// Migrate the database to the schema of this version.
 ///
-/// `gancho serve` does it at its start, too.
+/// `gancho serve` does so at startup, too.
 #[derive(Debug, Args)]
 pub struct Migrate {
     /// Only say what would be done. Exits with 1 if there is something to do.

@@ -76,7 +76,7 @@ impl Pipe {
         let ring = key_ring::in_folder(&self.data_dir)?;
         let url = self.database_url.clone().unwrap_or(own);
         let gateway = Arc::new(Gateway::start(Setup::plain(url, ring, client)).await?);
-        let tenant = Arc::new(gateway.tenants.get("pipe", "standard").await?);
+        let tenant = Arc::new(gateway.tenants.get_or_create("pipe", "standard").await?);
         self.aim(&gateway, &tenant).await?;
 
         let counts = Arc::new(Counts::default());

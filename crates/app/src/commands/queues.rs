@@ -22,7 +22,7 @@ pub struct Queues {
 enum Action {
     /// List the lanes with their backlogs, and what is paused.
     List(ClientArgs),
-    /// Pause a lane. What comes is still accepted.
+    /// Pause a lane. New work is still accepted.
     Pause(One),
     /// Deliver again.
     Resume(One),

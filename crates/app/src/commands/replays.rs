@@ -178,7 +178,7 @@ pub async fn follow(remote: &Remote, id: &str) -> anyhow::Result<Value> {
     let mut progress: Option<Progress> = None;
     loop {
         let job = remote.get(&path(id)).await?;
-        if ["done", "cancelled", "failed"].contains(&job["state"].as_str().unwrap_or_default()) {
+        if ["done", "canceled", "failed"].contains(&job["state"].as_str().unwrap_or_default()) {
             return Ok(job);
         }
         let number = |name: &str| job[name].as_u64().unwrap_or(0);

@@ -37,8 +37,9 @@ enum Action {
     Show(ShowSource),
     /// Create a source. The partner posts to /webhooks/<PARTNER> on the ingest listener.
     Create(draft::Create),
-    /// Change, pause or activate a source. Properties that are not given stay as they are.
-    Change(draft::Change),
+    /// Update, pause or activate a source. Properties that are not given stay as they are.
+    #[command(alias = "change")]
+    Update(draft::Update),
     /// Delete a source and its keys. Its receipts stay in the ledger.
     Delete(Delete),
     /// Import the keys of many partners from JSON, creating sources as needed.
@@ -95,7 +96,7 @@ impl Sources {
             Action::List(client) => list(&client).await,
             Action::Show(one) => show(&one).await,
             Action::Create(create) => create.run().await,
-            Action::Change(change) => change.run().await,
+            Action::Update(update) => update.run().await,
             Action::Delete(delete) => self::delete(&delete).await,
             Action::Import(import) => self::import(&import).await,
             Action::Keys(keys) => keys.run().await,

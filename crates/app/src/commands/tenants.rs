@@ -91,10 +91,10 @@ struct Update {
 
 #[derive(Debug, Args)]
 struct Properties {
-    /// Name for people.
+    /// Display name.
     #[arg(long)]
     name: Option<String>,
-    /// Plan, which has the quotas.
+    /// Plan, which sets the quotas.
     #[arg(long)]
     plan: Option<String>,
     /// Wire format of new endpoints: standard, email-gateway, auracore, saas, or one of the settings.

@@ -94,7 +94,7 @@ impl Stage {
         });
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone())
-            .with_inside(Arc::new(feedback));
+            .with_internal_sink(Arc::new(feedback));
         let lanes = vec![LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)), limits::lane(mail)];
         let engine = Engine::start(EngineSetup {
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
@@ -248,7 +248,7 @@ async fn a_bounce_becomes_a_failure_and_the_address_is_suppressed() {
     assert!(known.unwrap().is_some());
     let next = stage.submit("ana@example.com").await;
     stage.until(next, EmailStatus::Failed).await;
-    assert_eq!(stage.sink.letters().len(), 1, "nothing more is sent there");
+    assert_eq!(stage.sink.emails().len(), 1, "nothing more is sent there");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -77,12 +77,12 @@ impl ReceivingParts {
         })
     }
 
-    /// `inside` takes what goes to another part of the gateway.
-    pub fn lane(&self, base: &Base, inside: Option<Arc<dyn InternalSink>>) -> LaneSetup {
+    /// `internal_sink` takes what goes to another part of the gateway.
+    pub fn lane(&self, base: &Base, internal_sink: Option<Arc<dyn InternalSink>>) -> LaneSetup {
         let (sources, client) = (self.sources.clone(), self.client.clone());
         let mut carrier = DispatchCarrier::new(sources, client, base.clock.clone());
-        if let Some(inside) = inside {
-            carrier = carrier.with_inside(inside);
+        if let Some(internal_sink) = internal_sink {
+            carrier = carrier.with_internal_sink(internal_sink);
         }
         LaneSetup::new(Lane::Dispatch, Arc::new(carrier))
     }

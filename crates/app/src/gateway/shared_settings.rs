@@ -8,7 +8,7 @@ use gancho_vault::KeyRing;
 
 use crate::{admin_token, settings::LoadedSettings};
 
-/// Not written in the table of settings as they are compared.
+/// Shared values that are compared in another form than the settings table shows.
 const ALSO: [&str; 3] = ["admin_token", "plans", "profiles"];
 
 /// Where nodes differ in one of these, what happens to an event depends on the node that has it.

@@ -14,7 +14,7 @@ pub struct Tenants {
 
 impl Tenants {
     /// Returns the tenant with that slug. Creates it with that profile if it does not exist.
-    pub async fn get(&self, slug: &str, profile: &str) -> anyhow::Result<Tenant> {
+    pub async fn get_or_create(&self, slug: &str, profile: &str) -> anyhow::Result<Tenant> {
         if let Some(tenant) = self.store.tenant_by_slug(slug).await? {
             return Ok(tenant);
         }

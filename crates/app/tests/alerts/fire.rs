@@ -59,7 +59,7 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
     assert!(body["data"]["title"].is_string(), "{body}");
     until("Slack is told", || slack.texts().contains("Many dead letters of one tenant"));
     until("the mailbox has it", || {
-        served.operator("GET", "/v1/dev/letters", "").body.contains("Gancho: ")
+        served.operator("GET", "/v1/dev/emails", "").body.contains("Gancho: ")
     });
 
     // The page shows it, and silences it.

@@ -33,7 +33,7 @@ fn notices_go_to_slack_and_by_email() {
     until("Slack has them", || slack.texts().contains(&endpoint));
     // The first five are reported one by one, the rest as one; all of them in a message or two.
     assert!(slack.all().len() <= 2, "{}", slack.texts());
-    let caught = || served.operator("GET", "/v1/dev/letters", "").json();
+    let caught = || served.operator("GET", "/v1/dev/emails", "").json();
     until("both mailboxes have it", || {
         let caught = caught().to_string();
         caught.contains("Gancho: ") && caught.contains("acme.example")

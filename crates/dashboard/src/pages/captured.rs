@@ -60,7 +60,7 @@ const MAIL_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'";
 
 async fn find(visit: &Visit, id: &str) -> ApiResult<Captured> {
-    visit.get(Link::new(format!("/v1/dev/letters/{}", segment(id)))).await
+    visit.get(Link::new(format!("/v1/dev/emails/{}", segment(id)))).await
 }
 
 /// The HTML of an e-mail, for a frame.
@@ -76,7 +76,7 @@ pub async fn html(visit: Visit) -> PageResult {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    let rows: List<CapturedRow> = visit.get(Link::new("/v1/dev/letters")).await?;
+    let rows: List<CapturedRow> = visit.get(Link::new("/v1/dev/emails")).await?;
     let peek = match visit.params.get("peek") {
         Some(id) => {
             let Captured { row, raw } = find(&visit, id).await?;

@@ -184,7 +184,7 @@ pub async fn show(visit: Visit) -> PageResult {
         rows,
         waiting,
         peek,
-        has_captured: visit.get_as_operator::<Value>(Link::new("/v1/dev/letters")).await.is_ok(),
+        has_captured: visit.get_as_operator::<Value>(Link::new("/v1/dev/emails")).await.is_ok(),
         next: next_cursor.map(|cursor| here.with("cursor", cursor)),
         errors,
     };

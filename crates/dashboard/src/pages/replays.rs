@@ -83,7 +83,7 @@ impl Replay {
             "pending" => Mark::Pending,
             "running" => Mark::InFlight,
             "done" => Mark::Delivered,
-            "cancelled" => Mark::Disabled,
+            "canceled" => Mark::Disabled,
             _ => Mark::Failed,
         }
     }
@@ -93,7 +93,7 @@ impl Replay {
             "pending" => t.say("replay.pending"),
             "running" => t.say("replay.running"),
             "done" => t.say("replay.done"),
-            "cancelled" => t.say("replay.canceled"),
+            "canceled" => t.say("replay.canceled"),
             _ => t.say("replay.failed"),
         }
     }

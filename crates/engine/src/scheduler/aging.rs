@@ -1,4 +1,4 @@
-//! Attempts that stay out: they leave the lane's slots to others, and tell on their target.
+//! Ages in-flight attempts: a slow attempt gives up its slot, and moves its target to a slower pool.
 
 use gancho_domain::{TenantId, Time};
 

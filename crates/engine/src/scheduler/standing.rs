@@ -1,4 +1,4 @@
-//! What a target's answers, and its silence, say about it.
+//! Classifies a target by its response times and failures.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ async fn after_a_day_it_is_given_up(on: StoreKind) {
     stage.engine.resume(pause).await.unwrap();
     let view = stage.until(id, EmailStatus::Failed).await;
     assert_eq!(view.row.attempts, 0);
-    assert!(sink.letters().is_empty());
+    assert!(sink.emails().is_empty());
     let [letter] = &stage.dead_letters().await[..] else { panic!("one dead letter") };
     assert_eq!(letter.failure.code().as_str(), "EXPIRED");
     let told = stage.told(id).await;

@@ -52,7 +52,7 @@ async fn the_sink_holds_few_large_letters() {
         stage.until(id, EmailStatus::Sent).await;
         id
     };
-    let kept = || sink.letters().iter().map(|caught| caught.letter.id).collect::<Vec<_>>();
+    let kept = || sink.emails().iter().map(|captured| captured.email.id).collect::<Vec<_>>();
     let (_, second, third) = (send(100_000).await, send(100_000).await, send(100_000).await);
     assert_eq!(kept(), [third, second], "two have room");
     let huge = send(400_000).await;
@@ -70,11 +70,11 @@ async fn only_ones_own(on: StoreKind) {
         stage.until(id, EmailStatus::Sent).await;
         ids.push(id);
     }
-    let kept: Vec<_> = sink.letters().iter().map(|caught| caught.letter.id).collect();
+    let kept: Vec<_> = sink.emails().iter().map(|captured| captured.email.id).collect();
     assert_eq!(kept, [ids[2], ids[1]], "the last two, newest first");
-    let letter = sink.letter(ids[2]).unwrap();
-    assert_eq!(letter.letter.to.address(), "c@example.com");
-    assert!(sink.letter(ids[0]).is_none());
+    let captured = sink.email(ids[2]).unwrap();
+    assert_eq!(captured.email.to.address(), "c@example.com");
+    assert!(sink.email(ids[0]).is_none());
 
     let other = TenantScope::internal(TenantId::from_bits(5));
     assert_eq!(stage.outbox.email(other, ids[0]).await.unwrap(), None);

@@ -79,7 +79,7 @@ async fn a_bounce_is_told_once_and_the_address_suppressed(on: StoreKind) {
     // The next one to that address is not sent.
     let next = stage.submit(draft("ana@example.com")).await;
     stage.until(next, EmailStatus::Failed).await;
-    assert_eq!(sink.letters().len(), 1);
+    assert_eq!(sink.emails().len(), 1);
 }
 
 /// faults.md 14

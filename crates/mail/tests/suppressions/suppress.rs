@@ -29,7 +29,7 @@ async fn a_suppressed_address_gets_nothing(on: StoreKind) {
         let id = stage.submit(draft(to)).await;
         stage.until(id, EmailStatus::Sent).await;
     }
-    assert_eq!(sink.letters().len(), 3, "only after it was taken off the list");
+    assert_eq!(sink.emails().len(), 3, "only after it was taken off the list");
 }
 
 async fn listed_imported_and_removed(on: StoreKind) {

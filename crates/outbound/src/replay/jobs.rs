@@ -36,7 +36,7 @@ pub struct Replays {
     pub(super) clock: Arc<dyn Clock>,
     /// The unique name under which this runner holds leases.
     pub(super) name: String,
-    usual_rate: AtomicU32,
+    default_rate: AtomicU32,
     /// When the next page of each job of this runner is due, to keep to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
     /// Jobs of this runner whose last page may have been sent in part.
@@ -66,11 +66,11 @@ impl Replays {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
-        let usual_rate = AtomicU32::new(judge::USUAL_RATE);
+        let default_rate = AtomicU32::new(judge::DEFAULT_RATE);
         let (due, bell, page_lock) =
             (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
         let in_doubt = Mutex::default();
-        Self { store, registry, ids, clock, name, usual_rate, due, in_doubt, bell, page_lock }
+        Self { store, registry, ids, clock, name, default_rate, due, in_doubt, bell, page_lock }
     }
 
     /// Deliveries per second of a replay without its own rate.
@@ -82,7 +82,7 @@ impl Replays {
 
     /// Applies to replays that are created from now on.
     pub fn set_rate(&self, rate: u32) {
-        self.usual_rate.store(rate.max(1), Ordering::Relaxed);
+        self.default_rate.store(rate.max(1), Ordering::Relaxed);
     }
 
     /// Stores the job, which any node runs; a dry run only counts.
@@ -94,7 +94,7 @@ impl Replays {
         let owner = owner.into();
         judge(&*self.store, owner, &new).await?;
         let (id, created_at) = (self.ids.make(), self.clock.now());
-        let rate = new.rate.unwrap_or_else(|| self.usual_rate.load(Ordering::Relaxed));
+        let rate = new.rate.unwrap_or_else(|| self.default_rate.load(Ordering::Relaxed));
         let request = Request::new(&new, rate, created_at);
         let job = NewReplayJob { id, request: request.write()?, created_at };
         let replay = request.replay(&pending(owner, &job))?;
@@ -166,7 +166,7 @@ impl Replays {
         let _between_pages = self.page_lock.lock().await;
         let job = self.store.cancel_replay(owner.into().scope(), id, self.clock.now()).await?;
         let job = job.ok_or(ReplayError::NotFound)?;
-        if job.state != ReplayState::Cancelled {
+        if job.state != ReplayState::Canceled {
             return Err(ReplayError::Over);
         }
         Ok(replay_of(&job)?)

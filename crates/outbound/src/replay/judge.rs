@@ -8,7 +8,7 @@ use crate::Owner;
 
 const MAX_EVENTS: usize = 1_000;
 const MAX_RATE: u32 = 1_000;
-pub(super) const USUAL_RATE: u32 = 100;
+pub(super) const DEFAULT_RATE: u32 = 100;
 
 /// Returns all errors at once.
 pub(super) async fn judge(

@@ -207,7 +207,7 @@ async fn a_canceled_replay_counts_what_was_sent() {
             .deliveries(DeliveryFilter { endpoint: Some(to), ..DeliveryFilter::default() })
             .await;
         let after = get(&stage, &runner, id).await;
-        assert_eq!(after.state, ReplayState::Cancelled);
+        assert_eq!(after.state, ReplayState::Canceled);
         assert_eq!(after.done, rows.len() as u64, "round {round}");
         if is_here {
             assert_eq!(canceled.done, after.done, "round {round}");

@@ -276,11 +276,11 @@ async fn cancelled_is_cancelled() {
     let running = replays.get(stage.scope, asked.id).await.unwrap();
     assert_eq!((running.state, running.total, running.done), (ReplayState::Running, 9, 3));
     let cancelled = replays.cancel(stage.scope, asked.id).await.unwrap();
-    assert_eq!((cancelled.state, cancelled.done), (ReplayState::Cancelled, 3));
+    assert_eq!((cancelled.state, cancelled.done), (ReplayState::Canceled, 3));
     assert_eq!(replays.run_once().await.unwrap(), None, "nothing is left to run");
     assert_eq!(replays.get(stage.scope, asked.id).await.unwrap(), cancelled);
     assert_eq!(arrived(&receiver, 12).await.len(), 12);
-    assert_eq!(replays.cancel(stage.scope, asked.id).await.unwrap().state, ReplayState::Cancelled);
+    assert_eq!(replays.cancel(stage.scope, asked.id).await.unwrap().state, ReplayState::Canceled);
 }
 
 #[tokio::test]

@@ -270,7 +270,7 @@ pub async fn a_canceled_one_still_counts_what_its_runner_sent<F: Fixture>() {
         assert!(advance(&world, id, "one", "a").await);
         let canceled = world.store.cancel_replay(Some(acme), id, world.now()).await;
         let canceled = canceled.unwrap().unwrap();
-        assert_eq!((canceled.state, canceled.sent), (ReplayState::Cancelled, PAGE));
+        assert_eq!((canceled.state, canceled.sent), (ReplayState::Canceled, PAGE));
         assert_eq!((canceled.finished_at, canceled.lease), (Some(world.now()), None));
         world.pass(secs(1));
         // Only of who had it.
@@ -283,7 +283,7 @@ pub async fn a_canceled_one_still_counts_what_its_runner_sent<F: Fixture>() {
         assert!(!goes_on);
         let job = get(&world, Some(acme), id).await;
         assert_eq!(job.sent, ReplayCounts { done: 6, skipped: 4, failed: 2 });
-        assert_eq!((job.state, &*job.cursor), (ReplayState::Cancelled, "a"));
+        assert_eq!((job.state, &*job.cursor), (ReplayState::Canceled, "a"));
         assert_eq!((job.finished_at, job.error), (canceled.finished_at, None));
         assert_eq!(take(&world, id, "one").await, None);
     }

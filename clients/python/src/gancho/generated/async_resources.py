@@ -225,7 +225,7 @@ class AsyncAudit(AsyncResource):
         since: datetime | str | None = None,
         until: datetime | str | None = None,
     ) -> AsyncPages[models.AuditEntry]:
-        """List administrative acts.
+        """List audit log entries.
 
         Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part
         of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named
@@ -539,7 +539,7 @@ class AsyncDeadLetters(AsyncResource):
 
     async def import_letters(
         self,
-        letters: Sequence[types.DeadLetterInputInput],
+        letters: Sequence[types.DeadLetterInput],
     ) -> models.ImportedDeadLetters:
         """Import dead letters.
 
@@ -1042,7 +1042,7 @@ class AsyncEmails(AsyncResource):
         return self._list(
             Operation(
                 "GET",
-                "/v1/dev/letters",
+                "/v1/dev/emails",
                 model=models.CapturedEmailSummary,
             )
         )
@@ -1060,7 +1060,7 @@ class AsyncEmails(AsyncResource):
         return await self._call(
             Operation(
                 "GET",
-                f"/v1/dev/letters/{path(outbox_id)}",
+                f"/v1/dev/emails/{path(outbox_id)}",
                 model=models.CapturedEmail,
             )
         )
@@ -1233,7 +1233,7 @@ class AsyncEventTypes(AsyncResource):
     ) -> AsyncPages[models.EventType]:
         """List event types.
 
-        The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.
+        The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 

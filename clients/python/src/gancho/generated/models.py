@@ -1069,7 +1069,7 @@ class ReplayJob(Model):
     """Number of deliveries skipped because they are in flight or their webhook is deleted or disabled."""
     started_at: datetime | None = None
     state: types.ReplayState
-    """`pending`, `running`, `done`, `cancelled` or `failed`."""
+    """`pending`, `running`, `done`, `canceled` or `failed`."""
     tenant: str | None = None
     """Slug of the tenant. Only where the operator reads those of all tenants."""
     tenant_id: str | None = None

@@ -30,7 +30,7 @@ Ordering = Literal["best_effort", "per_subject"]
 PausedBy = Literal["webhook", "tenant", "lane"]
 ReceiptStatus = Literal["received", "dispatched", "failed", "dlq"]
 ReplayKind = Literal["deliveries", "events", "dead_letters"]
-ReplayState = Literal["pending", "running", "done", "cancelled", "failed"]
+ReplayState = Literal["pending", "running", "done", "canceled", "failed"]
 SearchMatchType = Literal["event", "delivery", "webhook", "email", "source", "receipt", "replay", "tenant", "api_key", "event_type"]
 SuppressionReason = Literal["bounce", "complaint", "manual"]
 UserRole = Literal["read_only", "support", "operator"]
@@ -49,28 +49,33 @@ class AttachmentInput(TypedDict):
     """File name."""
 
 
-class AttemptInputInput(TypedDict):
+class AttemptInput(TypedDict):
     """What is sent of it; absent fields get their defaults."""
     attempt: int
     """Number of the attempt, from 1."""
     failure_code: NotRequired[str | None]
+    """Failure code, e.g. `HTTP_503`; null if it succeeded."""
     failure_reason: NotRequired[Any]
+    """Why it failed; null if it succeeded."""
     latency_ms: NotRequired[Any]
     """Duration in milliseconds."""
     request_headers: NotRequired[Any]
     """`name: value` lines."""
     response_body: NotRequired[Any]
+    """The beginning of the response body."""
     response_body_base64: NotRequired[Any]
     """The same in base64, if it is not text."""
     response_headers: NotRequired[Any]
     """`name: value` lines."""
     response_status: NotRequired[int | None]
+    """HTTP status of the response; null if there was none."""
     started_at: datetime | str
+    """When it began."""
 
 
-class DeadLetterInputInput(TypedDict):
+class DeadLetterInput(TypedDict):
     """What is sent of it; absent fields get their defaults."""
-    attempts: NotRequired[Sequence[AttemptInputInput]]
+    attempts: NotRequired[Sequence[AttemptInput]]
     """The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
     do not have all of the data, archived ones do.
     """

@@ -1,4 +1,4 @@
-//! `GET /v1/dev/letters/{outbox_id}`.
+//! `GET /v1/dev/emails/{outbox_id}`.
 
 use super::{TAG, sink, view::CapturedEmail};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub const ROUTE: Route = Route {
-    path: "/dev/letters/{outbox_id}",
+    path: "/dev/emails/{outbox_id}",
     operation_id: "getCapturedEmail",
     needs: Needs::Operator,
     gives: Gives::ok::<CapturedEmail>("The captured e-mail, as it would have been sent."),
@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {
-    let caught = sink(call)?.letter(call.id("outbox_id")?);
-    let caught = caught.ok_or_else(|| Problem::not_found(Noun::Email))?;
-    Answer::ok(&CapturedEmail::from(&*caught))
+    let captured = sink(call)?.email(call.id("outbox_id")?);
+    let captured = captured.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    Answer::ok(&CapturedEmail::from(&*captured))
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/dev/letters`: newest first.
+//! `GET /v1/dev/emails`: newest first.
 
 use super::{TAG, sink, view::CapturedEmailSummary};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub const ROUTE: Route = Route {
-    path: "/dev/letters",
+    path: "/dev/emails",
     operation_id: "listCapturedEmails",
     needs: Needs::Operator,
     gives: Gives::ok::<List<CapturedEmailSummary>>("The latest captured e-mails, newest first."),
@@ -23,7 +23,7 @@ pub const ROUTE: Route = Route {
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {
-    let emails = sink(call)?.letters();
-    let data = emails.iter().map(|caught| CapturedEmailSummary::from(&**caught)).collect();
+    let emails = sink(call)?.emails();
+    let data = emails.iter().map(|captured| CapturedEmailSummary::from(&**captured)).collect();
     Answer::ok(&List::<CapturedEmailSummary> { data, next_cursor: None })
 }

@@ -31,24 +31,24 @@ pub struct CapturedEmail {
 }
 
 impl From<&sink::CapturedEmail> for CapturedEmailSummary {
-    fn from(caught: &sink::CapturedEmail) -> Self {
-        let letter = &caught.letter;
+    fn from(captured: &sink::CapturedEmail) -> Self {
+        let email = &captured.email;
         Self {
-            outbox_id: letter.id.to_string(),
-            tenant_id: letter.tenant.to_string(),
-            from: letter.from.to_string(),
-            to: letter.to.to_string(),
-            subject: letter.subject.clone(),
-            message_id: letter.message_id.clone(),
-            caught_at: Timestamp(caught.at),
-            size: letter.raw.len(),
+            outbox_id: email.id.to_string(),
+            tenant_id: email.tenant.to_string(),
+            from: email.from.to_string(),
+            to: email.to.to_string(),
+            subject: email.subject.clone(),
+            message_id: email.message_id.clone(),
+            caught_at: Timestamp(captured.at),
+            size: email.raw.len(),
         }
     }
 }
 
 impl From<&sink::CapturedEmail> for CapturedEmail {
-    fn from(caught: &sink::CapturedEmail) -> Self {
-        let raw = String::from_utf8_lossy(&caught.letter.raw).into_owned();
-        Self { summary: caught.into(), raw }
+    fn from(captured: &sink::CapturedEmail) -> Self {
+        let raw = String::from_utf8_lossy(&captured.email.raw).into_owned();
+        Self { summary: captured.into(), raw }
     }
 }

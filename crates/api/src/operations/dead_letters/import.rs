@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    letter_input::{DeadLetterInput, InputLetter, read},
+    letter_input::{DeadLetterBody, InputLetter, read},
 };
 use crate::{
     answer::Answer,
@@ -27,7 +27,7 @@ const STEP: usize = 50;
 request! {
     struct ImportDeadLettersBody<'a> {
         /// Dead letters, as `GET /v1/dlq/export` writes them, or archived ones.
-        required letters: Vec<&'a str> as objects::<DeadLetterInput>(1, MAX_LETTERS),
+        required letters: Vec<&'a str> as objects::<DeadLetterBody>(1, MAX_LETTERS),
     }
 }
 

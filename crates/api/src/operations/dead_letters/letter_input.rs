@@ -19,7 +19,7 @@ const MAX_ATTEMPTS: usize = 1_000;
 
 request! {
     #[allow(dead_code, reason = "an export has fields that an import does not need")]
-    pub struct DeadLetterInput<'a> {
+    pub struct DeadLetterBody<'a> {
         /// Id of the delivery.
         required id: Cow<'a, str> as id(Noun::Delivery),
         /// `webhook`, `dispatch` or `email`.
@@ -64,26 +64,31 @@ request! {
         optional expires_at: Time as time(),
         /// The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
         /// do not have all of the data, archived ones do.
-        optional attempts: Vec<&'a str> as objects::<AttemptInput>(0, MAX_ATTEMPTS),
+        optional attempts: Vec<&'a str> as objects::<AttemptBody>(0, MAX_ATTEMPTS),
     }
 }
 
 request! {
-    pub struct AttemptInput<'a> {
+    pub struct AttemptBody<'a> {
         /// Number of the attempt, from 1.
         required attempt: u32 as count(1, 1_000_000),
+        /// When it began.
         required started_at: Time as time(),
         /// Duration in milliseconds.
         optional latency_ms: &'a str as json(),
         /// `name: value` lines.
         optional request_headers: &'a str as json(),
+        /// HTTP status of the response; null if there was none.
         nullable response_status: u32 as count(0, 999),
         /// `name: value` lines.
         optional response_headers: &'a str as json(),
+        /// The beginning of the response body.
         optional response_body: &'a str as json(),
         /// The same in base64, if it is not text.
         optional response_body_base64: &'a str as json(),
+        /// Why it failed; null if it succeeded.
         nullable failure_reason: &'a str as json(),
+        /// Failure code, e.g. `HTTP_503`; null if it succeeded.
         nullable failure_code: Cow<'a, str> as text(1, 64),
     }
 }
@@ -99,7 +104,7 @@ pub fn read(item: &str, pointer: &str, now: Time) -> Result<InputLetter, Problem
     if !item.starts_with('{') {
         return Err(Problem::field(pointer, "a dead letter must be an object"));
     }
-    let input: DeadLetterInput<'_> = body::parse_item(item, pointer)?;
+    let input: DeadLetterBody<'_> = body::parse_item(item, pointer)?;
     if input.lane != Lane::Webhook && input.attempts.is_none() {
         return Ok(InputLetter::Masked(input.id.into_owned()));
     }
@@ -124,7 +129,7 @@ impl Reader<'_> {
         self.errors.invalid(format!("{}/{field}", self.pointer), message.into());
     }
 
-    fn letter(&mut self, input: &DeadLetterInput<'_>) -> Result<Option<FullDeadLetter>, Problem> {
+    fn letter(&mut self, input: &DeadLetterBody<'_>) -> Result<Option<FullDeadLetter>, Problem> {
         for (field, time) in [
             ("last_failure_timestamp", input.last_failure_timestamp),
             ("enqueued_at", input.enqueued_at),
@@ -204,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    fn original(&mut self, input: &DeadLetterInput<'_>) -> Option<Bytes> {
+    fn original(&mut self, input: &DeadLetterBody<'_>) -> Option<Bytes> {
         if let Some(text) = input.original_data_base64 {
             return self.base64("original_data_base64", text);
         }
@@ -215,7 +220,7 @@ impl Reader<'_> {
         Some(Bytes::copy_from_slice(data.as_bytes()))
     }
 
-    fn attempts(&mut self, input: &DeadLetterInput<'_>) -> Result<Vec<Attempt>, Problem> {
+    fn attempts(&mut self, input: &DeadLetterBody<'_>) -> Result<Vec<Attempt>, Problem> {
         let Some(items) = &input.attempts else { return Ok(Vec::new()) };
         let mut attempts = Vec::<Attempt>::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -233,7 +238,7 @@ impl Reader<'_> {
         Ok(attempts)
     }
 
-    fn attempt(&mut self, at: &str, input: &AttemptInput<'_>) -> Attempt {
+    fn attempt(&mut self, at: &str, input: &AttemptBody<'_>) -> Attempt {
         let millis: f64 = self.part(at, "latency_ms", input.latency_ms);
         let body = if let Some(text) = input.response_body_base64 {
             self.base64(&format!("{at}/response_body_base64"), text)

@@ -32,7 +32,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<EventType>>("A page of event types, by name."),
     tag: TAG,
     summary: "List event types",
-    about: "The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.",
+    about: "The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -18,7 +18,7 @@ pub struct ReplayJob {
     pub tenant: Option<String>,
     /// Null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,
-    /// `pending`, `running`, `done`, `cancelled` or `failed`.
+    /// `pending`, `running`, `done`, `canceled` or `failed`.
     #[schema(value_type = words::ReplayState)]
     pub state: &'static str,
     /// `deliveries`, `events` or `dead_letters`.

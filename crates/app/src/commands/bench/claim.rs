@@ -14,6 +14,7 @@ use super::{
 /// Claim from a backlog, and measure how soon a single delivery of another tenant is claimed.
 #[derive(Debug, Args)]
 pub struct ClaimBench {
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     pub database_url: Option<String>,
     /// Number of waiting deliveries.
@@ -22,8 +23,10 @@ pub struct ClaimBench {
     /// Number of deliveries to claim.
     #[arg(long, default_value_t = 9_000)]
     pub claims: u64,
+    /// Number of tenants.
     #[arg(long, default_value_t = 50)]
     pub tenants: usize,
+    /// Size of a body in bytes.
     #[arg(long, default_value_t = 1_024)]
     pub body: usize,
     #[arg(long)]

@@ -22,7 +22,7 @@ use super::{
 /// Measure the pages of the dashboard with a large store, and what open live pages cost.
 ///
 /// Fills a store directly, then starts a gateway on it and reads every page a few times. Then it delivers events, without
-/// and beside open dashboards with a live list, in turns.
+/// and with open dashboards that show a live list, in turns.
 #[derive(Debug, Args)]
 pub struct DashboardBench {
     /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
@@ -31,8 +31,10 @@ pub struct DashboardBench {
     /// Deliveries in the store.
     #[arg(long, default_value_t = 1_000_000)]
     deliveries: usize,
+    /// Number of endpoints.
     #[arg(long, default_value_t = 1_000)]
     endpoints: usize,
+    /// Number of tenants.
     #[arg(long, default_value_t = 100)]
     tenants: usize,
     /// Open dashboards with a live list of deliveries.

@@ -55,7 +55,7 @@ impl DeliverBench {
         let mut tenants = Vec::new();
         for number in 0..self.tenants.max(1) {
             let slug = format!("bench-{number}-{}", std::process::id());
-            let tenant = gateway.tenants.get(&slug, "standard").await?;
+            let tenant = gateway.tenants.get_or_create(&slug, "standard").await?;
             let url = format!("http://{}/{number}", receiver.address);
             gateway.add_endpoint(&tenant, &url, &secret).await?;
             tenants.push(tenant);

@@ -22,6 +22,7 @@ pub struct StoreBench {
     /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     pub database_url: Option<String>,
+    /// Number of deliveries.
     #[arg(long, default_value_t = 400_000)]
     pub deliveries: u64,
     /// Deliveries per call.
@@ -30,6 +31,7 @@ pub struct StoreBench {
     /// Number of concurrent calls.
     #[arg(long, default_value_t = 4)]
     pub callers: usize,
+    /// Number of tenants.
     #[arg(long, default_value_t = 50)]
     pub tenants: usize,
     /// Size of a body in bytes.

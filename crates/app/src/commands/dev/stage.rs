@@ -74,7 +74,7 @@ pub async fn set(
     let ingest = ingest_listener.local_addr()?;
     servers.receive(&gateway, &loaded.settings, Simulator::Anyone, ingest_listener)?;
 
-    let tenant = gateway.tenants.get(TENANT, "standard").await?;
+    let tenant = gateway.tenants.get_or_create(TENANT, "standard").await?;
     let address = receiver_listener.local_addr()?;
     let url = format!("http://{address}/webhooks");
     let (endpoint, secret) = aim(&gateway, &tenant, &url).await?;
@@ -221,8 +221,8 @@ impl Stage {
 
     /// The e-mail that was captured last, with its raw message.
     pub async fn last_email(&self) -> anyhow::Result<Value> {
-        let captured = self.operator.get("/v1/dev/letters").await?;
+        let captured = self.operator.get("/v1/dev/emails").await?;
         let id = captured["data"][0]["outboxId"].as_str().context("no e-mail was captured")?;
-        Ok(self.operator.get(&format!("/v1/dev/letters/{id}")).await?)
+        Ok(self.operator.get(&format!("/v1/dev/emails/{id}")).await?)
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 const EARLIEST: Time = Time::from_secs(1_763_164_800);
 const TO_RESOLVE: Duration = Duration::from_secs(3);
 /// A name that always exists.
-const USUAL_NAME: &str = "example.com";
+const DEFAULT_NAME: &str = "example.com";
 
 pub fn clock(report: &mut Report) {
     const CHECK: &str = "clock";
@@ -42,7 +42,7 @@ pub async fn dns(report: &mut Report, settings: &Settings) {
     // The first of several hosts.
     let first = |hosts: &str| hosts.split(',').next().map(ToOwned::to_owned);
     let own = own.and_then(|url| url.host_str().and_then(first));
-    let name = own.as_deref().unwrap_or(USUAL_NAME);
+    let name = own.as_deref().unwrap_or(DEFAULT_NAME);
     let remedy = "check /etc/resolv.conf; deliveries to host names fail meanwhile";
     match timeout(TO_RESOLVE, lookup_host((name, 443))).await {
         Ok(Ok(mut found)) => match found.next() {

@@ -41,7 +41,7 @@ struct Properties {
     /// endpoint: all.
     #[arg(long = "event", value_name = "TYPE", value_delimiter = ',')]
     events: Vec<String>,
-    /// Name for people.
+    /// Display name.
     #[arg(long)]
     name: Option<String>,
     /// Wire format: standard, email-gateway, auracore, saas, or one of the settings.

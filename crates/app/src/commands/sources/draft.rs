@@ -32,7 +32,7 @@ pub struct Create {
 
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub struct Change {
+pub struct Update {
     /// Name of the partner.
     partner: String,
     #[command(flatten)]
@@ -141,11 +141,11 @@ impl Create {
                 "{YELLOW}The secret is shown only once.{YELLOW:#} The target verifies dispatched requests with it."
             ))?;
         }
-        table::say(&format!("Next: `gancho sources keys add {} <KEY ID>`", self.partner))
+        table::say(&format!("Next: `gancho sources keys add {} <KEY_ID>`", self.partner))
     }
 }
 
-impl Change {
+impl Update {
     pub async fn run(self) -> anyhow::Result<()> {
         let mut draft = self.about.draft()?;
         if self.pause || self.activate {
@@ -162,7 +162,7 @@ impl Change {
         }
         if draft.is_empty() {
             return Err(Failure::usage(
-                "nothing to change. hint: `gancho sources change --help` lists the properties",
+                "nothing to change. hint: `gancho sources update --help` lists the properties",
             ));
         }
         let remote = self.client.gateway().await?;

@@ -47,9 +47,9 @@ pub struct Add {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Id of the key that this one replaces. The old key expires after the overlap.
-    #[arg(long, value_name = "KEY ID")]
+    #[arg(long, value_name = "KEY_ID")]
     replaces: Option<String>,
-    /// How long the replaced key stays valid [default: 24h].
+    /// How long the replaced key stays valid. Default: 24h.
     #[arg(long, value_name = "DURATION", requires = "replaces")]
     overlap: Option<String>,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub struct Retry {
     /// All receipts of the source.
     #[arg(long)]
     all: bool,
-    /// Maximum dispatches per second [default: 100].
+    /// Maximum dispatches per second. Default: 100.
     #[arg(long, value_name = "COUNT")]
     rate: Option<u32>,
     /// Only count the matching deliveries; dispatch nothing.

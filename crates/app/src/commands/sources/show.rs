@@ -51,7 +51,7 @@ pub fn source(source: &Value) -> Facts {
 pub fn keys(keys: &[Value], partner: &str) -> anyhow::Result<()> {
     if keys.is_empty() {
         return table::say(&format!(
-            "It has no keys, so every request is rejected. Add one with `gancho sources keys add {partner} <KEY ID>`."
+            "It has no keys, so every request is rejected. Add one with `gancho sources keys add {partner} <KEY_ID>`."
         ));
     }
     let mut shown = Table::new(&["key", "scheme", "state", "valid", "created"]);

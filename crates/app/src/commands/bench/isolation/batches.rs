@@ -16,9 +16,9 @@ use super::{
 };
 use crate::commands::bench::line::Line;
 
-/// One tenant beside others that publish large batches.
+/// One tenant next to others that publish large batches.
 ///
-/// How long its publish calls and its deliveries take, alone and beside them.
+/// How long its publish calls and its deliveries take, alone and next to them.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Batches {
     /// Tenants that publish batches. Default: 1; full 3.
@@ -36,7 +36,7 @@ pub struct Batches {
     /// Events per second of the tenant that is measured. Default: 100.
     #[arg(long)]
     rate: Option<f64>,
-    /// Seconds that it is measured for, without and beside the batches. Default: 6; full 15.
+    /// Seconds that it is measured for, without and with the batches. Default: 6; full 15.
     #[arg(long)]
     seconds: Option<u64>,
 }

@@ -15,9 +15,9 @@ use super::{
     report::{Check, Limit},
 };
 
-/// Tenants beside one whose every event is for very many endpoints.
+/// Tenants next to one whose every event is for very many endpoints.
 ///
-/// How long their publish calls and their deliveries take, alone and beside it.
+/// How long their publish calls and their deliveries take, alone and next to it.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FanOut {
     /// Endpoints of the one tenant. Default: 500; full 5000.
@@ -32,7 +32,7 @@ pub struct FanOut {
     /// Events per second in all of the tenants that are measured. Default: 100.
     #[arg(long)]
     rate: Option<f64>,
-    /// Seconds that they are measured for, without and beside it. Default: 6; full 30.
+    /// Seconds that they are measured for, without and with it. Default: 6; full 30.
     #[arg(long)]
     seconds: Option<u64>,
 }

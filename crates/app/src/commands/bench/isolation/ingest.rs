@@ -30,7 +30,7 @@ pub struct Ingest {
     /// Signed webhooks per second. Default: 500.
     #[arg(long)]
     rate: Option<u32>,
-    /// Seconds that they are measured for, alone and beside the senders. Default: 8; full 15.
+    /// Seconds that they are measured for, without and with the senders. Default: 8; full 15.
     #[arg(long)]
     seconds: Option<u64>,
 }

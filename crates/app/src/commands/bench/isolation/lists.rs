@@ -23,8 +23,7 @@ use crate::commands::bench::child::Child;
 
 /// One tenant next to another that reads long lists.
 ///
-/// Measures how long the first page of each list takes, and how many concurrent list calls affect
-/// publishing.
+/// Measures how long the first page of each list takes, and how concurrent list calls affect publishing.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Lists {
     /// Endpoints of the large tenant. Default: 1000; full 5000.
@@ -39,7 +38,7 @@ pub struct Lists {
     /// Events per second of the other tenant. Default: 50.
     #[arg(long)]
     rate: Option<f64>,
-    /// Seconds that it is measured for, without and beside the list calls. Default: 8; full 20.
+    /// Seconds that it is measured for, without and with the list calls. Default: 8; full 20.
     #[arg(long)]
     seconds: Option<u64>,
 }

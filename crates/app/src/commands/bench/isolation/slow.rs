@@ -14,16 +14,16 @@ use super::{
     report::{Check, Limit, progress},
 };
 
-/// Endpoints that answer slowly beside others that answer more slowly.
+/// Slow endpoints next to slower ones.
 ///
 /// Ten tenants have endpoints that answer after a while and are published to at a steady rate. Many others have
 /// endpoints that take almost two seconds, with more events waiting than can be delivered.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Slow {
-    /// How many of the slower endpoints there are, each of a tenant of its own. Default: 40; full 200.
+    /// Number of slower endpoints, each of a tenant of its own. Default: 40; full 200.
     #[arg(long)]
     slower: Option<usize>,
-    /// After how many milliseconds those that are measured answer. Default: 120,300.
+    /// Response times of the measured endpoints in ms. Default: 120,300.
     #[arg(long, value_delimiter = ',')]
     answer_ms: Vec<u64>,
     /// After how many milliseconds the slower ones answer. Default: 1900.
@@ -35,7 +35,7 @@ pub struct Slow {
     /// Events waiting for each of the slower ones. Default: 200; full 1000.
     #[arg(long)]
     waiting: Option<usize>,
-    /// Seconds that it is measured for, without and beside the slower ones. Default: 8; full 20.
+    /// Seconds that it is measured for, without and with the slower ones. Default: 8; full 20.
     #[arg(long)]
     seconds: Option<u64>,
 }

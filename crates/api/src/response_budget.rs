@@ -2,8 +2,8 @@
 //!
 //! A response is passed to its connection in small pieces, as the client reads. The rest is held here and counted for its
 //! owner. When all of them together hold too much, one is dropped: of the owner that holds the most, and of those that have
-//! not gone on for longest. Its memory is free at once; its client sees that the response is incomplete. So whoever does not
-//! read competes with itself, however many connections it has, and a client that reads loses nothing.
+//! not gone on for longest. Its memory is free at once; its client sees that the response is incomplete. A client that
+//! does not read competes only with itself, however many connections it has, and one that reads loses nothing.
 
 use std::{
     collections::HashMap,
@@ -37,7 +37,7 @@ pub enum ResponseOwner {
     Address(AddressBlock),
 }
 
-pub struct UnsentResponses {
+pub struct ResponseBudget {
     max_bytes: usize,
     table: Mutex<Table>,
 }
@@ -71,13 +71,13 @@ struct DroppedCount {
 #[error("the response was dropped, because its client did not read it")]
 struct ResponseDroppedError;
 
-impl Default for UnsentResponses {
+impl Default for ResponseBudget {
     fn default() -> Self {
         Self { max_bytes: MAX_BYTES, table: Mutex::default() }
     }
 }
 
-impl UnsentResponses {
+impl ResponseBudget {
     /// Passes a response on in pieces, if it has more than one.
     pub fn pace(
         self: &Arc<Self>,
@@ -92,7 +92,7 @@ impl UnsentResponses {
             // What is complete is held from the beginning: a connection may not ask for it at all.
             let whole = length.and_then(|_| inner.frame().now_or_never()??.ok()?.into_data().ok());
             let held = whole.map(|whole| self.hold(owner, whole));
-            Body::new(PacedBody { unsent: self.clone(), owner, inner, held, length })
+            Body::new(PacedBody { budget: self.clone(), owner, inner, held, length })
         })
     }
 
@@ -110,7 +110,7 @@ impl UnsentResponses {
         while table.bytes > self.max_bytes && table.responses.len() > 1 {
             table.drop_worst(now);
         }
-        HeldResponse { unsent: self.clone(), number }
+        HeldResponse { budget: self.clone(), number }
     }
 }
 
@@ -165,14 +165,14 @@ impl DroppedCount {
 
 /// A response in the table, until it is dropped.
 struct HeldResponse {
-    unsent: Arc<UnsentResponses>,
+    budget: Arc<ResponseBudget>,
     number: u64,
 }
 
 impl HeldResponse {
     /// A copy, so that the connection keeps nothing of the rest alive. `None` after the last piece.
     fn next_piece(&self) -> Result<Option<Bytes>, ResponseDroppedError> {
-        let mut table = self.unsent.table.lock();
+        let mut table = self.budget.table.lock();
         let held = table.responses.get_mut(&self.number).ok_or(ResponseDroppedError)?;
         let rest = &held.body[held.sent..];
         let piece = &rest[..rest.len().min(PIECE)];
@@ -188,14 +188,14 @@ impl HeldResponse {
 
 impl Drop for HeldResponse {
     fn drop(&mut self) {
-        let removed = self.unsent.table.lock().remove(self.number);
+        let removed = self.budget.table.lock().remove(self.number);
         drop(removed);
     }
 }
 
 /// The body of a response that is passed on in pieces.
 struct PacedBody {
-    unsent: Arc<UnsentResponses>,
+    budget: Arc<ResponseBudget>,
     owner: ResponseOwner,
     inner: Body,
     held: Option<HeldResponse>,
@@ -225,7 +225,7 @@ impl hyper::body::Body for PacedBody {
             };
             match frame.into_data() {
                 Ok(data) if data.len() > PIECE => {
-                    this.held = Some(this.unsent.hold(this.owner, data));
+                    this.held = Some(this.budget.hold(this.owner, data));
                 }
                 Ok(data) => return Poll::Ready(Some(Ok(this.passing_on(data)))),
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
@@ -250,5 +250,5 @@ impl PacedBody {
 }
 
 #[cfg(test)]
-#[path = "unsent_tests.rs"]
+#[path = "response_budget_tests.rs"]
 mod tests;

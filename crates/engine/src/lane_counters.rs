@@ -11,7 +11,7 @@ macro_rules! counters {
 
         /// What happened in a lane since the engine started.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        pub struct Stats {
+        pub struct LaneCounters {
             $($(#[$doc])* pub $name: u64,)*
             /// Waiting in memory now.
             pub queued: u64,
@@ -20,8 +20,8 @@ macro_rules! counters {
         }
 
         impl Counters {
-            pub fn snapshot(&self, queued: u64, in_flight: u64) -> Stats {
-                Stats { $($name: self.$name.get(),)* queued, in_flight }
+            pub fn snapshot(&self, queued: u64, in_flight: u64) -> LaneCounters {
+                LaneCounters { $($name: self.$name.get(),)* queued, in_flight }
             }
         }
     };

@@ -6,11 +6,11 @@ fn tenant(number: u128) -> ResponseOwner {
     ResponseOwner::Tenant(TenantId::from_bits(number))
 }
 
-fn table(max_bytes: usize) -> Arc<UnsentResponses> {
-    Arc::new(UnsentResponses { max_bytes, table: Mutex::default() })
+fn table(max_bytes: usize) -> Arc<ResponseBudget> {
+    Arc::new(ResponseBudget { max_bytes, table: Mutex::default() })
 }
 
-impl UnsentResponses {
+impl ResponseBudget {
     /// Holds a response that began this long ago.
     fn hold_since(
         self: &Arc<Self>,
@@ -32,11 +32,11 @@ fn is_dropped(held: &HeldResponse) -> bool {
 
 #[tokio::test]
 async fn a_large_response_comes_whole_and_in_pieces() {
-    let unsent = table(MAX_BYTES);
+    let budget = table(MAX_BYTES);
     let text: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
-    let mut paced = unsent.pace(Response::new(Body::from(text.clone())), tenant(1)).into_body();
+    let mut paced = budget.pace(Response::new(Body::from(text.clone())), tenant(1)).into_body();
     assert_eq!(paced.size_hint().exact(), Some(text.len() as u64));
-    assert_eq!(unsent.table.lock().bytes, text.len(), "it is counted before it is asked for");
+    assert_eq!(budget.table.lock().bytes, text.len(), "it is counted before it is asked for");
     let mut found = Vec::new();
     while let Some(frame) = paced.frame().await {
         let piece = frame.unwrap().into_data().unwrap();
@@ -45,33 +45,33 @@ async fn a_large_response_comes_whole_and_in_pieces() {
     }
     assert_eq!(found, text);
     assert!(paced.is_end_stream());
-    assert_eq!(unsent.table.lock().bytes, 0);
-    assert!(unsent.table.lock().by_owner.is_empty(), "nothing is left of it");
+    assert_eq!(budget.table.lock().bytes, 0);
+    assert!(budget.table.lock().by_owner.is_empty(), "nothing is left of it");
 }
 
 #[tokio::test]
 async fn a_stream_counts_what_it_could_not_pass_on() {
-    let unsent = table(MAX_BYTES);
+    let budget = table(MAX_BYTES);
     let pages =
         [vec![1; PIECE], vec![2; 3 * PIECE]].map(|page| Ok::<_, axum::Error>(Bytes::from(page)));
     let stream = Body::from_stream(futures_util::stream::iter(pages));
-    let mut paced = unsent.pace(Response::new(stream), tenant(1)).into_body();
+    let mut paced = budget.pace(Response::new(stream), tenant(1)).into_body();
     assert_eq!(paced.size_hint().exact(), None);
     paced.frame().await.unwrap().unwrap();
-    assert_eq!(unsent.table.lock().bytes, 0, "a piece is not counted");
+    assert_eq!(budget.table.lock().bytes, 0, "a piece is not counted");
     paced.frame().await.unwrap().unwrap();
-    assert_eq!(unsent.table.lock().bytes, 3 * PIECE);
+    assert_eq!(budget.table.lock().bytes, 3 * PIECE);
     drop(paced);
-    assert_eq!(unsent.table.lock().bytes, 0, "its client has gone");
+    assert_eq!(budget.table.lock().bytes, 0, "its client has gone");
 }
 
 #[test]
 fn who_does_not_read_competes_with_itself() {
-    let unsent = table(1_000 * KIB);
-    let other = unsent.hold_since(300, tenant(2), 100 * KIB);
+    let budget = table(1_000 * KIB);
+    let other = budget.hold_since(300, tenant(2), 100 * KIB);
     let greedy: Vec<_> =
-        (0..50).map(|at| unsent.hold_since(150 - at, tenant(1), 100 * KIB)).collect();
-    assert!(unsent.table.lock().bytes <= 1_000 * KIB);
+        (0..50).map(|at| budget.hold_since(150 - at, tenant(1), 100 * KIB)).collect();
+    assert!(budget.table.lock().bytes <= 1_000 * KIB);
     assert!(!is_dropped(&other), "though it has not gone on for longer");
     let dropped = greedy.iter().filter(|held| is_dropped(held)).count();
     assert_eq!(dropped, 41);
@@ -80,16 +80,16 @@ fn who_does_not_read_competes_with_itself() {
 
 #[test]
 fn one_that_reads_goes_on_among_many_that_do_not() {
-    let unsent = table(1_000 * KIB);
-    let reader = unsent.hold_since(10_000, tenant(0), 400 * KIB);
+    let budget = table(1_000 * KIB);
+    let reader = budget.hold_since(10_000, tenant(0), 400 * KIB);
     for number in 1..500 {
         assert!(!is_dropped(&reader), "after {number} others");
-        drop(unsent.hold_since(1_000, tenant(number), 90 * KIB));
+        drop(budget.hold_since(1_000, tenant(number), 90 * KIB));
     }
     let unread: Vec<_> = (1..500)
         .map(|number| {
             assert!(number % 16 > 0 || !is_dropped(&reader), "after {number} others");
-            unsent.hold_since(1_000, tenant(number), 90 * KIB)
+            budget.hold_since(1_000, tenant(number), 90 * KIB)
         })
         .collect();
     let kept = unread.iter().filter(|held| !is_dropped(held)).count();
@@ -98,9 +98,9 @@ fn one_that_reads_goes_on_among_many_that_do_not() {
 
 #[test]
 fn one_alone_may_be_larger_than_all() {
-    let unsent = table(KIB);
-    let large = unsent.hold_since(10_000, tenant(1), 100 * KIB);
+    let budget = table(KIB);
+    let large = budget.hold_since(10_000, tenant(1), 100 * KIB);
     assert!(!is_dropped(&large));
-    let next = unsent.hold_since(0, tenant(1), 2);
+    let next = budget.hold_since(0, tenant(1), 2);
     assert!(is_dropped(&large) && !is_dropped(&next));
 }
