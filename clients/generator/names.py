@@ -49,6 +49,7 @@ METHODS = {
     "getStats": "stats.get",
     "getWebhookStats": "stats.getForWebhook",
     "listWebhookStats": "stats.listWebhooks",
+    "listTenantStats": "stats.listTenants",
     "listEncryptionKeys": "encryptionKeys.list",
     "rotateEncryptionKeys": "encryptionKeys.rotate",
     "listApiKeys": "apiKeys.list",

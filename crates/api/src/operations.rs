@@ -97,6 +97,7 @@ pub const ROUTES: &[&Route] = &[
     &stats::get::ROUTE,
     &stats::webhook::ROUTE,
     &stats::webhooks::ROUTE,
+    &stats::tenants::ROUTE,
     &queues::list::ROUTE,
     &queues::pause::PAUSE,
     &queues::pause::RESUME,

@@ -88,6 +88,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("getStats", ReadOnly, Never),
     ("getWebhookStats", ReadOnly, Never),
     ("listWebhookStats", ReadOnly, Never),
+    ("listTenantStats", ReadOnly, Never),
     ("listQueues", ReadOnly, Never),
     ("pauseQueue", Support, Always),
     ("resumeQueue", Support, Always),

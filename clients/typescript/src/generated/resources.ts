@@ -988,6 +988,17 @@ export class Stats extends Resource {
   }
 
   /**
+   * List statistics of tenants.
+   *
+   * A page has at most 100 tenants. Figures are a few seconds late.
+   *
+   * Operator only.
+   */
+  listTenants(options: types.ListTenantStatsOptions = {}): Pages<types.TenantStats> {
+    return this._list<types.TenantStats>({ method: "GET", url: "/v1/stats/tenants", query: options });
+  }
+
+  /**
    * List statistics of webhooks.
    *
    * The operator without `X-Tenant` gets the webhooks of all tenants, those that fail by default. Figures are a few seconds late.

@@ -1203,6 +1203,14 @@ export interface TenantMove {
   to: string;
 }
 
+export interface TenantStats {
+  name: string;
+  slug: string;
+  tenant_id: string;
+  /** Figures of the range, in all lanes. */
+  totals: DeliveryFigures;
+}
+
 export interface TestOutcome {
   /** The attempt in detail; null if there was none in time. */
   attempt?: AttemptEntry | null;
@@ -1823,6 +1831,14 @@ export interface GetStatsOptions {
   lane?: Lane;
   /** Only deliveries to this webhook. */
   webhook_id?: string;
+}
+
+/** What `stats.listTenants` takes. */
+export interface ListTenantStatsOptions {
+  /** Maximum number of items per page. Default: 50. */
+  limit?: number;
+  /** How far back, up to now. Default: `24h`. */
+  range?: "15m" | "1h" | "6h" | "24h" | "7d" | "30d";
 }
 
 /** What `stats.listWebhooks` takes. */

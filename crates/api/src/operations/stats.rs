@@ -3,6 +3,7 @@
 
 mod bins;
 pub mod get;
+pub mod tenants;
 mod view;
 pub mod webhook;
 pub mod webhooks;

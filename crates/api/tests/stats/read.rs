@@ -69,6 +69,17 @@ async fn figures_of_all_kinds(stage: &Stage) {
     let by_query = format!("/v1/stats?webhook_id={fine}&range=15m");
     assert_eq!(totals(&acme.client, &by_query, 2).await, of_fine);
     pages_of_webhooks(stage, &acme, [&fine, &failing], &theirs).await;
+    let tenants = stage.operator().get("/v1/stats/tenants?range=1h").await.is(200).json();
+    let of = |slug: &str| {
+        let rows = tenants["data"].as_array().unwrap();
+        rows.iter().find(|row| row["slug"] == slug).unwrap()["totals"].clone()
+    };
+    assert_eq!(of("acme"), own);
+    assert_eq!((&of("globex")["accepted"], &of("globex")["delivered"]), (&json!(1), &json!(1)));
+    let one = stage.operator().get("/v1/stats/tenants?limit=1").await.is(200).json();
+    assert_eq!(one["data"].as_array().unwrap().len(), 1);
+    assert!(one["next_cursor"].is_string(), "{one}");
+    acme.client.get("/v1/stats/tenants").await.refused(403, "operator_only");
     acme.client.get(&format!("/v1/webhooks/{theirs}/stats")).await.refused(404, "not_found");
 }
 

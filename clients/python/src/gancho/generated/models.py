@@ -97,6 +97,7 @@ __all__ = [
     "Tenant",
     "TenantMetadata",
     "TenantMove",
+    "TenantStats",
     "TestOutcome",
     "User",
     "VerificationContext",
@@ -1319,6 +1320,16 @@ class TenantMove(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class TenantStats(Model):
+    """Tenant stats."""
+    name: str
+    slug: str
+    tenant_id: str
+    totals: DeliveryFigures
+    """Figures of the range, in all lanes."""
+
+
+@dataclass(kw_only=True, repr=False)
 class TestOutcome(Model):
     """Test outcome."""
     attempt: AttemptEntry | None = None
@@ -1790,6 +1801,11 @@ decoded(
 decoded(
     TenantMove,
     {"from": "from_"},
+)
+decoded(
+    TenantStats,
+    {},
+    totals=DeliveryFigures.from_json,
 )
 decoded(
     TestOutcome,

@@ -2482,6 +2482,30 @@ class Stats(Resource):
             )
         )
 
+    def list_tenants(
+        self,
+        *,
+        limit: int | None = None,
+        range: Literal["15m", "1h", "6h", "24h", "7d", "30d"] | None = None,
+    ) -> Pages[models.TenantStats]:
+        """List statistics of tenants.
+
+        A page has at most 100 tenants. Figures are a few seconds late.
+
+        Operator only.
+
+        :param limit: Maximum number of items per page. Default: 50.
+        :param range: How far back, up to now. Default: `24h`.
+        """
+        return self._list(
+            Operation(
+                "GET",
+                "/v1/stats/tenants",
+                model=models.TenantStats,
+                query=given({"limit": limit, "range": range}),
+            )
+        )
+
     def list_webhooks(
         self,
         *,
