@@ -210,7 +210,7 @@ try {
     "/ui/", "/ui/?tenant=acme", "/ui/deliveries", "/ui/events", "/ui/endpoints", "/ui/deliveries?tenant=acme", `/ui/deliveries/${delivery.data[0].id}?tenant=acme`,
     "/ui/events?tenant=acme", `/ui/events/${event.data[0].id}?tenant=acme`, "/ui/event-types?tenant=acme",
     "/ui/endpoints?tenant=acme", `${endpoint}?tenant=acme`, "/ui/endpoints/new?tenant=acme", `${endpoint}/edit?tenant=acme`,
-    "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/ledger", "/ui/emails?tenant=acme",
+    "/ui/dead-letters", "/ui/replays?tenant=acme", "/ui/sources", "/ui/rejected-events", "/ui/tenants/new", "/ui/events?tenant=acme&since=2026-01-01T00:00:00Z", "/ui/ledger", "/ui/emails?tenant=acme",
     "/ui/suppressions?tenant=acme", "/ui/captured", "/ui/tenants", "/ui/tenants/acme?tenant=acme", "/ui/queues",
     "/ui/search?q=inv_1", "/ui/users", "/ui/users/sol@example.com", "/ui/audit", "/ui/audit?since=2020-01-01T00:00:00Z&outcome=done", "/ui/password",
   ];

@@ -69,6 +69,45 @@ try {
     }
   });
 
+  await step("a test of a slow endpoint says that it waits", async () => {
+    await page.goto(`/ui/endpoints?q=${encodeURIComponent("Loja")}`);
+    await page.click("tbody a.row");
+    await page.waitForURL(/\/ui\/endpoints\/wh_/);
+    // While the form is being sent, nothing can be looked up in the page: it notes itself what it shows.
+    await page.evaluate(() => {
+      const note = document.querySelector("[data-busy-note]");
+      const seen = () => sessionStorage.setItem("waited", note.hidden ? "" : note.textContent);
+      new MutationObserver(seen).observe(note, { attributes: true });
+    });
+    await page.click("#test button.primary");
+    await page.waitForURL(/test=dlv_/);
+    assert.match(await page.evaluate(() => sessionStorage.getItem("waited")), /^Waiting for the endpoint to respond/);
+    assert.equal(await page.getByText("Waiting for the endpoint to respond").isVisible(), false);
+  });
+
+  await step("rows are ticked all at once, and a closed peek gives the focus back to its row", async () => {
+    await page.goto("/ui/deliveries?status=failed&tenant=odd-0");
+    await page.locator("[data-select-all]").check();
+    const boxes = page.locator(".pick input[name=id]");
+    assert.equal(await boxes.count(), await page.locator(".pick input[name=id]:checked").count());
+    assert.ok((await boxes.count()) > 1);
+    await page.locator("[data-select-all]").uncheck();
+    await boxes.nth(1).check();
+    broken.status = 200;
+    await page.click("#selection button");
+    await sees(page, "1 delivery is due now.");
+    broken.status = 500;
+    await page.goto("/ui/deliveries?tenant=odd-0&status=delivered");
+    const row = page.locator("a.row").nth(2);
+    const id = await row.getAttribute("id");
+    await row.focus();
+    await page.keyboard.press("Space");
+    await page.waitForURL(/peek=/);
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => !url.searchParams.has("peek"));
+    assert.equal(await page.evaluate(() => document.activeElement?.id), id);
+  });
+
   await step("a key and an endpoint are made once, however often the page is loaded", async () => {
     await page.goto("/ui/tenants/odd-2?tenant=odd-2");
     await page.click("text=Create an API key >> nth=-1");

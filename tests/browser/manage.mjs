@@ -235,7 +235,7 @@ try {
 
   const pages = [
     "/ui/tenants/acme/delete?tenant=acme",
-    "/ui/nodes", "/ui/sources", "/ui/sources/new", "/ui/sources/acme-pay", "/ui/sources/acme-pay/edit", "/ui/sources/acme-pay/keys/new",
+    "/ui/nodes", "/ui/sources", "/ui/sources/new", "/ui/sources/acme-pay", "/ui/sources/acme-pay/edit", "/ui/sources/acme-pay/delete", "/ui/sources/acme-pay?status=dlq", "/ui/sources/acme-pay/keys/new",
     receipt, "/ui/event-types?tenant=acme&type=invoice.paid", "/ui/event-types/new", "/ui/event-types/invoice.paid/edit?tenant=acme",
     "/ui/deliveries?range=7d", "/ui/deliveries?tenant=acme&text=inv", `${delivery}&attempt=3`, "/ui/emails", "/ui/suppressions",
     "/ui/search?q=invoice.paid", "/ui/dead-letters?tenant=acme", "/ui/replays", "/ui/replays?tenant=acme", "/ui/alerts",

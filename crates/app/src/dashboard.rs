@@ -11,7 +11,8 @@ use gancho_access::{
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
-    Backend, Login, LoginError, LoginLinks, PortalError, PortalSettings, Setup, brand::Brand,
+    Backend, Login, LoginError, LoginLinks, PortalError, PortalSettings, ProfileDefaults, Setup,
+    brand::Brand,
 };
 use gancho_domain::{AddressBlock, Tenant};
 use gancho_vault::Secret;
@@ -31,7 +32,20 @@ pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> a
         portal: portal(settings),
         login_links,
         presets: &gancho_inbound::preset::Preset::NAMES,
+        profiles: profiles(api),
+        plans: api.plans.names().map(ToOwned::to_owned).collect(),
     })
+}
+
+fn profiles(api: &Api) -> Vec<ProfileDefaults> {
+    let names = api.registry.profile_names().into_iter();
+    let profiles = names.filter_map(|name| api.registry.profile(name));
+    let defaults = profiles.map(|profile| ProfileDefaults {
+        name: profile.name.clone(),
+        timeout: profile.timeout,
+        schedule: profile.schedule.clone(),
+    });
+    defaults.collect()
 }
 
 fn portal(settings: &Settings) -> PortalSettings {

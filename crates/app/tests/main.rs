@@ -37,6 +37,7 @@ mod config {
 }
 mod dashboard {
     mod acts;
+    mod endpoint_form;
     mod filters;
     mod forms;
     mod live;
@@ -44,9 +45,12 @@ mod dashboard {
     mod once;
     mod overview;
     mod pages;
+    mod pauses;
     mod portal;
     mod portal_entry;
     mod search;
+    mod selection;
+    mod sources;
     mod states;
     mod users;
 }

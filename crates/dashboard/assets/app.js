@@ -51,9 +51,11 @@
     if (e.target.method !== "post" || e.target.target) return;
     if (sent.has(e.target)) return e.preventDefault();
     sent.add(e.target);
+    // What may take long says so.
+    if (e.target.matches("[data-busy]")) { $("[data-busy-note]", e.target).hidden = false; e.target.setAttribute("aria-busy", "true"); }
   });
   // A page that the browser kept: its forms can be sent again, and a secret is not shown again.
-  addEventListener("pageshow", (e) => { sent = new WeakSet(); if (e.persisted && $(".secret")) location.reload(); });
+  addEventListener("pageshow", (e) => { sent = new WeakSet(); $$("[data-busy-note]").forEach((note) => note.hidden = true); if (e.persisted && $(".secret")) location.reload(); });
 
   // Close menus on Escape and on a click elsewhere.
   const close = (except) => $$("details.menu[open]").forEach((d) => d !== except && (d.open = false));
@@ -61,6 +63,11 @@
     close(e.target.closest("details.menu"));
     const c = e.target.closest("[data-copy], [data-copy-from]"); if (c) copy(c);
     if (e.target.closest("[data-close]") || e.target.nodeName === "DIALOG") e.target.closest("dialog")?.close();
+  });
+
+  // The box above a list selects all of its rows.
+  document.addEventListener("change", (e) => {
+    if (e.target.matches("[data-select-all]")) $$("input[name=id]", e.target.closest("table")).forEach((box) => box.checked = e.target.checked);
   });
 
   // Command palette: a list of links, filtered as one types.

@@ -12,15 +12,16 @@
   let source, timer, isOn = true, leftOut = 0, hasHoles = false, unsaid = 0;
   const held = new Map();
 
-  // New rows wait while someone reads: the pointer or the focus is in the list, or its head is scrolled away.
-  const isReading = () => table.matches(":hover") || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
+  // New rows wait while someone reads: the pointer or the focus is in the list, its head is scrolled away, or rows are selected.
+  const isReading = () => body.querySelector(".pick :checked") || table.matches(":hover") || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
   const find = (id) => body.querySelector(`tr[data-id="${CSS.escape(id)}"]`);
   const parse = (html) => { const t = document.createElement("template"); t.innerHTML = html; return t.content.firstElementChild; };
 
   const replace = (old, html) => {
     const row = parse(html);
     if (!row || old.innerHTML === row.innerHTML) return;
-    const hasFocus = old.contains(document.activeElement);
+    const hasFocus = old.contains(document.activeElement), box = row.querySelector(".pick input");
+    if (box) box.checked = old.querySelector(".pick input")?.checked ?? false;
     old.replaceWith(row);
     if (hasFocus) row.querySelector("a.row")?.focus({ preventScroll: true });
   };
@@ -118,6 +119,8 @@
     if (!answer?.ok || answer.redirected) { if (lost) lost.hidden = false; return again(); }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = parts(page);
     if (lost) lost.hidden = page.querySelector("[data-lost]")?.hidden ?? true;
+    // A page that has become another one, such as the first steps once they are done.
+    if (document.querySelector("[data-until-gone]") && !page.querySelector("[data-until-gone]")) return location.reload();
     document.title = page.title;
     parts(document).forEach((el, i) => {
       // A part with the focus in it waits for the next time.

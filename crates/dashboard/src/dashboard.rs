@@ -20,9 +20,10 @@ use crate::{
     features::KnownFeatures,
     login_links::LoginLinks,
     page::HEADERS,
-    pages::{self, error},
+    pages::{self, TenantFigures, error},
     portal::{self, Portal, PortalSettings},
     problem::Problem,
+    profiles::ProfileDefaults,
     sealed::SealKey,
     sessions::{self, Sessions},
     submission::Submission,
@@ -38,6 +39,10 @@ pub struct Setup {
     pub login_links: Arc<LoginLinks>,
     /// The presets of sources that need no more than their name.
     pub presets: &'static [&'static str],
+    /// The profiles that endpoints can have, by name.
+    pub profiles: Vec<ProfileDefaults>,
+    /// The names of the plans that tenants can have.
+    pub plans: Vec<String>,
 }
 
 pub struct Dashboard {
@@ -48,7 +53,10 @@ pub struct Dashboard {
     pub login_links: Arc<LoginLinks>,
     pub endpoint_names: EndpointNames,
     pub features: KnownFeatures,
+    pub tenant_figures: TenantFigures,
     pub presets: &'static [&'static str],
+    pub profiles: Vec<ProfileDefaults>,
+    pub plans: Vec<String>,
     /// Seals forms that wait for a login. `None` if there were no random numbers: such forms are not kept.
     pub draft_key: Option<SealKey>,
     pub public_url: String,
@@ -65,7 +73,7 @@ pub type PageResult = Result<Response, Problem>;
 
 /// All pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url, portal, login_links, presets } = setup;
+    let Setup { backend, clock, public_url, portal, login_links, presets, profiles, plans } = setup;
     let (sessions, portal) = (Sessions::default(), Portal::new(portal));
     let endpoint_names = EndpointNames::default();
     let dashboard = Arc::new(Dashboard {
@@ -76,7 +84,10 @@ pub fn router(setup: Setup) -> Router {
         login_links,
         endpoint_names,
         features: KnownFeatures::default(),
+        tenant_figures: TenantFigures::default(),
         presets,
+        profiles,
+        plans,
         draft_key: sessions::random().ok().and_then(|secret| SealKey::derive("drafts", &secret)),
         public_url,
     });

@@ -5,6 +5,7 @@ mod alerts;
 mod api_key;
 mod api_keys;
 mod audit;
+mod audit_actor;
 mod audit_acts;
 mod captured;
 mod choose_tenant;
@@ -17,6 +18,7 @@ mod emails;
 mod endpoint;
 mod endpoint_delete;
 mod endpoint_facts;
+mod endpoint_fields;
 mod endpoint_form;
 mod endpoint_secret;
 mod endpoint_stats;
@@ -28,6 +30,7 @@ mod events;
 mod first_run;
 mod ledger;
 mod list;
+mod list_filter;
 mod login;
 mod login_link;
 mod mail_parts;
@@ -38,11 +41,15 @@ mod portal;
 mod portal_error;
 mod portal_start;
 mod queues;
+mod receipt;
+mod receipts_retry;
+mod rejected_events;
 mod rejection_reasons;
 mod replays;
 mod scan;
 mod search;
 mod source;
+mod source_delete;
 mod source_form;
 mod source_keys;
 mod sources;
@@ -53,7 +60,10 @@ mod tenants;
 mod users;
 mod waits;
 
-pub use self::{portal::router as portal_router, portal_error::show as show_portal_error};
+pub use self::{
+    overview::tenants::TenantFigures, portal::router as portal_router,
+    portal_error::show as show_portal_error,
+};
 
 use std::sync::Arc;
 
@@ -89,9 +99,14 @@ pub fn router() -> Router<Arc<Dashboard>> {
             "/ui/sources/{partner}/keys/{key}/delete",
             setup_page(source_keys::ask_delete).merge(form(source_keys::delete)),
         )
-        .route("/ui/sources/{partner}/receipts/{receipt}", page(source::receipt))
-        .route("/ui/sources/{partner}/receipts/{receipt}/proof", page(source::proof))
-        .route("/ui/sources/{partner}/receipts/{receipt}/retry", form(source::retry))
+        .route(
+            "/ui/sources/{partner}/delete",
+            setup_page(source_delete::form).merge(form(source_delete::submit)),
+        )
+        .route("/ui/sources/{partner}/receipts/retry", form(receipts_retry::submit))
+        .route("/ui/sources/{partner}/receipts/{receipt}", page(receipt::show))
+        .route("/ui/sources/{partner}/receipts/{receipt}/proof", page(receipt::proof))
+        .route("/ui/sources/{partner}/receipts/{receipt}/retry", form(receipt::retry))
         .route(
             "/ui/event-types/new",
             setup_page(event_type_form::new).merge(form(event_type_form::create)),
@@ -101,6 +116,9 @@ pub fn router() -> Router<Arc<Dashboard>> {
             setup_page(event_type_form::edit).merge(form(event_type_form::save)),
         )
         .route("/ui/event-types/{event_type}/delete", form(event_type_form::delete))
+        .route("/ui/rejected-events", page(rejected_events::show))
+        .route("/ui/rejected-events/{event}/retry", form(rejected_events::retry))
+        .route("/ui/rejected-events/{event}/delete", form(rejected_events::delete))
         .route("/ui/ledger", page(ledger::show))
         .route("/ui/ledger/checkpoint", form(ledger::checkpoint))
         .route("/ui/emails", page(emails::show))
@@ -150,6 +168,8 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
     Router::new()
         .route(&at("/deliveries"), page(deliveries::show))
         .route(&at("/live/deliveries"), page(deliveries::live::stream))
+        .route(&at("/deliveries/selection/retry"), form(deliveries::selection::retry))
+        .route(&at("/deliveries/selection/cancel"), form(deliveries::selection::cancel))
         .route(&at("/deliveries/{delivery}"), page(delivery::show))
         .route(&at("/deliveries/{delivery}/retry"), form(delivery::retry))
         .route(&at("/deliveries/{delivery}/signature"), form(delivery::check_signature))

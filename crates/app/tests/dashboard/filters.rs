@@ -14,7 +14,9 @@ fn a_wrong_filter_is_marked_on_the_page_of_the_list() {
         ("/ui/deliveries?since=yesterday", "chip wrong", "not a time such as"),
         ("/ui/deliveries?status=lost", "chip wrong", "not one of pending"),
         ("/ui/deliveries?response=many", "chip wrong", "not a status from 100 to 599"),
-        ("/ui/deliveries?tenant=acme&endpoint=x", "chip wrong", "not a valid value"),
+        ("/ui/deliveries?tenant=acme&endpoint=x", "chip wrong", "not the id or the name"),
+        ("/ui/events?until=never", "chip wrong", "not a time such as"),
+        ("/ui/emails?since=yesterday", "chip wrong", "not a time such as"),
         ("/ui/dead-letters?since=yesterday", "A filter has a wrong value", "show"),
         ("/ui/emails?status=LOST", "A filter has a wrong value", "LOST"),
         ("/ui/audit?since=yesterday", "chip wrong", "not a time such as"),
@@ -161,4 +163,93 @@ fn acts_and_portal_errors_are_in_the_words_of_the_reader() {
     let refused = portal.submit_in_portal("/portal/endpoints/new", &fields);
     assert_eq!(refused.status, 422, "{}", refused.html);
     refused.has("url-error").has("https://").lacks("allow_http").lacks("operator to");
+}
+
+#[test]
+fn events_and_emails_are_limited_by_time_and_external_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[("GANCHO_EMAIL_VIA", "sink")]);
+    let key = gateway.tenant("acme");
+    gateway.publish(&key, "a.b", "{}");
+    let body = r#"{"type":"c.d","data":{},"external_id":"order-9"}"#;
+    let sent = gateway.acting("acme", "POST", "/v1/events", body);
+    assert!(sent.status < 300, "{}", sent.body);
+    let browser = Browser::logged_in(&gateway);
+    let rows = |path: &str| {
+        let html = browser.open(path).html;
+        let count = |word: &str| html.matches(&format!(">{word}</a>")).count();
+        (count("a.b"), count("c.d"))
+    };
+    assert_eq!(rows("/ui/events"), (1, 1));
+    assert_eq!(rows("/ui/events?since=2100-01-01T00%3A00%3A00Z"), (0, 0));
+    assert_eq!(rows("/ui/events?until=2100-01-01T00%3A00%3A00Z&type=a.b"), (1, 0));
+    assert_eq!(rows("/ui/events?tenant=acme&external=order-9"), (0, 1));
+    // An external id is one of a tenant's, which is found.
+    let found = browser.get("/ui/events?external=order-9&unmatched=true");
+    assert_eq!(found.location(), "/ui/events?unmatched=true&external=order-9&tenant=acme");
+    // Conditions stay when the tab changes, and each can be removed.
+    let page = browser.open(found.location());
+    page.has("href=\"/ui/events?tenant=acme&#38;external=order-9\"");
+    page.has("href=\"/ui/events?tenant=acme&#38;unmatched=true\"");
+    page.has("name=\"since\"").has("<b>order-9</b>");
+
+    let letter = |external: &str| {
+        let body = format!(
+            r#"{{"from":"shop@example.com","to":"ana@example.com","subject":"{external}","text":"x","externalId":"{external}"}}"#
+        );
+        let sent = gateway.acting("acme", "POST", "/v1/email/send", &body);
+        assert!(sent.status < 300, "{}", sent.body);
+    };
+    letter("mail-1");
+    letter("mail-2");
+    let one = browser.open("/ui/emails?tenant=acme&external=mail-2");
+    one.has(">mail-2</a>").lacks(">mail-1</a>").has("<b>mail-2</b>");
+    one.has("external=mail-2&#38;status=SENT\"");
+    browser
+        .open("/ui/emails?since=2100-01-01T00%3A00%3A00Z")
+        .has("No e-mail matches these filters");
+    let searched = browser.get("/ui/emails?external=mail-2");
+    assert_eq!(searched.location(), "/ui/search?q=mail-2");
+}
+
+#[test]
+fn deliveries_are_found_by_the_names_of_endpoints_and_tenants() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let healthy = Receiver::start();
+    let key = gateway.tenant("acme");
+    gateway.tenant("globex");
+    let mut first = String::new();
+    for name in ["Billing sync", "CRM"] {
+        let body = format!(r#"{{"url":"{}","events":["*"],"name":"{name}"}}"#, healthy.url());
+        let made = gateway.acting("acme", "POST", "/v1/webhooks", &body);
+        assert_eq!(made.status, 201, "{}", made.body);
+        if first.is_empty() {
+            made.json()["id"].as_str().unwrap().clone_into(&mut first);
+        }
+    }
+    let browser = Browser::logged_in(&gateway);
+    let typed =
+        |query: &str| browser.get(&format!("/ui/deliveries?q={query}")).location().to_owned();
+    let of_billing = format!("/ui/deliveries?tenant=acme&endpoint={first}");
+    assert_eq!(typed("endpoint%3Abilling"), of_billing);
+    assert_eq!(typed("tenant%3Aacme+endpoint%3Abilling"), of_billing);
+    assert_eq!(typed("tenant%3Aglobex"), "/ui/deliveries?tenant=globex");
+    browser.open("/ui/deliveries?type=order.*").has("chip wrong").has("not a whole event type");
+    let unknown = browser.get("/ui/deliveries?q=tenant%3Aglobex+endpoint%3Abilling");
+    assert_eq!(browser.get(unknown.location()).status, 422);
+
+    // A delivery leads back to the list that it was opened from.
+    gateway.publish(&key, "a.b", "{}");
+    until("it is delivered", || {
+        browser.open(&format!("{of_billing}&status=delivered")).html.contains(">a.b</a>")
+    });
+    let list = browser.open(&format!("{of_billing}&status=delivered")).html;
+    let row = list.split("href=\"/ui/deliveries/dlv_").nth(1).unwrap().split('"').next().unwrap();
+    let page = browser.open(&format!("/ui/deliveries/dlv_{}", row.replace("&#38;", "&")));
+    page.has(&format!(
+        "<a href=\"/ui/deliveries?tenant=acme&#38;status=delivered&#38;endpoint={first}\">Deliveries</a>"
+    ));
+    let portal = Browser::in_portal(&gateway, "acme");
+    portal.open("/portal/deliveries?q=tenant%3Aglobex").has("tenant</code> is not a filter");
 }

@@ -69,6 +69,30 @@ fn what_happened_is_drawn_and_what_needs_someone_is_listed() {
 }
 
 #[test]
+fn tenants_are_compared_by_what_they_send_and_how_long_they_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let healthy = Receiver::start();
+    for (slug, count) in [("acme", 3), ("globex", 1), ("idle", 0)] {
+        let key = gateway.tenant(slug);
+        gateway.endpoint(&key, &healthy.url());
+        for _ in 0..count {
+            gateway.publish(&key, "a.b", "{}");
+        }
+    }
+    let browser = Browser::logged_in(&gateway);
+    let is_counted = || {
+        let html = browser.open("/ui/?range=1h").html;
+        html.contains("aria-label=\"75 %\"") && html.contains("aria-label=\"25 %\"")
+    };
+    until("both are counted", is_counted);
+    let page = browser.open("/ui/?range=1h");
+    page.has("Tenants that send most").has("href=\"/ui/tenants/globex\">");
+    page.lacks("href=\"/ui/tenants/idle\"");
+    browser.open("/ui/?range=1h&tenant=acme").lacks("Tenants that send most");
+}
+
+#[test]
 fn a_range_that_does_not_exist_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(folder.path(), &[]);

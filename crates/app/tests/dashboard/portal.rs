@@ -39,7 +39,8 @@ fn endpoints_deliveries_keys_and_the_plan_of_the_own_tenant() {
     });
     let list = browser.open("/portal/deliveries?status=delivered");
     let delivery = list.html.split("/portal/deliveries/dlv_").nth(1).unwrap();
-    let delivery = format!("/portal/deliveries/dlv_{}", delivery.split('"').next().unwrap());
+    let delivery = delivery.split(['"', '?']).next().unwrap();
+    let delivery = format!("/portal/deliveries/dlv_{delivery}");
     browser
         .open(&delivery)
         .has("Delivered at attempt 1")

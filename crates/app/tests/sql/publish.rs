@@ -12,7 +12,7 @@ use gancho_testkit::{
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::{gateway::Gateway, receiver};
+use crate::{browser::Browser, gateway::Gateway, receiver};
 
 const TEXT: &str = "select gancho.publish($1, $2, $3::text::json, idempotency_key => $4)";
 
@@ -318,6 +318,14 @@ fn what_only_a_node_can_refuse_is_kept_and_can_be_retried() {
     let second = stage.run(publish(&client, "own.type", r#"{"sum":2}"#, None)).unwrap();
     until("it is valid now", || seen.body(&second).is_some());
     assert_eq!(rejected().as_array().unwrap().len(), 1);
+
+    // The dashboard shows it, and why; the list of events leads there as long as there is one.
+    let browser = Browser::logged_in(&gateway);
+    browser.open("/ui/events").has("href=\"/ui/rejected-events\"");
+    browser.open("/ui/rejected-events").has(&twice).has("bad_json").has("acme");
+    let deleted = browser.submit_and_follow(&format!("/ui/rejected-events/{twice}/delete"), &[]);
+    deleted.has("The rejected event is deleted.").has("No event was rejected");
+    browser.open("/ui/events").lacks("rejected-events");
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub async fn ask_revoke(
         title: t.say("tenants.revoke_title").with("name", key.title()),
         text,
         action,
+        fields: Vec::new(),
         submit: t.say("tenants.revoke"),
         back,
     };

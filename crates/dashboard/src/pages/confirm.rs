@@ -4,7 +4,9 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use crate::{page, params::Link, sentence::Sentence, shell::Shell, texts::Texts, visit::Visit};
+use crate::{
+    escape::Text, page, params::Link, sentence::Sentence, shell::Shell, texts::Texts, visit::Visit,
+};
 
 /// The question, and where its answers lead.
 pub struct Question {
@@ -14,6 +16,8 @@ pub struct Question {
     /// The form is posted there.
     pub action: Link,
     pub submit: Sentence,
+    /// Fields that the form carries along.
+    pub fields: Vec<(&'static str, Text)>,
     pub back: Link,
 }
 

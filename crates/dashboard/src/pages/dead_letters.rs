@@ -5,6 +5,7 @@ mod filter;
 mod matrix;
 pub mod purge;
 pub mod selection;
+mod targets;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,11 +16,13 @@ use serde_json::Value;
 use self::{
     filter::{Chip, Filter},
     matrix::Matrix,
+    targets::Targets,
 };
 use super::{deliveries::endpoint_names, list::List, replays::Replay};
 use crate::{
     dashboard::PageResult,
     escape::Text,
+    failure,
     moment::Moment,
     page,
     params::{Link, segment},
@@ -44,6 +47,7 @@ struct DeadLetter {
     subject_id: Text,
     subject: Option<Text>,
     target_id: Option<String>,
+    event_type: Text,
     failed_attempts: u32,
     last_failure_reason: Text,
     last_failure_code: Text,
@@ -56,6 +60,15 @@ impl DeadLetter {
     fn owner(&self, slugs: &HashMap<String, Text>) -> Text {
         let slug = self.tenant_id.as_ref().and_then(|id| slugs.get(id));
         self.partner.as_ref().or(slug).cloned().unwrap_or_default()
+    }
+
+    /// The type of its event; receipts and e-mails have none.
+    fn kind(&self) -> Option<&Text> {
+        Some(&self.event_type).filter(|_| self.lane.as_str() == "webhook")
+    }
+
+    fn why(&self, t: &Texts) -> Html {
+        failure::short(t, Some(&self.last_failure_code), &self.last_failure_reason)
     }
 
     /// The delivery, seen by its tenant.
@@ -82,6 +95,8 @@ struct DeadLettersPage {
     next: Option<Link>,
     /// What a replay of the filter would send, once it was counted.
     dry_run: Option<Replay>,
+    /// The state of the endpoints that it would send to.
+    health: Option<Targets>,
     /// Endpoints that a replay may send to instead, if the page is limited to a tenant.
     endpoints: Vec<(String, Text)>,
     /// The one that was chosen.
@@ -145,6 +160,10 @@ async fn show_with(visit: Visit, dry_run: Option<Replay>, to: &str) -> PageResul
         slugs: slugs(&visit, &rows).await,
         rows,
         next: next_cursor.map(|cursor| page_link.with("cursor", cursor)),
+        health: match dry_run {
+            Some(_) => Targets::read(&visit, &filter, to).await.ok(),
+            None => None,
+        },
         dry_run,
         endpoints: endpoints(&visit).await,
         to: to.to_owned(),

@@ -3,6 +3,7 @@
 mod filter;
 mod histogram;
 pub mod live;
+pub mod selection;
 
 use std::collections::HashMap;
 
@@ -34,6 +35,8 @@ const ROWS: usize = 50;
 #[derive(Deserialize)]
 pub struct EndpointName {
     pub id: String,
+    /// In a list of all tenants.
+    pub tenant: Option<Text>,
     pub name: Text,
     pub url: Text,
 }
@@ -88,18 +91,24 @@ impl DeliveriesPage {
         self.filter.link(&self.s.visit).with("peek", &row.id)
     }
 
+    /// Where the selected rows are posted to.
+    fn selection(&self, act: &str) -> Link {
+        self.filter.link_to(&self.s.visit, &format!("{PATH}/selection/{act}"))
+    }
+
     fn without_peek(&self) -> Link {
         self.filter.link(&self.s.visit)
     }
 
     fn href(&self, row: &DeliveryRow) -> Link {
-        page_of(&self.s.visit, row)
+        page_of(&self.s.visit, &self.filter, row)
     }
 }
 
-/// The page of a delivery, which is one of its tenant's.
-fn page_of(visit: &Visit, row: &DeliveryRow) -> Link {
+/// The page of a delivery, which is one of its tenant's. It leads back to the list with its filter.
+fn page_of(visit: &Visit, filter: &Filter, row: &DeliveryRow) -> Link {
     let link = visit.link(format!("{PATH}/{}", segment(&row.id)));
+    let link = if filter.is_narrow() { link.with("list", filter.query(visit)) } else { link };
     match &row.tenant {
         Some(tenant) => link.with("tenant", tenant.as_str()),
         None => link,

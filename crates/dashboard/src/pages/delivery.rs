@@ -18,15 +18,16 @@ use self::{
     waiting::Waiting,
 };
 use super::{
+    confirm,
     delivery_row::DeliveryRow,
     endpoint_facts::{EndpointFacts, find_endpoint},
 };
 use crate::{
     dashboard::PageResult,
     escape::Text,
-    json, page,
-    params::{Link, segment},
-    sentence::Html,
+    failure, json, page,
+    params::{Link, Params, segment},
+    sentence::{Html, Sentence},
     shell::Shell,
     submission::Submission,
     texts::Texts,
@@ -82,7 +83,22 @@ struct DeliveryPage {
 
 impl DeliveryPage {
     fn here(&self) -> Link {
-        self.s.link(&format!("{PATH}/{}", segment(&self.row.id)))
+        let link = self.s.link(&format!("{PATH}/{}", segment(&self.row.id)));
+        link.maybe("list", self.s.visit.params.get("list"))
+    }
+
+    /// The list that it was opened from, with its filter.
+    fn list(&self) -> Link {
+        match self.s.visit.params.get("list") {
+            Some(query) => Link::again(self.s.page(PATH), &Params::parse(query)),
+            None => self.s.link(PATH),
+        }
+    }
+
+    /// The page of its receipt.
+    fn receipt(&self, id: &str) -> Option<Link> {
+        let partner = self.row.partner.as_ref()?;
+        Some(self.s.act("/sources", partner, &format!("receipts/{}", segment(id))))
     }
 
     fn shown(&self) -> Option<&Attempt> {
@@ -126,8 +142,9 @@ impl DeliveryPage {
             (None, "failed") => {
                 let reason = self.row.last_error.clone().unwrap_or_default();
                 let code = self.row.last_error_code.clone().unwrap_or_default();
+                let why = failure::short(t, Some(&code), &reason);
                 let sentence = t.count("delivery.failed", u64::from(self.row.attempts));
-                Some(sentence.with("reason", reason).code("code", code).into())
+                Some(sentence.html("reason", why).code("code", code).into())
             }
             _ => None,
         }
@@ -173,7 +190,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("delivery.title").with("name", row.title())).await,
         waiting: Waiting::of(&visit, &row, endpoint.as_ref(), attempt_log.first()).await,
-        plan: plan::steps(&t, &row, &attempt_log, endpoint.as_ref()),
+        plan: plan::steps(&t, &row, &attempt_log, endpoint.as_ref(), &visit.dashboard.profiles),
         curl: curl::command(endpoint.as_ref(), attempt_log.first(), payload.as_deref()),
         body_size: payload.as_ref().map_or(0, |payload| payload.get().len() as u64),
         body: payload.as_deref().map(json::pretty),
@@ -250,11 +267,38 @@ async fn others(
     others.map(|other| (other.clone(), name(other))).collect()
 }
 
+/// Retries at once. A delivery that is kept in order would leave it, so that is asked first.
 pub async fn retry(submission: Submission) -> PageResult {
-    let visit = submission.visit;
+    let Submission { visit, form } = submission;
     let id = visit.segment("delivery");
-    let link = Link::new(format!("/v1/deliveries/{id}/retry"));
-    let _: DeliveryRow = visit.post(link, json!({})).await?;
+    let link = Link::new(format!("/v1/deliveries/{id}"));
     let back = visit.link(format!("{PATH}/{id}"));
+    if form.get("confirm").is_none()
+        && let Some(text) = order_left(&visit, visit.get(link.clone()).await?).await
+    {
+        let t = visit.t;
+        let question = confirm::Question {
+            title: t.say("delivery.overtake_title"),
+            text,
+            action: visit.link(format!("{PATH}/{id}/retry")),
+            submit: t.say("delivery.retry"),
+            fields: vec![("confirm", "yes".into())],
+            back,
+        };
+        return Ok(confirm::ask(&visit, PATH, question).await);
+    }
+    let _: DeliveryRow = visit.post(Link::new(format!("{link}/retry")), json!({})).await?;
     Ok(visit.done(&back, visit.t.say("delivery.retried")))
+}
+
+/// What a retry at once would do to the order of the subject; `None` where none is kept.
+async fn order_left(visit: &Visit, row: DeliveryRow) -> Option<Sentence> {
+    let acting = match &row.tenant {
+        Some(tenant) => visit.acting_for(tenant.as_str()).await.ok()?,
+        None => visit.clone(),
+    };
+    let endpoint = find_endpoint(&acting, row.webhook_id.as_deref()).await?;
+    let subject = read_event(&acting, row.event_id.as_deref()).await?.subject?;
+    let text = acting.t.say("delivery.overtake_text").code("subject", subject);
+    endpoint.is_ordered().then_some(text)
 }

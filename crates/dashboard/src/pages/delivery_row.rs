@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::{
     escape::Text,
+    failure,
     mark::Mark,
     moment::Moment,
     sentence::{Html, Sentence},
@@ -155,13 +156,18 @@ impl DeliveryRow {
         sentence.into()
     }
 
+    /// The whole reason where the list may cut it off.
+    pub fn shown_error(&self) -> Option<&Text> {
+        self.last_error.as_ref().filter(|_| self.waiting_for.is_none() && !self.is_delivered())
+    }
+
     fn end(&self, t: &Texts) -> Html {
         match (&self.last_error, self.is_delivered()) {
             (_, true) if self.attempts > 1 => {
                 t.say("why.short.delivered").with("n", t.number(u64::from(self.attempts))).into()
             }
             (_, true) | (None, _) => Html::default(),
-            (Some(reason), false) => Html::text(reason),
+            (Some(reason), false) => failure::short(t, self.last_error_code.as_ref(), reason),
         }
     }
 }

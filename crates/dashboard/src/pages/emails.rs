@@ -4,10 +4,16 @@ use askama::Template;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{delivery_row::DeliveryRow, list::List, waits};
+use super::{
+    delivery_row::DeliveryRow,
+    list::List,
+    list_filter::{self, ListFilter},
+    waits,
+};
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
+    failure,
     mark::Mark,
     moment::Moment,
     page,
@@ -21,6 +27,9 @@ use crate::{
 };
 
 pub const PATH: &str = "/emails";
+
+const CONDITIONS: [list_filter::Template; 3] =
+    [("external", "externalId", "order-1042"), list_filter::SINCE, list_filter::UNTIL];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -75,6 +84,17 @@ impl EmailRow {
         }
     }
 
+    fn failure_in_full(&self, t: &Texts) -> Option<Html> {
+        let reason = self.failure_reason.as_ref()?;
+        Some(failure::full(t, self.failure_code.as_ref(), reason))
+    }
+
+    /// Why it failed.
+    fn failure(&self, t: &Texts) -> Option<Html> {
+        let reason = self.failure_reason.as_ref()?;
+        Some(failure::short(t, self.failure_code.as_ref(), reason))
+    }
+
     fn word(&self, t: &Texts) -> Sentence {
         match self.status.as_str() {
             "SENT" => t.say("emails.sent"),
@@ -105,6 +125,7 @@ struct EmailsPage {
     t: Texts,
     s: Shell,
     status: String,
+    filter: ListFilter,
     rows: Vec<EmailRow>,
     /// Deliveries of those that wait.
     waiting: Vec<DeliveryRow>,
@@ -117,7 +138,7 @@ struct EmailsPage {
 
 impl EmailsPage {
     fn here(&self) -> Link {
-        self.s.link(PATH).with("status", &self.status)
+        self.filter.here.clone()
     }
 
     fn tabs(&self) -> [(&'static str, Sentence); 5] {
@@ -165,14 +186,19 @@ pub async fn show(visit: Visit) -> PageResult {
         return Ok(page::see_other(&page_of(&visit, id).await.to_string()));
     }
     let status = visit.params.text("status").to_owned();
-    let link = Link::new("/v1/emails").with("status", &status).with("limit", 50);
+    let base = visit.link(PATH).with("status", &status);
+    let mut filter = ListFilter::read(&visit, base, &CONDITIONS);
+    if let (Some(external), None) = (filter.get("external"), &visit.tenant) {
+        return Ok(page::see_other(&visit.link("/search").with("q", external).to_string()));
+    }
+    let link = filter.to_api(Link::new("/v1/emails")).with("status", &status).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
         Ok(list) => (list, FormErrors::default()),
         Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
         Err(problem) => return Err(problem),
     };
-    let here = visit.link(PATH).with("status", &status);
+    filter.mark(&t, &errors);
     let peek = peek(&visit).await?;
     let mut shown = rows.iter().chain(peek.as_ref().map(|peek| &peek.row));
     let waiting =
@@ -185,7 +211,8 @@ pub async fn show(visit: Visit) -> PageResult {
         waiting,
         peek,
         has_captured: visit.get_as_operator::<Value>(Link::new("/v1/dev/emails")).await.is_ok(),
-        next: next_cursor.map(|cursor| here.with("cursor", cursor)),
+        next: next_cursor.map(|cursor| filter.here.clone().with("cursor", cursor)),
+        filter,
         errors,
     };
     Ok(page::show(template.errors.status(), &template))

@@ -7,17 +7,18 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    delivery_row::DeliveryRow, endpoint_facts::EndpointFacts, endpoint_stats::Week,
-    endpoints::PATH, list::List,
+    audit_actor::LastAct, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts,
+    endpoint_stats::Week, endpoints::PATH, list::List,
 };
 use crate::{
     dashboard::PageResult,
     escape::{Block, Text},
-    json,
+    failure, json,
     mark::Mark,
     page,
     params::Link,
     problem::Problem,
+    profiles,
     sentence::{Html, Sentence},
     sessions::FlashKind,
     shell::Shell,
@@ -33,6 +34,8 @@ struct EndpointPage {
     s: Shell,
     endpoint: EndpointFacts,
     happening: Html,
+    /// Who paused or disabled it.
+    stopped: Option<Sentence>,
     week: Option<Week>,
     test: Option<TestResult>,
     metadata: Option<Html>,
@@ -44,13 +47,41 @@ impl EndpointPage {
         self.s.act(PATH, &self.endpoint.id, action)
     }
 
-    fn retry_plan(&self) -> Sentence {
-        let t = &self.t;
-        let Some(retry) = &self.endpoint.retry else { return t.say("endpoint.plan_of_profile") };
-        let delays = retry.delays();
-        let attempts = delays.len() as u64 + 1;
-        t.count("endpoint.plan", attempts).with("span", t.span(delays.into_iter().sum()))
+    /// Whether a test was sent, and no attempt of it has ended.
+    fn is_test_open(&self) -> bool {
+        self.test.as_ref().is_some_and(|test| test.attempt_log.is_empty())
     }
+
+    /// Its own, or that of its profile.
+    fn timeout(&self) -> Html {
+        let t = &self.t;
+        let profile =
+            profiles::find(&self.s.visit.dashboard.profiles, self.endpoint.profile.as_str());
+        match (&self.endpoint.timeout, profile) {
+            (Some(timeout), _) => Html::text(timeout),
+            (None, Some(profile)) => of_profile(t, Html::text(t.span(profile.timeout))),
+            (None, None) => t.say("endpoint.of_profile").into(),
+        }
+    }
+
+    fn retry_plan(&self) -> Html {
+        let t = &self.t;
+        let delays = self.endpoint.delays(&self.s.visit.dashboard.profiles);
+        let plan = profiles::plan(t, &delays).into();
+        match &self.endpoint.retry {
+            Some(_) => plan,
+            None if delays.is_empty() => t.say("endpoint.of_profile").into(),
+            None => of_profile(t, plan),
+        }
+    }
+
+    fn external_id(&self) -> Option<Text> {
+        self.endpoint.external_id.as_deref().map(Text::from)
+    }
+}
+
+fn of_profile(t: &Texts, value: Html) -> Html {
+    t.say("endpoint.from_profile").html("value", value).into()
 }
 
 /// The delivery of a test, with its attempt.
@@ -67,9 +98,14 @@ struct TestAttempt {
     response_status: Option<u16>,
     response_body: Option<Block>,
     error: Option<Text>,
+    error_code: Option<Text>,
 }
 
 impl TestAttempt {
+    fn why(&self, t: &Texts) -> Option<Html> {
+        self.error.as_ref().map(|error| failure::full(t, self.error_code.as_ref(), error))
+    }
+
     fn mark(&self) -> Mark {
         if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
     }
@@ -93,6 +129,7 @@ pub async fn show(visit: Visit) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("endpoint.title").with("name", endpoint.title())).await,
         happening: happening(&t, &endpoint),
+        stopped: stopped(&visit, &endpoint).await,
         week: Week::read(&visit, &id).await,
         test: test_result(&visit).await,
         metadata: metadata(&endpoint.metadata),
@@ -100,6 +137,19 @@ pub async fn show(visit: Visit) -> PageResult {
         deliveries: deliveries.data,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+/// Who paused it; of one that was disabled by hand, who changed it last.
+async fn stopped(visit: &Visit, endpoint: &EndpointFacts) -> Option<Sentence> {
+    let t = &visit.t;
+    match (endpoint.is_active, &endpoint.disabled_reason, &endpoint.paused_by) {
+        (false, None, _) => {
+            let act = LastAct::on(visit, "updateWebhook", &endpoint.id).await?;
+            Some(act.changed(t))
+        }
+        (true, _, Some(by)) => Some(LastAct::pausing(visit, by, &endpoint.id).await?.paused(t)),
+        _ => None,
+    }
 }
 
 /// The delivery that the address names as a test.

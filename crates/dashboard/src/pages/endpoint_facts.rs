@@ -12,6 +12,7 @@ use crate::{
     mark::Mark,
     moment::Moment,
     params::{Link, segment},
+    profiles::{self, ProfileDefaults},
     sentence::Sentence,
     texts::Texts,
     visit::Visit,
@@ -25,6 +26,7 @@ pub struct EndpointFacts {
     pub tenant: Option<Text>,
     /// As it was given; see [`EndpointFacts::title`].
     pub name: String,
+    pub external_id: Option<String>,
     pub url: String,
     pub events: Vec<String>,
     pub headers: BTreeMap<Text, Text>,
@@ -64,7 +66,7 @@ pub struct RateLimit {
     pub per: Text,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 pub struct Retry {
     pub schedule: Option<Vec<String>>,
     pub base: Option<String>,
@@ -89,6 +91,15 @@ impl Retry {
 }
 
 impl EndpointFacts {
+    /// The delays between attempts: its own, or those of its profile.
+    pub fn delays(&self, profiles: &[ProfileDefaults]) -> Vec<Duration> {
+        if let Some(retry) = &self.retry {
+            return retry.delays();
+        }
+        let profile = profiles::find(profiles, self.profile.as_str());
+        profile.map(|profile| profile.schedule.clone()).unwrap_or_default()
+    }
+
     /// Its name, or its URL if it has none.
     pub fn title(&self) -> Text {
         if self.name.is_empty() { self.url.as_str().into() } else { self.name.as_str().into() }

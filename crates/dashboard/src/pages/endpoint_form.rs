@@ -5,17 +5,17 @@ use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::{
-    choose_tenant, endpoint, endpoint_facts::EndpointFacts, endpoint_secret, endpoints::PATH,
-};
+use super::{choose_tenant, endpoint, endpoint_fields::Fields, endpoint_secret, endpoints::PATH};
 use crate::{
     dashboard::PageResult,
+    escape::Text,
     page,
-    params::{Link, Params, segment},
+    params::{Link, segment},
     problem::FormErrors,
-    sentence::Sentence,
+    profiles::{self, ProfileDefaults},
+    sentence::{Html, Sentence},
     shell::Shell,
     submission::Submission,
     texts::Texts,
@@ -35,106 +35,46 @@ struct EndpointFormPage {
     errors: FormErrors,
 }
 
-/// What someone typed, or what the endpoint has.
-#[derive(Default)]
-struct Fields {
-    url: String,
-    events: String,
-    name: String,
-    profile: String,
-    timeout: String,
-    rate_count: String,
-    rate_per: String,
-    max_in_flight: String,
-    ordering: String,
-    headers: String,
-}
-
-impl Fields {
-    fn read(form: &Params) -> Self {
-        let text = |name| form.text(name).to_owned();
-        Self {
-            url: text("url"),
-            events: text("events"),
-            name: text("name"),
-            profile: text("profile"),
-            timeout: text("timeout"),
-            rate_count: text("rate_count"),
-            rate_per: text("rate_per"),
-            max_in_flight: text("max_in_flight"),
-            ordering: text("ordering"),
-            headers: text("headers"),
-        }
+impl EndpointFormPage {
+    fn profiles(&self) -> &[ProfileDefaults] {
+        &self.s.visit.dashboard.profiles
     }
 
-    fn of(endpoint: EndpointFacts) -> Self {
-        let (count, per) = endpoint
-            .rate_limit
-            .map_or_else(Default::default, |rate| (rate.count.to_string(), rate.per.to_string()));
-        Self {
-            url: endpoint.url,
-            events: endpoint.events.join(", "),
-            name: endpoint.name,
-            profile: endpoint.profile.to_string(),
-            timeout: endpoint.timeout.map(|timeout| timeout.to_string()).unwrap_or_default(),
-            rate_count: count,
-            rate_per: per,
-            max_in_flight: endpoint.max_in_flight.map(|max| max.to_string()).unwrap_or_default(),
-            ordering: endpoint.ordering,
-            headers: String::new(),
-        }
+    fn is_chosen(&self, name: &str) -> bool {
+        self.fields.profile == name
     }
 
-    /// The body for the API. Empty fields are left out of a new endpoint, and cleared in a changed one.
-    fn body(&self, is_new: bool) -> Value {
-        let events = self.events.split([',', ' ', '\n', '\r']).filter(|part| !part.is_empty());
-        let mut body = Map::new();
-        body.insert("url".to_owned(), json!(self.url));
-        body.insert("events".to_owned(), events.collect());
-        body.insert("name".to_owned(), json!(self.name));
-        if !self.profile.is_empty() {
-            body.insert("profile".to_owned(), json!(self.profile));
-        }
-        if !self.ordering.is_empty() {
-            body.insert("ordering".to_owned(), json!(self.ordering));
-        }
-        let rate = (!self.rate_count.is_empty() || !self.rate_per.is_empty()).then(|| {
-            let per = if self.rate_per.is_empty() { "1s" } else { &self.rate_per };
-            json!({"count": number(&self.rate_count), "per": per})
-        });
-        let timeout = (!self.timeout.is_empty()).then(|| json!(self.timeout));
-        let max = (!self.max_in_flight.is_empty()).then(|| number(&self.max_in_flight));
-        for (name, value) in [("rate_limit", rate), ("timeout", timeout), ("max_in_flight", max)] {
-            match value {
-                Some(value) => {
-                    body.insert(name.to_owned(), value);
-                }
-                None if is_new => {}
-                None => {
-                    body.insert(name.to_owned(), Value::Null);
-                }
-            }
-        }
-        if !self.headers.is_empty() {
-            body.insert("headers".to_owned(), headers(&self.headers));
-        }
-        Value::Object(body)
+    /// The profile that a new endpoint of the tenant gets by itself.
+    fn default_profile(&self) -> Text {
+        let tenant = self.s.visit.tenant.as_ref();
+        tenant.map_or("standard", |tenant| &tenant.default_profile).into()
     }
-}
 
-/// A number if it is one; the API says what is wrong with anything else.
-fn number(text: &str) -> Value {
-    text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number))
-}
+    /// The profile of the endpoint, if the gateway has one of this name.
+    fn profile(&self) -> Option<&ProfileDefaults> {
+        let default = self.default_profile();
+        let chosen = self.fields.profile.as_str();
+        let name = if chosen.is_empty() { default.as_str() } else { chosen };
+        profiles::find(self.profiles(), name)
+    }
 
-/// Lines of `name: value`.
-fn headers(lines: &str) -> Value {
-    let lines = lines.lines().filter(|line| !line.trim().is_empty());
-    let pair = |line: &str| {
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        (name.trim().to_owned(), json!(value.trim()))
-    };
-    Value::Object(lines.map(pair).collect())
+    /// A profile that the endpoint has, and that the gateway no longer knows.
+    fn unknown_profile(&self) -> Option<Text> {
+        let name = self.fields.profile.as_str();
+        let is_known = name.is_empty() || profiles::find(self.profiles(), name).is_some();
+        (!is_known).then(|| name.into())
+    }
+
+    fn timeout(&self, profile: &ProfileDefaults) -> String {
+        self.t.span(profile.timeout)
+    }
+
+    /// What a profile sets, in a few words.
+    fn defaults(&self, profile: &ProfileDefaults) -> Html {
+        let t = &self.t;
+        let defaults = t.say("endpoint_form.defaults").with("timeout", self.timeout(profile));
+        defaults.html("plan", profile.plan(t).into()).into()
+    }
 }
 
 pub async fn new(visit: Visit) -> PageResult {
@@ -153,7 +93,9 @@ struct Created {
 pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let fields = Fields::read(&form);
-    let created = visit.post::<Value>(Link::new("/v1/webhooks"), fields.body(true)).await;
+    let created = visit
+        .send_text::<Value>(Method::POST, Link::new("/v1/webhooks"), Some(fields.body(true)))
+        .await;
     let created = match created {
         Ok(created) => created,
         Err(problem) if problem.is_input() => {
@@ -181,7 +123,7 @@ pub async fn save(submission: Submission) -> PageResult {
     let fields = Fields::read(&form);
     let id = visit.segment("endpoint");
     let link = Link::new(format!("/v1/webhooks/{id}"));
-    match visit.send::<Value>(Method::PATCH, link, Some(fields.body(false))).await {
+    match visit.send_text::<Value>(Method::PATCH, link, Some(fields.body(false))).await {
         Ok(_) => {
             let page = visit.link(format!("{PATH}/{id}"));
             Ok(visit.done(&page, visit.t.say("endpoint.was_saved")))

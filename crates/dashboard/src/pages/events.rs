@@ -12,6 +12,8 @@ use super::{
     deliveries::endpoint_names,
     delivery_row::{DeliveryRow, Reason},
     list::List,
+    list_filter::{self, ListFilter},
+    rejected_events,
 };
 use crate::{
     dashboard::PageResult,
@@ -79,7 +81,8 @@ struct EventsPage {
     /// Ids of events that are not yet due.
     scheduled: HashMap<String, Moment>,
     is_unmatched: bool,
-    event_type: String,
+    has_rejected: bool,
+    filter: ListFilter,
     next: Option<Link>,
     errors: FormErrors,
 }
@@ -145,34 +148,67 @@ async fn scheduled(visit: &Visit) -> HashMap<String, Moment> {
     data.into_iter().filter_map(due).collect()
 }
 
+const CONDITIONS: [list_filter::Template; 4] = [
+    ("type", "event_type", "invoice.paid"),
+    ("external", "external_id", "order-1042"),
+    list_filter::SINCE,
+    list_filter::UNTIL,
+];
+
+impl EventsPage {
+    fn event_type(&self) -> &str {
+        self.filter.get("type").unwrap_or_default()
+    }
+
+    /// One of the two tabs, with the conditions that are in force.
+    fn tab(&self, is_unmatched: bool) -> Link {
+        self.filter.here.clone().with("unmatched", if is_unmatched { "true" } else { "" })
+    }
+}
+
 pub async fn list(visit: Visit) -> PageResult {
     let t = visit.t;
     let is_unmatched = visit.params.get("unmatched") == Some("true");
-    let event_type = visit.params.text("type").to_owned();
-    let filter = |link: Link| {
-        let link = link.with("unmatched", if is_unmatched { "true" } else { "" });
-        link.maybe("external_id", visit.params.get("external"))
-    };
-    let link = filter(Link::new("/v1/events")).with("event_type", &event_type).with("limit", 50);
+    let unmatched = if is_unmatched { "true" } else { "" };
+    let base = visit.link(PATH).with("unmatched", unmatched);
+    let mut filter = ListFilter::read(&visit, base, &CONDITIONS);
+    if let (Some(external), None) = (filter.get("external"), &visit.tenant) {
+        return Ok(page::see_other(&of_external_id(&visit, &filter, external).await?.to_string()));
+    }
+    let link =
+        filter.to_api(Link::new("/v1/events")).with("unmatched", unmatched).with("limit", 50);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
         Ok(list) => (list, FormErrors::default()),
         Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
         Err(problem) => return Err(problem),
     };
-    let here = visit.link(PATH).with("unmatched", if is_unmatched { "true" } else { "" });
-    let here = here.with("type", &event_type);
+    filter.mark(&t, &errors);
     let template = EventsPage {
         t,
         s: Shell::new(&visit, PATH, t.say("nav.events")).await,
         rows,
         scheduled: scheduled(&visit).await,
         is_unmatched,
-        event_type,
-        next: next_cursor.map(|cursor| here.with("cursor", cursor)),
+        has_rejected: rejected_events::exist(&visit).await,
+        next: next_cursor.map(|cursor| filter.here.clone().with("cursor", cursor)),
+        filter,
         errors,
     };
     Ok(page::show(template.errors.status(), &template))
+}
+
+/// The list of the tenant that has this external id. If several have it, or none, the search says so.
+async fn of_external_id(
+    visit: &Visit,
+    filter: &ListFilter,
+    external: &str,
+) -> Result<Link, Problem> {
+    let found = search::find(visit, external).await?;
+    Ok(match found.owners_of_events().as_slice() {
+        [owner] => filter.here.clone().with("tenant", owner.as_str()),
+        _ => visit.link("/search").with("q", external),
+    })
 }
 
 pub async fn cancel(submission: Submission) -> PageResult {

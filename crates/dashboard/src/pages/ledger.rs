@@ -4,6 +4,7 @@ use askama::Template;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
+use super::sources;
 use crate::{
     dashboard::PageResult, escape::Text, mark::Mark, moment::Moment, page, params::Link,
     sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
@@ -27,6 +28,7 @@ impl Ledger {
     pub fn mark(&self) -> Mark {
         match (&self.checkpoint, self.uncovered()) {
             (None, _) if self.size > 0 => Mark::Warning,
+            (None, _) => Mark::Pending,
             (_, 0) => Mark::Delivered,
             _ => Mark::Pending,
         }
@@ -75,5 +77,7 @@ pub async fn checkpoint(submission: Submission) -> PageResult {
     let made: NewCheckpoint = visit.send(Method::POST, link, None).await?;
     let t = visit.t;
     let message = if made.is_new { t.say("ledger.made") } else { t.say("ledger.unchanged") };
-    Ok(visit.done(&visit.link(PATH), message))
+    let is_of_sources = visit.params.get("from") == Some("sources");
+    let back = if is_of_sources { visit.link(sources::PATH) } else { visit.link(PATH) };
+    Ok(visit.done(&back, message))
 }

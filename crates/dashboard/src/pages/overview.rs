@@ -3,14 +3,20 @@
 mod failing;
 mod needs;
 pub mod range;
+pub mod tenants;
 mod tiles;
 mod traffic;
+
+use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use self::{failing::FailingEndpoint, needs::Cause, range::Range, tiles::Tile, traffic::Traffic};
+use self::{
+    failing::FailingEndpoint, needs::Cause, range::Range, tenants::Shares, tiles::Tile,
+    traffic::Traffic,
+};
 use super::{first_run::FirstRunPage, queues::Queue};
 use crate::{
     dashboard::PageResult,
@@ -49,6 +55,8 @@ struct OverviewPage {
     traffic: Traffic,
     failing: Vec<FailingEndpoint>,
     queues: Vec<Queue>,
+    /// Of all tenants; nothing where the page is limited to one.
+    shares: Option<Arc<Shares>>,
 }
 
 pub async fn show(visit: Visit) -> PageResult {
@@ -61,6 +69,10 @@ pub async fn show(visit: Visit) -> PageResult {
     let before = before(&visit, range, &stats).await?;
     let queues: Queues = visit.get_as_operator(Link::new("/v1/queues")).await?;
     let failing = FailingEndpoint::read(&visit).await?;
+    let shares = match visit.tenant {
+        Some(_) => None,
+        None => visit.dashboard.tenant_figures.read(&visit, range).await,
+    };
     let dead = needs::DeadStats::read(&visit, None).await?;
     let mut causes = needs::causes(&visit, &failing, &dead, &queues).await?;
     let needs = causes.len() as u64;
@@ -82,6 +94,7 @@ pub async fn show(visit: Visit) -> PageResult {
         traffic: Traffic::draw(&t, range, stats),
         failing,
         queues: queues.data,
+        shares,
     };
     Ok(page::show(StatusCode::OK, &template))
 }

@@ -5,9 +5,19 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::audit_actor::LastAct;
 use crate::{
-    dashboard::PageResult, escape::Text, mark::Mark, moment::Moment, page, params::Link,
-    sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    moment::Moment,
+    page,
+    params::{Link, segment},
+    sentence::Sentence,
+    shell::Shell,
+    submission::Submission,
+    texts::Texts,
+    visit::Visit,
 };
 
 const PATH: &str = "/queues";
@@ -22,13 +32,16 @@ pub struct Queue {
     pub waiting: u64,
     pub oldest_due_at: Option<Moment>,
     pub is_paused: bool,
+    /// Who paused it.
+    #[serde(skip)]
+    pub paused: Option<LastAct>,
 }
 
 #[derive(Deserialize)]
 struct Queues {
     data: Vec<Queue>,
-    paused_tenants: Vec<Text>,
-    paused_webhooks: Vec<Text>,
+    paused_tenants: Vec<String>,
+    paused_webhooks: Vec<String>,
 }
 
 #[derive(Template)]
@@ -36,7 +49,25 @@ struct Queues {
 struct QueuesPage {
     t: Texts,
     s: Shell,
-    queues: Queues,
+    lanes: Vec<Queue>,
+    paused: Vec<Paused>,
+}
+
+/// A tenant or an endpoint that is paused.
+struct Paused {
+    is_tenant: bool,
+    name: Text,
+    link: Link,
+    act: Option<LastAct>,
+}
+
+/// Of how many things it is looked up who paused them.
+const MAX_ACTS: usize = 20;
+
+impl QueuesPage {
+    fn kind(&self, one: &Paused) -> Sentence {
+        if one.is_tenant { self.t.say("gate.tenant") } else { self.t.say("row.endpoint") }
+    }
 }
 
 impl Queue {
@@ -60,9 +91,50 @@ impl Queue {
 
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
-    let queues = visit.get(Link::new("/v1/queues")).await?;
+    let Queues { data: mut lanes, paused_tenants, paused_webhooks } =
+        visit.get_as_operator(Link::new("/v1/queues")).await?;
+    for lane in lanes.iter_mut().filter(|lane| lane.is_paused) {
+        lane.paused = LastAct::on(&visit, "pauseQueue", lane.lane.as_str()).await;
+    }
+    let mut paused = tenants(&visit, &paused_tenants).await;
+    paused.extend(endpoints(&visit, &paused_webhooks).await);
     let s = Shell::new(&visit, PATH, t.say("nav.queues")).await;
-    Ok(page::show(StatusCode::OK, &QueuesPage { t, s, queues }))
+    Ok(page::show(StatusCode::OK, &QueuesPage { t, s, lanes, paused }))
+}
+
+async fn tenants(visit: &Visit, ids: &[String]) -> Vec<Paused> {
+    let mut paused = Vec::new();
+    for (index, id) in ids.iter().enumerate() {
+        let acting = visit.acting_for(id).await.ok();
+        let tenant = acting.as_ref().and_then(|acting| acting.tenant.clone());
+        let act = match acting.filter(|_| index < MAX_ACTS) {
+            Some(acting) => LastAct::on_tenant(&acting, "pauseTenant").await,
+            None => None,
+        };
+        let slug = tenant.as_ref().map_or(id.as_str(), |tenant| &tenant.slug);
+        let link = visit.link(format!("/tenants/{}", segment(slug)));
+        paused.push(Paused { is_tenant: true, name: slug.into(), link, act });
+    }
+    paused
+}
+
+async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
+    let names = visit.dashboard.endpoint_names.read(visit, ids.iter()).await;
+    let mut paused = Vec::new();
+    for (index, id) in ids.iter().enumerate() {
+        let act =
+            if index < MAX_ACTS { LastAct::on(visit, "pauseWebhook", id).await } else { None };
+        let name = names.get(id).filter(|name| !name.is_empty()).cloned();
+        // Its page is one of its tenant's, which the address leads to.
+        let link = visit.page(format!("/endpoints/{}", segment(id)));
+        paused.push(Paused {
+            is_tenant: false,
+            name: name.unwrap_or_else(|| id.as_str().into()),
+            link,
+            act,
+        });
+    }
+    paused
 }
 
 pub async fn pause(submission: Submission) -> PageResult {

@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::list::List;
+use super::{audit_actor::LastAct, list::List};
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -130,6 +130,8 @@ struct ReplayPage {
     t: Texts,
     s: Shell,
     replay: Replay,
+    /// Who started it.
+    started: Option<Sentence>,
 }
 
 #[derive(Template)]
@@ -169,7 +171,9 @@ pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let replay: Replay = visit.get(api(&visit, "")).await?;
     let s = Shell::new(&visit, PATH, replay.title(&t)).await;
-    Ok(page::show(StatusCode::OK, &ReplayPage { t, s, replay }))
+    let started = LastAct::beginning(&visit, &replay.id, &replay.created_at).await;
+    let started = started.map(|act| act.started(&t));
+    Ok(page::show(StatusCode::OK, &ReplayPage { t, s, replay, started }))
 }
 
 pub async fn cancel(submission: Submission) -> PageResult {

@@ -1,34 +1,40 @@
 //! `/ui/sources/{partner}` and its receipts: is the partner getting through?
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use askama::Template;
-use axum::response::IntoResponse;
-use http::{HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
 
 use super::{
+    audit_actor::LastAct,
     delivery_row::DeliveryRow,
     ledger::Ledger,
     list::List,
+    list_filter::{self, ListFilter},
+    receipt::Receipt,
     sources::{PATH, Rejection, SourceRow},
     waits,
 };
 use crate::{
     dashboard::PageResult,
     escape::Text,
-    json,
     mark::Mark,
     moment::Moment,
     page,
     params::{Link, segment},
+    problem::FormErrors,
     sentence::{Html, Sentence},
     shell::Shell,
-    submission::Submission,
     texts::Texts,
-    visit::Visit,
+    visit::{ApiResult, Visit},
 };
+
+/// The newest receipts among which the last one of each key is looked for.
+const LAST_RECEIPTS: usize = 100;
+
+/// What receipts can be limited by, besides their status.
+const CONDITIONS: [list_filter::Template; 3] =
+    [("event", "event_id", "evt-1042"), list_filter::SINCE, list_filter::UNTIL];
 
 #[derive(Deserialize)]
 struct Source {
@@ -61,86 +67,20 @@ impl SourceKey {
     }
 }
 
-#[derive(Deserialize)]
-struct Receipt {
-    id: String,
-    key_id: Text,
-    topic: Option<Text>,
-    event_id: Option<Text>,
-    ts_received: Moment,
-    status: String,
-    last_error: Option<Text>,
-    is_test: bool,
-    size: u64,
-}
-
-impl Receipt {
-    fn is_waiting(&self) -> bool {
-        !matches!(self.status.as_str(), "dispatched" | "dlq")
-    }
-
-    fn title(&self) -> Text {
-        let name = self.topic.clone().or_else(|| self.event_id.clone());
-        name.unwrap_or_else(|| self.id.as_str().into())
-    }
-
-    fn mark(&self) -> Mark {
-        match self.status.as_str() {
-            "dispatched" => Mark::Delivered,
-            "failed" => Mark::Retrying,
-            "dlq" => Mark::Failed,
-            _ => Mark::Pending,
-        }
-    }
-
-    fn word(&self, t: &Texts) -> Sentence {
-        match self.status.as_str() {
-            "dispatched" => t.say("receipt.dispatched"),
-            "failed" => t.say("status.retrying"),
-            "dlq" => t.say("status.dead_letter"),
-            _ => t.say("receipt.received"),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct ReceiptDetail {
-    #[serde(flatten)]
-    receipt: Receipt,
-    payload: Box<RawValue>,
-    headers: Option<BTreeMap<Text, Text>>,
-    deliveries: Vec<Dispatch>,
-}
-
-#[derive(Deserialize)]
-struct Dispatch {
-    id: String,
-    target_url: Option<Text>,
-    status: String,
-    attempts: u32,
-    response_status: Option<u16>,
-    last_error: Option<Text>,
-    delivered_at: Option<Moment>,
-}
-
-impl Dispatch {
-    fn mark(&self) -> Mark {
-        match self.status.as_str() {
-            "delivered" => Mark::Delivered,
-            "failed" => Mark::Failed,
-            "retrying" => Mark::Retrying,
-            _ => Mark::Pending,
-        }
-    }
-}
-
 #[derive(Template)]
 #[template(path = "source.html")]
 struct SourcePage {
     t: Texts,
     s: Shell,
     source: Source,
+    /// Who changed it last, if it is off.
+    changed: Option<Sentence>,
     keys: Vec<SourceKey>,
+    /// When the last receipt of each key came, by id of the key.
+    last_receipts: HashMap<Text, Moment>,
+    status: String,
+    filter: ListFilter,
+    errors: FormErrors,
     receipts: Vec<Receipt>,
     /// Deliveries of those that wait.
     waiting: Vec<DeliveryRow>,
@@ -149,22 +89,41 @@ struct SourcePage {
     ledger: Option<Ledger>,
 }
 
-#[derive(Template)]
-#[template(path = "receipt.html")]
-struct ReceiptPage {
-    t: Texts,
-    s: Shell,
-    partner: Text,
-    detail: ReceiptDetail,
-    body: Html,
-    /// Those of its deliveries that wait.
-    waiting: Vec<DeliveryRow>,
-}
-
 impl SourcePage {
     fn key_action(&self, key: &SourceKey, action: &str) -> Link {
         let path = format!("keys/{}/{action}", segment(key.key_id.as_str()));
         self.s.act(PATH, &self.source.row.partner, &path)
+    }
+
+    fn last_receipt(&self, key: &SourceKey) -> Option<&Moment> {
+        self.last_receipts.get(&key.key_id)
+    }
+
+    fn tabs(&self) -> [(&'static str, Sentence); 5] {
+        let t = &self.t;
+        [
+            ("", t.say("sources.receipts_all")),
+            ("received", t.say("receipt.received")),
+            ("failed", t.say("status.retrying")),
+            ("dispatched", t.say("receipt.dispatched")),
+            ("dlq", t.say("status.dead_letter")),
+        ]
+    }
+
+    fn tab(&self, status: &str) -> Link {
+        self.filter.here.clone().with("status", status)
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.filter.is_narrow() || !self.status.is_empty()
+    }
+
+    /// Where the receipts that match are dispatched again.
+    fn retry(&self) -> Link {
+        let path = format!("{PATH}/{}/receipts/retry", segment(self.source.row.partner.as_str()));
+        let link = self.s.link(&path).with("status", &self.status);
+        let set = self.filter.conditions.iter();
+        set.fold(link, |link, one| link.with(one.name, &one.value))
     }
 
     fn waiting(&self, receipt: &Receipt) -> Option<&DeliveryRow> {
@@ -194,101 +153,70 @@ impl SourcePage {
     }
 }
 
-impl ReceiptPage {
-    fn waiting(&self, one: &Dispatch) -> Option<&DeliveryRow> {
-        self.waiting.iter().find(|row| row.id == one.id)
-    }
-
-    fn mark(&self, one: &Dispatch) -> Mark {
-        self.waiting(one).map_or(one.mark(), DeliveryRow::mark)
-    }
-
-    /// Why it waits; empty if it does not.
-    fn why(&self, one: &Dispatch) -> Html {
-        self.waiting(one).map(|row| row.why(&self.t)).unwrap_or_default()
-    }
-
-    fn proof(&self) -> Link {
-        self.s.act(PATH, &self.partner, &format!("receipts/{}/proof", self.detail.receipt.id))
-    }
-
-    fn retry(&self) -> Link {
-        self.s.act(PATH, &self.partner, &format!("receipts/{}/retry", self.detail.receipt.id))
-    }
-}
-
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let source: Source = visit.get(api(&visit, "")).await?;
     let keys: List<SourceKey> = visit.get(api(&visit, "/keys")).await?;
-    let link = api(&visit, "/receipts").with("limit", 25);
+    let (status, mut filter) = filter(&visit);
+    let link = filter.to_api(api(&visit, "/receipts")).with("status", &status).with("limit", 25);
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    let receipts: List<Receipt> = visit.get(link).await?;
+    let (receipts, errors) = match visit.get::<List<Receipt>>(link).await {
+        Ok(list) => (list, FormErrors::default()),
+        Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
+        Err(problem) => return Err(problem),
+    };
+    filter.mark(&t, &errors);
     let waiting = if receipts.data.iter().any(Receipt::is_waiting) {
         waits::of_receipts(&visit, visit.name("partner")).await
     } else {
         Vec::new()
     };
     let rejections: List<Rejection> = visit.get(api(&visit, "/rejections")).await?;
-    let here = visit.link(format!("{PATH}/{}", visit.segment("partner")));
     let template = SourcePage {
         t,
         s: Shell::new(&visit, PATH, t.say("sources.one").with("name", &source.row.partner)).await,
+        changed: changed(&visit, &source).await,
         source,
         keys: keys.data,
+        last_receipts: last_receipts(&visit).await?,
+        status,
         receipts: receipts.data,
         waiting,
         rejections: rejections.data,
         ledger: visit.get(Link::new("/v1/ledger")).await.ok(),
-        next: receipts.next_cursor.map(|cursor| here.with("cursor", cursor)),
+        next: receipts.next_cursor.map(|cursor| filter.here.clone().with("cursor", cursor)),
+        filter,
+        errors,
     };
-    Ok(page::show(StatusCode::OK, &template))
+    Ok(page::show(template.errors.status(), &template))
 }
 
-pub async fn receipt(visit: Visit) -> PageResult {
-    let t = visit.t;
-    let detail: ReceiptDetail = visit.get(receipt_api(&visit, "")).await?;
-    let template = ReceiptPage {
-        t,
-        s: Shell::new(&visit, PATH, t.say("receipt.title").with("name", detail.receipt.title()))
-            .await,
-        partner: visit.name("partner").into(),
-        body: json::pretty(&detail.payload),
-        waiting: if detail.receipt.is_waiting() {
-            waits::of_receipts(&visit, visit.name("partner")).await
-        } else {
-            Vec::new()
-        },
-        detail,
-    };
-    Ok(page::show(StatusCode::OK, &template))
+/// The status and the other conditions in the address of the page.
+pub fn filter(visit: &Visit) -> (String, ListFilter) {
+    let status = visit.params.text("status").to_owned();
+    let base = visit.link(format!("{PATH}/{}", visit.segment("partner"))).with("status", &status);
+    (status, ListFilter::read(visit, base, &CONDITIONS))
 }
 
-/// The proof as a file.
-pub async fn proof(visit: Visit) -> PageResult {
-    let proof: Box<RawValue> = visit.get(receipt_api(&visit, "/proof")).await?;
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (
-            header::CONTENT_DISPOSITION,
-            HeaderValue::from_static("attachment; filename=\"proof.json\""),
-        ),
-    ];
-    Ok((headers, proof.get().to_owned()).into_response())
+/// Who changed a source last that is off: perhaps that is who turned it off.
+async fn changed(visit: &Visit, source: &Source) -> Option<Sentence> {
+    if source.row.is_active {
+        return None;
+    }
+    let act = LastAct::on(visit, "updateSource", visit.name("partner")).await?;
+    Some(act.changed(&visit.t))
 }
 
-pub async fn retry(submission: Submission) -> PageResult {
-    let visit = submission.visit;
-    visit.send::<Value>(Method::POST, receipt_api(&visit, "/retry"), None).await?;
-    let (partner, receipt) = (visit.segment("partner"), visit.segment("receipt"));
-    let back = visit.link(format!("{PATH}/{partner}/receipts/{receipt}"));
-    Ok(visit.done(&back, visit.t.say("receipt.retried")))
+async fn last_receipts(visit: &Visit) -> ApiResult<HashMap<Text, Moment>> {
+    let link = api(visit, "/receipts").with("limit", LAST_RECEIPTS);
+    let newest: List<Receipt> = visit.get(link).await?;
+    let mut last = HashMap::new();
+    for receipt in newest.data {
+        last.entry(receipt.key_id).or_insert(receipt.ts_received);
+    }
+    Ok(last)
 }
 
 fn api(visit: &Visit, below: &str) -> Link {
     Link::new(format!("/v1/sources/{}{below}", visit.segment("partner")))
-}
-
-fn receipt_api(visit: &Visit, below: &str) -> Link {
-    api(visit, &format!("/receipts/{}{below}", visit.segment("receipt")))
 }

@@ -131,6 +131,7 @@ pub async fn ask_delete(visit: Visit) -> PageResult {
             visit.segment("partner"),
             visit.segment("key")
         )),
+        fields: Vec::new(),
         submit: t.say("source_key.delete"),
         back: source(&visit),
     };

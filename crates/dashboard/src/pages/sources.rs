@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::{list::List, rejection_reasons};
+use super::{ledger::Ledger, list::List, rejection_reasons};
 use crate::{
     dashboard::PageResult, escape::Text, mark::Mark, page, params::Link, sentence::Sentence,
     shell::Shell, texts::Texts, visit::Visit,
@@ -55,6 +55,7 @@ struct SourcesPage {
     rows: Vec<SourceRow>,
     /// Rejected requests of partners that do not exist.
     strangers: Vec<Rejection>,
+    ledger: Option<Ledger>,
     next: Option<Link>,
 }
 
@@ -69,6 +70,7 @@ pub async fn show(visit: Visit) -> PageResult {
         s: Shell::new(&visit, PATH, t.say("nav.sources")).await,
         rows,
         strangers: strangers.data,
+        ledger: visit.get(Link::new("/v1/ledger")).await.ok(),
         next: next_cursor.map(|cursor| visit.link(PATH).with("cursor", cursor)),
     };
     Ok(page::show(StatusCode::OK, &template))

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     api_key::{self, ApiKey, KeyDraft, NewKey},
+    audit_actor::LastAct,
     list::List,
     plan::PlanUsage,
     tenants::{self, Fields, PATH, Pauses, Tenant},
@@ -36,6 +37,8 @@ struct TenantPage {
     s: Shell,
     tenant: Tenant,
     pauses: Pauses,
+    /// Who paused it.
+    paused: Option<Sentence>,
     keys: Vec<ApiKey>,
     dead: u64,
     usage: Option<PlanUsage>,
@@ -81,14 +84,19 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
     let keys: List<ApiKey> = visit.get(api(visit, "/api-keys").with("limit", 100)).await?;
     let stats = Link::new("/v1/dlq/stats").with("tenant", &tenant.slug);
     let dead: DeadStats = visit.get_as_operator(stats).await?;
-    let usage = match visit.acting_for(&tenant.slug).await {
-        Ok(acting) => PlanUsage::read(&acting).await.ok(),
-        Err(_) => None,
-    };
+    let pauses = Pauses::read(visit).await;
+    let (mut usage, mut paused) = (None, None);
+    if let Ok(acting) = visit.acting_for(&tenant.slug).await {
+        usage = PlanUsage::read(&acting).await.ok();
+        if pauses.is_paused(&tenant) {
+            paused = LastAct::on_tenant(&acting, "pauseTenant").await.map(|act| act.paused(&t));
+        }
+    }
     let template = TenantPage {
         t,
         s: Shell::new(visit, PATH, t.say("tenants.title").with("name", tenant.title())).await,
-        pauses: Pauses::read(visit).await,
+        pauses,
+        paused,
         tenant,
         keys: keys.data,
         dead: dead.total,

@@ -130,7 +130,40 @@ pub struct Fields {
     is_strict: bool,
 }
 
+/// What a tenant gets where nothing is chosen.
+const DEFAULT_PLAN: &str = gancho_domain::Tenant::UNLIMITED;
+const DEFAULT_PROFILE: &str = "standard";
+
+impl TenantFormPage {
+    fn plans(&self) -> Vec<Text> {
+        let known = self.s.visit.dashboard.plans.iter().map(String::as_str);
+        choices(known, &self.fields.plan)
+    }
+
+    fn profiles(&self) -> Vec<Text> {
+        let known = self.s.visit.dashboard.profiles.iter().map(|profile| profile.name.as_str());
+        choices(known, &self.fields.profile)
+    }
+}
+
+/// What is known, and what the tenant has even if it is not.
+fn choices<'a>(known: impl Iterator<Item = &'a str>, present: &str) -> Vec<Text> {
+    let mut choices: Vec<Text> = known.map(Text::from).collect();
+    if !present.is_empty() && !choices.iter().any(|one| one.as_str() == present) {
+        choices.insert(0, present.into());
+    }
+    choices
+}
+
 impl Fields {
+    fn has_plan(&self, name: &Text) -> bool {
+        name.as_str() == if self.plan.is_empty() { DEFAULT_PLAN } else { &self.plan }
+    }
+
+    fn has_profile(&self, name: &Text) -> bool {
+        name.as_str() == if self.profile.is_empty() { DEFAULT_PROFILE } else { &self.profile }
+    }
+
     pub fn read(form: &Params) -> Self {
         Self {
             slug: form.text("slug").to_owned(),

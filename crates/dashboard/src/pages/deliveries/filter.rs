@@ -5,7 +5,10 @@ use crate::{
     escape::Text, params::Link, problem::FormErrors, search, sentence::Sentence, visit::Visit,
 };
 
-use super::{super::list::List, PATH};
+use super::{
+    super::{list::List, scan::scan},
+    EndpointName, PATH,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
@@ -20,12 +23,16 @@ pub struct Filter {
     pub(super) text: Option<String>,
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
+    /// A tenant that was typed.
+    tenant: Option<String>,
     /// The window of the histogram.
     pub(super) range: Option<String>,
     /// Words that could not be understood.
     pub unknown: Vec<Text>,
     /// Whether a part of it was typed, and the address is not yet the canonical one.
     is_typed: bool,
+    /// In the portal, no tenant can be named.
+    is_of_portal: bool,
     /// An id of a delivery that was typed.
     delivery: Option<String>,
     /// What was typed without saying what it is.
@@ -41,10 +48,10 @@ pub struct Chip {
     pub error: Option<Sentence>,
 }
 
-/// What can be typed before a colon.
-pub const QUALIFIERS: [&str; 11] = [
-    "type", "endpoint", "event", "external", "subject", "error", "response", "text", "status",
-    "since", "until",
+/// What can be typed before a colon. In the portal, not the first.
+const QUALIFIERS: [&str; 12] = [
+    "tenant", "type", "endpoint", "event", "external", "subject", "error", "response", "text",
+    "status", "since", "until",
 ];
 
 impl Filter {
@@ -64,6 +71,7 @@ impl Filter {
             range: value("range"),
             since: value("since"),
             until: value("until"),
+            is_of_portal: visit.is_portal(),
             ..Self::default()
         };
         if let (Some(field), Some(value)) = (params.get("field"), params.get("value")) {
@@ -97,6 +105,7 @@ impl Filter {
             "status" => self.status = value,
             "since" => self.since = value,
             "until" => self.until = value,
+            "tenant" if !self.is_of_portal => self.tenant = value,
             _ => self.unknown.push(name.into()),
         }
     }
@@ -116,7 +125,17 @@ impl Filter {
     /// The address of another page with this filter.
     pub fn link_to(&self, visit: &Visit, path: &str) -> Link {
         let link = visit.link(path).maybe("range", self.range.as_deref());
+        let link = match &self.tenant {
+            Some(tenant) => link.with("tenant", tenant),
+            None => link,
+        };
         self.fields().into_iter().fold(link, |link, (name, value)| link.maybe(name, value))
+    }
+
+    /// The parameters of the list, for a page that leads back to it.
+    pub fn query(&self, visit: &Visit) -> String {
+        let link = self.link(visit).to_string();
+        link.split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
     }
 
     fn fields(&self) -> [(&'static str, Option<&str>); 11] {
@@ -149,7 +168,9 @@ impl Filter {
     pub fn chips(&self, visit: &Visit, errors: &FormErrors) -> Vec<Chip> {
         let t = visit.t;
         let fields = self.parameters().into_iter().filter_map(|(name, api_name, value)| {
-            let is_wrong = errors.has_parameter(api_name);
+            // The API compares types as a whole; one with `*` matches nothing.
+            let is_pattern = name == "type" && value.is_some_and(|value| value.contains('*'));
+            let is_wrong = errors.has_parameter(api_name) || is_pattern;
             let label = match name {
                 "status" if is_wrong => t.say("row.status"),
                 "type" => t.say("filter.type"),
@@ -169,6 +190,8 @@ impl Filter {
                 "since" | "until" => t.say("filter.bad_time"),
                 "status" => t.say("filter.bad_status"),
                 "response" => t.say("filter.bad_response"),
+                "type" => t.say("filter.bad_type"),
+                "endpoint" => t.say("filter.bad_endpoint"),
                 _ => t.say("filter.bad_value"),
             });
             Some(Chip { label, value: value?.into(), without, error })
@@ -197,6 +220,9 @@ impl Filter {
 
     /// What was typed without saying what it is: an external id, a type or a text in the payload, whichever there is.
     pub async fn resolve(&mut self, visit: &Visit) {
+        if let Some(name) = self.endpoint.clone().filter(|name| !name.starts_with("wh_")) {
+            self.resolve_endpoint(visit, &name).await;
+        }
         let words = std::mem::take(&mut self.words);
         let [word] = words.as_slice() else {
             if !words.is_empty() {
@@ -212,6 +238,33 @@ impl Filter {
         } else {
             self.text = Some(word.to_owned());
         }
+    }
+
+    /// Finds an endpoint by its name. If several have it, or none, the filter stays as it was typed, and is marked.
+    async fn resolve_endpoint(&mut self, visit: &Visit, name: &str) {
+        let acting = match &self.tenant {
+            Some(tenant) => visit.acting_for(tenant).await.ok(),
+            None => Some(visit.clone()),
+        };
+        let Some(acting) = acting else { return };
+        let Ok((all, _)) = scan::<EndpointName>(&acting, "/v1/webhooks").await else { return };
+        let name = name.trim_matches('"').to_lowercase();
+        let is_named = |one: &&EndpointName| one.name.as_str().to_lowercase() == name;
+        let is_like = |one: &&EndpointName| one.name.as_str().to_lowercase().contains(&name);
+        let named: Vec<_> = all.iter().filter(is_named).collect();
+        let found = if named.is_empty() { all.iter().filter(is_like).collect() } else { named };
+        if let [one] = found.as_slice() {
+            self.endpoint = Some(one.id.clone());
+            self.is_typed = true;
+            if let Some(tenant) = &one.tenant {
+                self.tenant = Some(tenant.to_string());
+            }
+        }
+    }
+
+    /// What can be typed before a colon here.
+    pub fn qualifiers(&self) -> &'static [&'static str] {
+        if self.is_of_portal { &QUALIFIERS[1..] } else { &QUALIFIERS }
     }
 
     /// Whether anything is left out.

@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use crate::{
     escape::{Block, Text},
+    failure,
     mark::Mark,
     moment::Moment,
-    sentence::Sentence,
+    sentence::{Html, Sentence},
     texts::Texts,
 };
 
@@ -37,6 +38,16 @@ impl Attempt {
 
     pub fn word(&self, t: &Texts) -> Sentence {
         if self.is_delivered() { t.say("status.delivered") } else { t.say("status.failed_attempt") }
+    }
+
+    /// Why it failed, in a few words.
+    pub fn why(&self, t: &Texts) -> Option<Html> {
+        self.error.as_ref().map(|error| failure::short(t, self.error_code.as_ref(), error))
+    }
+
+    /// Why it failed, with all that the gateway says about it.
+    pub fn why_in_full(&self, t: &Texts) -> Option<Html> {
+        self.error.as_ref().map(|error| failure::full(t, self.error_code.as_ref(), error))
     }
 
     /// The status of the response, or the code of what went wrong.

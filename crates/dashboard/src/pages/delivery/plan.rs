@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use super::{
-    super::{
-        delivery_row::DeliveryRow,
-        endpoint_facts::{EndpointFacts, Retry},
-    },
+    super::{delivery_row::DeliveryRow, endpoint_facts::EndpointFacts},
     attempt::Attempt,
 };
 use crate::{
     mark::Mark,
     moment::Moment,
+    profiles::ProfileDefaults,
     sentence::{Html, Sentence},
     texts::Texts,
 };
@@ -34,6 +32,7 @@ pub fn steps(
     row: &DeliveryRow,
     attempts: &[Attempt],
     endpoint: Option<&EndpointFacts>,
+    profiles: &[ProfileDefaults],
 ) -> Vec<PlanStep> {
     if row.is_final() && attempts.len() < 2 {
         return Vec::new();
@@ -60,8 +59,7 @@ pub fn steps(
             delay: delay(t, before.as_ref(), &next),
         });
         let made = attempts.len() + 1;
-        let delays = endpoint.and_then(|endpoint| endpoint.retry.as_ref());
-        let delays = delays.map(Retry::delays).unwrap_or_default();
+        let delays = endpoint.map(|endpoint| endpoint.delays(profiles)).unwrap_or_default();
         let mut at = next;
         for wait in delays.into_iter().skip(made.saturating_sub(1)) {
             at = Moment::of(at.time() + wait);

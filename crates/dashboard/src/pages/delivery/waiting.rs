@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::{
     super::{
+        audit_actor::LastAct,
         delivery_row::{DeliveryRow, Reason},
         endpoint_facts::EndpointFacts,
     },
@@ -20,6 +21,10 @@ use crate::{
 pub struct Waiting {
     pub sentence: Html,
     pub advice: Option<Html>,
+    /// Who paused what it waits for.
+    pub paused: Option<Sentence>,
+    /// Whether an attempt is being made.
+    pub is_in_flight: bool,
     pub gates: Vec<Gate>,
 }
 
@@ -35,6 +40,8 @@ pub enum GateState {
     Open,
     /// The first closed gate: the reason for the wait.
     Here,
+    /// It has passed all of them and is being sent.
+    Passing,
     /// Closed as well, but not reached yet.
     Ahead,
     Later,
@@ -43,7 +50,7 @@ pub enum GateState {
 impl Gate {
     pub fn class(&self) -> &'static str {
         match self.state {
-            GateState::Here => "here",
+            GateState::Here | GateState::Passing => "here",
             GateState::Later => "later",
             GateState::Open | GateState::Ahead => "",
         }
@@ -53,6 +60,7 @@ impl Gate {
         match self.state {
             GateState::Open => Mark::Delivered,
             GateState::Here => Mark::Retrying,
+            GateState::Passing => Mark::InFlight,
             GateState::Ahead => Mark::Warning,
             GateState::Later => Mark::Pending,
         }
@@ -62,6 +70,7 @@ impl Gate {
         match self.state {
             GateState::Open => t.say("gate.open"),
             GateState::Here => t.say("gate.here"),
+            GateState::Passing => t.say("gate.passing"),
             GateState::Ahead => t.say("gate.ahead"),
             GateState::Later => t.say("gate.later"),
         }
@@ -90,7 +99,17 @@ impl Waiting {
         let reason = row.waiting_for.as_ref()?.reason;
         let queues: Queues =
             visit.get_as_operator(Link::new("/v1/queues")).await.unwrap_or_default();
+        let paused = match (reason, &row.webhook_id) {
+            (Reason::LaneResume, _) if !visit.is_portal() => {
+                LastAct::on(visit, "pauseQueue", row.lane.as_str()).await
+            }
+            (Reason::TenantResume, _) => LastAct::pausing(visit, "tenant", "").await,
+            (Reason::WebhookResume, Some(id)) => LastAct::pausing(visit, "webhook", id).await,
+            _ => None,
+        };
         Some(Self {
+            paused: paused.map(|act| act.paused(&visit.t)),
+            is_in_flight: reason == Reason::Attempt,
             sentence: sentence(&visit.t, row, last),
             advice: advice(visit, row, reason),
             gates: endpoint.map(|of| gates(visit, row, of, &queues, reason)).unwrap_or_default(),
@@ -105,15 +124,15 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
         (Reason::Attempt, _) => t.say("why.attempt").with("n", next),
         (Reason::Retry, Some(until)) => {
             let due = t.say("why.retry").with("n", next).html("span", t.until(until));
-            let last = last.map(|last| (last, last.error.as_ref()));
+            let last = last.and_then(|last| Some((last, last.why(t)?)));
             return match last {
-                Some((last, Some(error))) => t
+                Some((last, why)) => t
                     .say("why.retry_after")
                     .html("due", due.into())
                     .with("last", t.number(u64::from(last.number)))
-                    .with("error", error)
+                    .html("error", why)
                     .into(),
-                _ => due.into(),
+                None => due.into(),
             };
         }
         (Reason::Schedule, Some(until)) => t.say("why.schedule").html("time", t.full_time(until)),
@@ -218,6 +237,7 @@ fn gates(
     };
     let here = gates.iter().position(|(_, _, gate, _)| *gate == place(reason));
     let state = |index: usize, is_closed: bool| match here {
+        Some(here) if index == here && reason == Reason::Attempt => GateState::Passing,
         Some(here) if index == here => GateState::Here,
         Some(here) if index < here => GateState::Open,
         _ if is_closed => GateState::Ahead,

@@ -64,6 +64,8 @@ struct RowPart<'a> {
     href: Link,
     peek: Link,
     endpoint: Text,
+    /// Whether the reader can select rows.
+    is_pickable: bool,
 }
 
 impl LiveFeed {
@@ -164,9 +166,10 @@ impl LiveFeed {
         let part = RowPart {
             t,
             row,
-            href: page_of(&self.visit, row),
+            href: page_of(&self.visit, &self.filter, row),
             peek: self.filter.link(&self.visit).with("peek", &row.id),
             endpoint: name.cloned().unwrap_or_default(),
+            is_pickable: self.visit.visitor.may_change(),
         };
         part.render().unwrap_or_else(|error| {
             tracing::error!(%error, "page failed");

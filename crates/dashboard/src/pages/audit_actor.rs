@@ -1,0 +1,130 @@
+//! Who did something most recently, as the audit log has it: paused a thing, or started a replay.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::list::List;
+use crate::{
+    escape::Text,
+    moment::Moment,
+    params::Link,
+    sentence::{Html, Sentence},
+    texts::Texts,
+    visit::Visit,
+};
+
+/// A page of the audit log scans a limited number of acts; this many pages are read.
+const MAX_PAGES: usize = 5;
+
+/// How far the clocks of two nodes may differ, and how long after its beginning something is recorded.
+const CLOCK_SKEW: Duration = Duration::from_secs(5);
+const BEGINNING: Duration = Duration::from_mins(1);
+
+/// An act that was done.
+#[derive(Deserialize)]
+pub struct LastAct {
+    at: Moment,
+    actor: Actor,
+}
+
+#[derive(Deserialize)]
+struct Actor {
+    kind: String,
+    name: Option<Text>,
+}
+
+impl LastAct {
+    /// The newest act of this operation on a thing, among those that the reader may see.
+    pub async fn on(visit: &Visit, operation: &str, resource: &str) -> Option<Self> {
+        let link = Link::new("/v1/audit").with("operation", operation).with("resource", resource);
+        read(visit, link, visit.visitor.operator().is_some()).await
+    }
+
+    /// The newest act of this operation on the tenant that the visit is limited to.
+    pub async fn on_tenant(visit: &Visit, operation: &str) -> Option<Self> {
+        visit.tenant.as_ref()?;
+        read(visit, Link::new("/v1/audit").with("operation", operation), false).await
+    }
+
+    /// Who paused an endpoint, or what it is a part of: the tenant of the visit, or the lane.
+    pub async fn pausing(visit: &Visit, paused_by: &str, endpoint: &str) -> Option<Self> {
+        match paused_by {
+            "tenant" | "lane" if visit.is_portal() => None,
+            "tenant" => Self::on_tenant(visit, "pauseTenant").await,
+            "lane" => Self::on(visit, "pauseQueue", "webhook").await,
+            _ => Self::on(visit, "pauseWebhook", endpoint).await,
+        }
+    }
+
+    /// The act that began a replay at this time.
+    pub async fn beginning(visit: &Visit, replay: &str, at: &Moment) -> Option<Self> {
+        let link = Link::new("/v1/audit").with("outcome", "done").with("limit", 50);
+        let link = link.with("since", at.time() - CLOCK_SKEW).with("until", at.time() + BEGINNING);
+        let mut of_replay = acts(visit, link.clone().with("resource", replay)).await;
+        // The oldest: a later one canceled it.
+        if let Some(act) = of_replay.pop() {
+            return Some(act);
+        }
+        // Receipts are dispatched again under the name of their source. If there are several acts, it may be any.
+        let mut of_receipts = acts(visit, link.with("operation", "retryReceipts")).await;
+        of_receipts.pop().filter(|_| of_receipts.is_empty())
+    }
+
+    /// Who it was, in a few words.
+    pub fn who(&self, t: &Texts) -> Html {
+        let named = |sentence: Sentence| match &self.actor.name {
+            Some(name) => sentence.with("name", name).into(),
+            None => t.say("actor.someone").into(),
+        };
+        match self.actor.kind.as_str() {
+            "user" => named(t.say("actor.user")),
+            "api_key" => named(t.say("actor.api_key")),
+            "portal" => t.say("actor.portal").into(),
+            _ if t.is_portal => t.say("actor.operator").into(),
+            _ => t.say("actor.operator_token").into(),
+        }
+    }
+
+    /// `Started by ana.`
+    pub fn started(&self, t: &Texts) -> Sentence {
+        t.say("actor.started").html("who", self.who(t))
+    }
+
+    /// `Last changed by ana, 2 h ago.`
+    pub fn changed(&self, t: &Texts) -> Sentence {
+        t.say("actor.changed").html("who", self.who(t)).html("ago", t.ago(&self.at))
+    }
+
+    /// `Paused by ana, 2 h ago.`
+    pub fn paused(&self, t: &Texts) -> Sentence {
+        t.say("actor.paused").html("who", self.who(t)).html("ago", t.ago(&self.at))
+    }
+}
+
+/// A page of acts, newest first.
+async fn acts(visit: &Visit, link: Link) -> Vec<LastAct> {
+    let found = match visit.visitor.operator() {
+        Some(_) => visit.get_as_operator(link).await,
+        None => visit.get(link).await,
+    };
+    found.map(|list: List<LastAct>| list.data).unwrap_or_default()
+}
+
+async fn read(visit: &Visit, link: Link, is_of_all: bool) -> Option<LastAct> {
+    let mut link = link.with("outcome", "done").with("limit", 1);
+    for _ in 0..MAX_PAGES {
+        let found = if is_of_all {
+            visit.get_as_operator(link.clone()).await
+        } else {
+            visit.get(link.clone()).await
+        };
+        let List { data, next_cursor }: List<LastAct> = found.ok()?;
+        match (data.into_iter().next(), next_cursor) {
+            (Some(act), _) => return Some(act),
+            (None, Some(cursor)) => link = link.with("cursor", cursor),
+            (None, None) => return None,
+        }
+    }
+    None
+}

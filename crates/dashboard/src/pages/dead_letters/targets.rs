@@ -1,0 +1,84 @@
+//! The state of the endpoints that a replay would send to, for those that are not simply working.
+
+use std::collections::HashMap;
+
+use super::{DeadLetter, filter::Filter};
+use crate::{
+    mark::Mark,
+    pages::{endpoint_facts::EndpointFacts, list::List},
+    params::{Link, segment},
+    sentence::{Html, Sentence},
+    texts::Texts,
+    visit::{ApiResult, Visit},
+};
+
+/// The dead letters whose endpoints are looked at: the newest that match.
+const MAX_ROWS: usize = 500;
+/// Endpoints that are looked at, those with most dead letters first, and that are shown.
+const MAX_TARGETS: usize = 50;
+const MAX_SHOWN: usize = 6;
+
+pub struct Targets {
+    pub troubled: Vec<Target>,
+    /// Whether all that were looked at work.
+    pub is_fine: bool,
+    /// How many were looked at, if there are more.
+    pub first: Option<u64>,
+}
+
+/// An endpoint that is paused, failing or disabled.
+pub struct Target {
+    pub mark: Mark,
+    pub word: Sentence,
+    pub text: Html,
+}
+
+impl Targets {
+    /// Of the dead letters that match, or the one endpoint that they are redirected to.
+    pub async fn read(visit: &Visit, filter: &Filter, to: &str) -> ApiResult<Self> {
+        let link = filter.to_api("/v1/dlq").with("limit", MAX_ROWS);
+        let List { data, next_cursor } = visit.get::<List<DeadLetter>>(link).await?;
+        let looked_at = data.len() as u64;
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for id in data.into_iter().filter_map(|row| row.target_id) {
+            let id = if to.is_empty() { id } else { to.to_owned() };
+            *counts.entry(id).or_default() += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        let has_targets = !counts.is_empty();
+        let mut troubled = Vec::new();
+        for (id, count) in counts.into_iter().take(MAX_TARGETS) {
+            let link = Link::new(format!("/v1/webhooks/{}", segment(&id)));
+            // One that was deleted is among those that are left out.
+            let Ok(facts) = visit.get::<EndpointFacts>(link).await else { continue };
+            if !matches!(facts.mark(), Mark::Delivered | Mark::Pending | Mark::Warning) {
+                troubled.push(Target::of(visit, &facts, count));
+            }
+        }
+        let is_fine = has_targets && troubled.is_empty();
+        troubled.truncate(MAX_SHOWN);
+        Ok(Self { troubled, is_fine, first: next_cursor.map(|_| looked_at) })
+    }
+}
+
+impl Target {
+    fn of(visit: &Visit, facts: &EndpointFacts, count: u64) -> Self {
+        let t: &Texts = &visit.t;
+        let page = visit.link(format!("/endpoints/{}", segment(&facts.id)));
+        let page = match &facts.tenant {
+            Some(tenant) => page.with("tenant", tenant.as_str()),
+            None => page,
+        };
+        let sentence = match facts.mark() {
+            Mark::Disabled => t.count("dead.to_disabled", count),
+            Mark::Paused => t.count("dead.to_paused", count),
+            _ => t.count("dead.to_failing", count),
+        };
+        Self {
+            mark: facts.mark(),
+            word: facts.state(t),
+            text: sentence.link("name", page, facts.title()).into(),
+        }
+    }
+}
