@@ -19,7 +19,9 @@ use http::{HeaderValue, StatusCode, header};
 use crate::{
     answer::{Answer, into_axum},
     codes::{self, Code},
-    openapi, serve,
+    openapi,
+    response_budget::SharedBody,
+    serve,
     state::Api,
 };
 
@@ -36,7 +38,7 @@ pub fn router(api: &Api) -> Router {
     Router::new()
         .route(
             "/openapi.json",
-            get(|| async { page(StatusCode::OK, "application/json", DOCUMENT.clone()) }),
+            get(|| async { shared(page(StatusCode::OK, "application/json", DOCUMENT.clone())) }),
         )
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
         .route("/docs/", get(|| async { PAGES.get("").unwrap_or_default() }))
@@ -69,7 +71,7 @@ impl Pages {
 
     fn get(&self, name: &str) -> Option<Response> {
         let (media_type, file) = self.0.get(name)?;
-        Some(page(StatusCode::OK, media_type, file.clone()))
+        Some(shared(page(StatusCode::OK, media_type, file.clone())))
     }
 }
 
@@ -84,6 +86,12 @@ fn page(status: StatusCode, media_type: &str, body: impl Into<axum::body::Body>)
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (status, headers, body.into()).into_response()
+}
+
+/// The body is made once, for all requests.
+fn shared(mut response: Response) -> Response {
+    response.extensions_mut().insert(SharedBody);
+    response
 }
 
 async fn error_page(Path(code): Path<String>) -> Response {

@@ -8,7 +8,7 @@
 //! [`crate::listener`] accepts the connections.
 
 mod body;
-mod body_budget;
+pub(crate) mod body_budget;
 mod receive;
 mod service;
 mod simulate;
@@ -112,7 +112,6 @@ impl Ingest {
         let ingest = self.clone();
         let service = move |peer| IngestService::new(ingest.clone(), peer);
         // A reverse proxy speaks HTTP/1 to it, where every connection has its deadlines.
-        let settings = ListenSettings { http2: false, ..settings };
         accept_connections(listener, service, self.traffic.clone(), settings, stop).await
     }
 }

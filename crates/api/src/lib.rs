@@ -7,7 +7,7 @@
 //! the documentation. [`in_process`] serves callers in this process, such as the dashboard. [`policy`] says which
 //! roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the
 //! API; [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
-//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`], [`response_budget`],
+//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`], `request_bodies`, [`response_budget`],
 //! [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome. It
@@ -40,6 +40,7 @@ pub mod probes;
 pub mod problem;
 pub mod reload;
 pub mod render;
+mod request_bodies;
 pub mod response_budget;
 pub mod route;
 pub mod router;

@@ -54,8 +54,6 @@ pub struct ListenSettings {
     pub allowed_hosts: Vec<String>,
     /// Whether events can be published here; they bypass the router. False on nodes without the API.
     pub publishes: bool,
-    /// Whether to accept HTTP/2 besides HTTP/1.
-    pub http2: bool,
 }
 
 impl Default for ListenSettings {
@@ -69,7 +67,6 @@ impl Default for ListenSettings {
             head_bytes: 32 * 1024,
             allowed_hosts: Vec::new(),
             publishes: true,
-            http2: true,
         }
     }
 }
@@ -90,6 +87,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 const CONNECTIONS_TO_FREE: usize = 8;
 /// How long a stop waits for streams to end.
 const STREAM_GRACE: Duration = Duration::from_millis(500);
+/// How long a stop waits for clients to read their responses, and to send their requests.
+const RESPONSE_GRACE: Duration = Duration::from_secs(3);
 /// What the kernel may hold unsent of a connection, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_UNSENT: u32 = 64 * 1024;
@@ -171,13 +170,8 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
         .half_close(false)
         .max_headers(100)
         .max_buf_size(settings.head_bytes.max(8 * 1024));
-    builder
-        .http2()
-        .max_concurrent_streams(250)
-        .max_header_list_size(settings.head_bytes as u32)
-        .initial_stream_window_size(256 * 1024)
-        .initial_connection_window_size(1024 * 1024);
-    if settings.http2 { builder } else { builder.http1_only() }
+    // With HTTP/2, each connection of a client that does not read could hold hundreds of responses.
+    builder.http1_only()
 }
 
 /// Errors of the peer that need no reaction.
@@ -251,19 +245,17 @@ where
             ended = connection.as_mut() => ended,
             () = stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                if state.has_stream() {
-                    // A stream ends by its last event, unless its reader has stopped reading.
-                    match tokio::time::timeout(STREAM_GRACE, connection).await {
-                        Ok(ended) => ended,
-                        Err(_) => return,
-                    }
-                } else {
-                    connection.await
+                // A stream ends by its last event, unless its reader has stopped reading.
+                let grace = if state.has_stream() { STREAM_GRACE } else { RESPONSE_GRACE };
+                match tokio::time::timeout(grace, connection.as_mut()).await {
+                    Ok(ended) => ended,
+                    Err(_) if state.is_busy() && !state.has_stream() => connection.await,
+                    Err(_) => return,
                 }
             }
             () = state.must_close() => {
                 // A request that arrived in the meantime is answered.
-                if !state.is_being_answered() {
+                if !state.is_busy() {
                     return;
                 }
                 connection.as_mut().graceful_shutdown();

@@ -1,9 +1,9 @@
 //! Memory budget for responses that wait to be sent, because their clients read slowly or not at all.
 //!
 //! A response is passed to its connection in small pieces, as the client reads. The rest is held here and counted for its
-//! owner. When all of them together hold too much, one is dropped: of the owner that holds the most, and of those that have
-//! not gone on for longest. Its memory is free at once; its client sees that the response is incomplete. A client that
-//! does not read competes only with itself, however many connections it has, and one that reads loses nothing.
+//! owner. When all of them together hold too much, one is dropped, of an owner that holds more than an equal share: the one
+//! whose owner holds the most, in proportion to how fast it is read. Its memory is free at once; its client sees that the
+//! response is incomplete. So a client that does not read competes only with itself, however many connections it has.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gancho_domain::{AddressBlock, TenantId};
-use http::Response;
+use http::{Response, header::CACHE_CONTROL};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
@@ -26,7 +26,13 @@ use parking_lot::Mutex;
 pub const PIECE: usize = 16 * 1024;
 /// Maximum bytes of all responses.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes in the first second.
+const ASSUMED_RATE: usize = 1024 * 1024;
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Marks a response whose body is the same for all, so that another one takes no memory.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedBody;
 
 /// Whom the memory of a response counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,8 +61,16 @@ struct Unsent {
     owner: ResponseOwner,
     body: Bytes,
     sent: usize,
-    /// When the client last read.
-    moved_at: Instant,
+    began: Instant,
+}
+
+impl Unsent {
+    /// Nanoseconds for each byte that was read. A new one is assumed to be read at [`ASSUMED_RATE`], which counts less and
+    /// less.
+    fn slowness(&self, now: Instant) -> u128 {
+        let age = now.saturating_duration_since(self.began) + Duration::from_secs(1);
+        age.as_nanos() / (self.sent + ASSUMED_RATE) as u128
+    }
 }
 
 /// Dropped responses, logged once a minute.
@@ -85,7 +99,7 @@ impl ResponseBudget {
         owner: ResponseOwner,
     ) -> Response<Body> {
         let length = response.body().size_hint().exact();
-        if length.is_some_and(|length| length <= PIECE as u64) {
+        if is_shared(&response) || length.is_some_and(|length| length <= PIECE as u64) {
             return response;
         }
         response.map(|mut inner| {
@@ -106,12 +120,19 @@ impl ResponseBudget {
         let number = table.last_number;
         table.bytes += body.len();
         *table.by_owner.entry(owner).or_default() += body.len();
-        table.responses.insert(number, Unsent { owner, body, sent: 0, moved_at: now });
+        table.responses.insert(number, Unsent { owner, body, sent: 0, began: now });
         while table.bytes > self.max_bytes && table.responses.len() > 1 {
-            table.drop_worst(now);
+            table.drop_worst(now, self.max_bytes);
         }
         HeldResponse { budget: self.clone(), number }
     }
+}
+
+/// Whether the body is the same for all requests: the documentation, and files that never change.
+fn is_shared(response: &Response<Body>) -> bool {
+    let caching = response.headers().get(CACHE_CONTROL);
+    response.extensions().get::<SharedBody>().is_some()
+        || caching.is_some_and(|value| value.as_bytes().ends_with(b"immutable"))
 }
 
 impl Table {
@@ -127,10 +148,11 @@ impl Table {
         Some(removed)
     }
 
-    fn drop_worst(&mut self, now: Instant) {
+    fn drop_worst(&mut self, now: Instant, max_bytes: usize) {
+        let share = max_bytes / self.by_owner.len().max(1);
         let rank = |one: &Unsent| {
             let of_owner = self.by_owner.get(&one.owner).copied().unwrap_or(0);
-            of_owner as u128 * (now.saturating_duration_since(one.moved_at).as_millis() + 1)
+            (of_owner > share, of_owner as u128 * one.slowness(now))
         };
         // Of equal ones the oldest.
         let worst =
@@ -181,7 +203,6 @@ impl HeldResponse {
         }
         let piece = Bytes::copy_from_slice(piece);
         held.sent += piece.len();
-        held.moved_at = Instant::now();
         Ok(Some(piece))
     }
 }

@@ -8,7 +8,7 @@ use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gancho_access::Role;
-use gancho_domain::{AddressBlock, Id, IdMaker, id::Kind};
+use gancho_domain::{AddressBlock, Id, IdMaker, TenantId, id::Kind};
 use gancho_egress::Hops;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
@@ -27,6 +27,7 @@ use crate::{
     meter::RouteMeter,
     policy::{self, Policy},
     problem::Problem,
+    request_bodies::HeldBody,
     response_budget::ResponseOwner,
     route::{Call, PathParts, Route, Takes},
     state::Api,
@@ -152,8 +153,9 @@ where
         act.by(&principal);
     }
     let parameters = query::read(route.query, parts.uri.query())?;
-    let body = read_body(api, route, &parts.headers, body).await?;
-    let owner = principal.limited_tenant().map_or(ResponseOwner::Operator, ResponseOwner::Tenant);
+    let tenant = principal.limited_tenant();
+    let (body, _held) = read_body(api, route, (tenant, caller), &parts.headers, body).await?;
+    let owner = tenant.map_or(ResponseOwner::Operator, ResponseOwner::Tenant);
     let answer = (route.run)(Call {
         api: api.clone(),
         route,
@@ -174,17 +176,19 @@ fn note_refusal(api: &Api, route: &Route, problem: &Problem) {
     }
 }
 
-async fn read_body<B>(
-    api: &Api,
+async fn read_body<'a, B>(
+    api: &'a Api,
     route: &Route,
+    of: (Option<TenantId>, Option<&Caller>),
     headers: &HeaderMap,
     body: &mut B,
-) -> Result<Bytes, Problem>
+) -> Result<(Bytes, Option<HeldBody<'a>>), Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    let settings = &api.settings;
+    let (settings, bodies) = (&api.settings, &api.request_bodies);
+    let within = settings.body_deadline;
     let max = match route.takes {
         // An unexpected body is ignored, but must be small.
         Takes::Nothing => 0,
@@ -195,25 +199,22 @@ where
     match route.takes {
         Takes::Nothing => {
             if !body.is_end_stream() {
-                let read =
-                    content::read(headers, body, MAX_IGNORED_BODY, settings.body_deadline).await;
                 // Clients that always send `{}` are accepted.
-                return read.map(|_| Bytes::new());
+                bodies.read(of, headers, body, MAX_IGNORED_BODY, within).await?;
             }
-            Ok(Bytes::new())
+            Ok((Bytes::new(), None))
         }
-        Takes::Maybe(_) if body.is_end_stream() => Ok(Bytes::new()),
+        Takes::Maybe(_) if body.is_end_stream() => Ok((Bytes::new(), None)),
         Takes::Maybe(_) if !headers.contains_key(header::CONTENT_TYPE) => {
-            let read = content::read(headers, body, max, settings.body_deadline).await?;
-            if read.is_empty() {
-                return Ok(read);
+            let (read, held) = bodies.read(of, headers, body, max, within).await?;
+            if !read.is_empty() {
+                content::check_type(headers)?;
             }
-            content::check_type(headers)?;
-            Ok(read)
+            Ok((read, held))
         }
         _ => {
             content::check_type(headers)?;
-            content::read(headers, body, max, settings.body_deadline).await
+            bodies.read(of, headers, body, max, within).await
         }
     }
 }

@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
-    key_ring::KeyRingService, meter::Meter, reload::ReloadService, response_budget::ResponseBudget,
-    tails::Tails, watch::Watch,
+    key_ring::KeyRingService, meter::Meter, reload::ReloadService, request_bodies::RequestBodies,
+    response_budget::ResponseBudget, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -127,6 +127,7 @@ pub struct State {
     pub exports: CallerSlots,
     pub tails: Tails,
     pub response_budget: Arc<ResponseBudget>,
+    pub request_bodies: RequestBodies,
     /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
     pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
@@ -178,6 +179,7 @@ impl Api {
             exports: CallerSlots::new("exports", MAX_EXPORTS, MAX_EXPORTS),
             tails: Tails::default(),
             response_budget: Arc::default(),
+            request_bodies: RequestBodies::default(),
             batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))

@@ -3,7 +3,7 @@
 
 /// A page of rows that hold bodies ends before it holds more bytes of them than this, unless its first
 /// row alone does.
-pub const MAX_PAGE_BYTES: usize = 4 << 20;
+pub const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// Which end of a list its first page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

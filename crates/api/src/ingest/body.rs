@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use bytes::{Bytes, BytesMut};
 use gancho_inbound::Lookup;
 use http::{HeaderMap, HeaderValue, header};
-use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming as Body};
 
 use super::{
@@ -46,7 +45,7 @@ impl Ingest {
         body: &mut Body,
         max: usize,
     ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
-        let first = next(body).await?.unwrap_or_default();
+        let first = content::next(body).await?.unwrap_or_default();
         if first.len() > max {
             return Err(content::too_large(max));
         }
@@ -57,16 +56,17 @@ impl Ingest {
         let sender = self.sender(peer, partner, headers).await?;
         let mut buffer = BodyBuffer::new(&sender);
         buffer.add(&first);
-        let incoming = self.budget.begin(sender, first.len()).map_err(|EvictedError| evicted())?;
+        let incoming =
+            self.budget.begin(sender, first.len()).map_err(|EvictedError| content::evicted())?;
         drop(first);
         while let Some(data) = next_or_evicted(body, &incoming).await? {
             if buffer.length + data.len() > max {
                 return Err(content::too_large(max));
             }
-            incoming.add(data.len()).map_err(|EvictedError| evicted())?;
+            incoming.add(data.len()).map_err(|EvictedError| content::evicted())?;
             buffer.add(&data);
         }
-        let held = incoming.finish().map_err(|EvictedError| evicted())?;
+        let held = incoming.finish().map_err(|EvictedError| content::evicted())?;
         Ok((buffer.whole(), held))
     }
 
@@ -121,25 +121,9 @@ async fn next_or_evicted(
 ) -> Result<Option<Bytes>, Problem> {
     tokio::select! {
         biased;
-        EvictedError = incoming.evicted() => Err(evicted()),
-        data = next(body) => data,
+        EvictedError = incoming.evicted() => Err(content::evicted()),
+        data = content::next(body) => data,
     }
-}
-
-/// The next bytes; `None` at the end.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
-    while let Some(frame) = body.frame().await {
-        match frame.map_err(|error| content::incomplete(&error))?.into_data() {
-            Ok(data) if !data.is_empty() => return Ok(Some(data)),
-            _ => {}
-        }
-    }
-    Ok(None)
-}
-
-fn evicted() -> Problem {
-    let detail = "the request body arrived too slowly while the gateway is under load; retry";
-    retry_soon(Problem::new(&codes::SLOW_BODY, detail))
 }
 
 fn budget_full() -> Problem {

@@ -71,7 +71,10 @@ pub(super) async fn simulate(
 ) -> Result<Answer, Problem> {
     content::check_type(&parts.headers)?;
     let max = ingest.inbound.limits.body_bytes + 1_024;
-    let bytes = content::read(&parts.headers, body, max, ingest.settings.body_deadline).await?;
+    content::check_length(&parts.headers, max)?;
+    let within = ingest.settings.body_deadline;
+    let read = tokio::time::timeout(within, content::collect(Bytes::new(), body, max)).await;
+    let bytes = read.unwrap_or_else(|_| Err(content::timed_out(within)))?;
     let SimulateBody { partner, body } = body::parse(&bytes)?;
     let own = body.map(|text| Bytes::from(text.to_owned()));
     let simulated = ingest.inbound.simulate(&ingest.ring, &partner, own).await.map_err(problem)?;

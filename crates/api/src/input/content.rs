@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt;
 use hyper::body::Body;
@@ -56,50 +56,41 @@ pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads the whole body.
-pub async fn read<B>(
-    headers: &HeaderMap,
-    body: B,
-    max: usize,
-    within: Duration,
-) -> Result<Bytes, Problem>
+/// The next bytes; `None` at the end.
+pub async fn next<B>(body: &mut B) -> Result<Option<Bytes>, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    check_length(headers, max)?;
-    match tokio::time::timeout(within, collect(body, max)).await {
-        Ok(read) => read,
-        Err(_) => Err(timed_out(within)),
+    while let Some(frame) = body.frame().await {
+        match frame.map_err(|error| incomplete(&error))?.into_data() {
+            Ok(data) if !data.is_empty() => return Ok(Some(data)),
+            _ => {}
+        }
     }
+    Ok(None)
 }
 
-async fn collect<B>(mut body: B, max: usize) -> Result<Bytes, Problem>
+/// The whole body, of which the first bytes were read.
+pub async fn collect<B>(first: Bytes, body: &mut B, max: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| incomplete(&error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if first.len() + all.len() + data.remaining() > max {
+    let mut whole = BytesMut::from(first);
+    while let Some(data) = next(body).await? {
+        if whole.len() + data.len() > max {
             return Err(too_large(max));
         }
-        // A body that arrives in one piece, as most do, is not copied.
-        if first.is_empty() && all.is_empty() {
-            first = data;
-        } else {
-            if all.is_empty() {
-                all.reserve(first.len() + data.len());
-                all.extend_from_slice(&first);
-                first = Bytes::new();
-            }
-            all.extend_from_slice(&data);
-        }
+        whole.extend_from_slice(&data);
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    Ok(whole.freeze())
+}
+
+/// A body was dropped to make room for others.
+pub fn evicted() -> Problem {
+    let detail = "the request body arrived too slowly while the gateway is under load; retry";
+    Problem::new(&codes::SLOW_BODY, detail).retry_after(Duration::from_secs(1))
 }
 
 pub fn incomplete(error: &dyn Display) -> Problem {

@@ -1,5 +1,5 @@
 //! Open connections, and which to close when there are too many: the one that has been idle longest without
-//! authentication. Connections that are being answered are never closed.
+//! authentication. Connections that are being answered are never closed, once the request was read.
 //!
 //! Each connection keeps its state in atomics, so that a request takes no lock here. The table is locked
 //! when a connection opens or closes; the connection to close is chosen from a random sample.
@@ -49,7 +49,7 @@ pub struct ConnectionState {
     began: Instant,
     /// Number of requests that are being answered.
     answering: AtomicU32,
-    /// Whether the body of an unauthenticated sender is being read.
+    /// Whether a body is being read that did not arrive at once.
     is_reading: AtomicBool,
     /// Whether a request on it was authenticated.
     is_authenticated: AtomicBool,
@@ -94,7 +94,7 @@ impl ConnectionState {
         AnswerGuard(self.clone())
     }
 
-    /// Marks the body of an unauthenticated sender as being read until the guard is dropped.
+    /// Marks a body as being read until the guard is dropped. The connection can be closed meanwhile: nothing was done yet.
     pub fn read(&self) -> ReadGuard<'_> {
         self.touch();
         self.is_reading.store(true, Ordering::Relaxed);
@@ -116,8 +116,9 @@ impl ConnectionState {
         self.has_stream.load(Ordering::Relaxed)
     }
 
-    pub fn is_being_answered(&self) -> bool {
-        self.answering.load(Ordering::Relaxed) > 0
+    /// Whether a request is being answered that was read completely.
+    pub fn is_busy(&self) -> bool {
+        self.answering.load(Ordering::Relaxed) > 0 && !self.is_reading.load(Ordering::Relaxed)
     }
 
     /// Closes it, even while it is being answered.
@@ -136,8 +137,7 @@ impl ConnectionState {
 
     /// The connection with the highest rank is closed first; `None` if it must not be closed.
     fn rank(&self, now: u64) -> Option<(bool, u64)> {
-        let is_reading = self.is_reading.load(Ordering::Relaxed);
-        if self.is_being_answered() && !is_reading {
+        if self.is_busy() {
             return None;
         }
         let idle = now.saturating_sub(self.since.load(Ordering::Relaxed));

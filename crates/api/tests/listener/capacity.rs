@@ -116,23 +116,25 @@ async fn idle_connections_make_room() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_being_answered_is_not_sent_away() {
     let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
-    let settings = Settings { body_deadline: Duration::from_secs(60), ..Settings::default() };
-    let stage = Stage::with(Choices { settings, listen, ..Choices::default() }).await;
+    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
+    let hands = stage.tenant("acme").await;
+    // All turns of the tenant's batches are taken, so that further ones wait for theirs.
+    let turns = stage.api.batches.acquire(hands.id.parse().unwrap(), usize::MAX).await;
+    let body = json!({"events": [{"type": "a.b", "data": {}}]}).to_string();
     let head = format!(
-        "POST /v1/tenants HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {ADMIN}\r\n\
-         content-type: application/json\r\nconnection: close\r\nexpect: 100-continue\r\n\
-         content-length: 12\r\n\r\n"
+        "POST /v1/events/batch HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        hands.client.headers[0].1,
+        body.len()
     );
     let mut busy = Vec::new();
     for _ in 0..3 {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
-        // The body is asked for once it is known that the operator sends it.
-        let mut go_on = [0; 25];
-        stream.read_exact(&mut go_on).await.unwrap();
-        assert_eq!(go_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
         busy.push(stream);
     }
+    // Sleeps until they wait for their turn: nothing tells from outside that they do.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     // Each has a place of its own, and nobody goes.
     let shed = || async {
         let answer = exchange(stage.address, b"").await;
@@ -142,10 +144,10 @@ async fn who_is_being_answered_is_not_sent_away() {
     assert_eq!(reply.header("retry-after"), Some("1"));
     reply.refused(503, "unavailable");
     assert!(stage.api.meter.shed() >= 1);
-    for (stream, slug) in busy.iter_mut().zip(["a", "b", "c"]) {
-        stream.write_all(format!("{{\"slug\":\"{slug}\"}}").as_bytes()).await.unwrap();
+    drop(turns);
+    for stream in &mut busy {
         let answer = read_all(stream).await;
-        assert!(answer.starts_with(b"HTTP/1.1 201"), "{}", String::from_utf8_lossy(&answer));
+        assert!(answer.starts_with(b"HTTP/1.1 202"), "{}", String::from_utf8_lossy(&answer));
     }
 }
 
@@ -176,4 +178,58 @@ async fn an_address_has_a_share_of_the_connections() {
         .await
         .unwrap();
     assert_eq!(read(&read_all(&mut last).await).unwrap().json(), json!({"ok": true}));
+}
+
+/// A tenant begins bodies on all connections there are and does not go on: others are served all the same, and so is the
+/// tenant itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_bodies_of_a_tenant_keep_nobody_out() {
+    let listen = direct(ListenSettings { connections: 20, ..ListenSettings::default() });
+    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
+    let [slow, other] = [stage.tenant("slow").await, stage.tenant("other").await];
+    let key = &slow.client.headers[0].1;
+    let mut open = Vec::new();
+    for number in 0..60_u8 {
+        let mut stream = from(2 + number % 4, &slow.client).await;
+        let head = format!(
+            "POST /v1/events HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
+             content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        open.push(stream);
+        other.publish("a.b", json!({})).await;
+    }
+    slow.publish("a.b", json!({})).await;
+    let mut closed = 0;
+    for stream in &mut open {
+        closed += usize::from(is_closed(stream).await);
+    }
+    assert!(closed >= 40, "{closed} made room");
+}
+
+/// Large bodies of a tenant wait for each other, unread; those of another do not wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_bodies_of_a_tenant_wait_for_its_own() {
+    let settings = Settings { body_deadline: Duration::from_secs(3), ..Settings::default() };
+    let stage = Stage::with(Choices { settings, ..Choices::default() }).await;
+    let [slow, other] = [stage.tenant("slow").await, stage.tenant("other").await];
+    let key = &slow.client.headers[0].1;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(stage.address).await.unwrap();
+        let head = format!(
+            "POST /v1/events/batch HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
+             content-type: application/json\r\ncontent-length: 8000000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        open.push(stream);
+    }
+    // More than fits into sockets unread.
+    let events: Vec<_> =
+        (0..8).map(|_| json!({"type": "a.b", "data": "x".repeat(500_000)})).collect();
+    let batch = json!({ "events": events });
+    other.client.post("/v1/events/batch", &batch).await.is(202);
+    let began = std::time::Instant::now();
+    slow.client.post("/v1/events/batch", &batch).await.is(202);
+    assert!(began.elapsed() > Duration::from_secs(1), "it waited until the others were given up");
 }

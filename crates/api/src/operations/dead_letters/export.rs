@@ -22,8 +22,8 @@ use crate::{
 };
 
 const MEDIA_TYPE: &str = "application/x-ndjson";
-const PAGE: usize = 64;
-const PAGE_BYTES: usize = 32 * 1024;
+const PAGE: usize = 200;
+const PAGE_BYTES: usize = 256 * 1024;
 
 pub const ROUTE: Route = Route {
     path: "/dlq/export",
