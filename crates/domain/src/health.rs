@@ -30,7 +30,17 @@ pub struct Change {
 
 impl Health {
     /// The health after an attempt; `None` if it does not change, as for most attempts.
-    pub fn after(&self, seen: AttemptSignal, now: Time, failing_for: Duration) -> Option<Change> {
+    ///
+    /// Failures count from `trusted_since` at the earliest, when the clock was last doubted: a clock that
+    /// jumps ahead by days must not disable an endpoint. While the clock is doubted (`None`), an endpoint is
+    /// neither disabled for failing nor warned about.
+    pub fn after(
+        &self,
+        seen: AttemptSignal,
+        now: Time,
+        failing_for: Duration,
+        trusted_since: Option<Time>,
+    ) -> Option<Change> {
         let quiet = |health| Some(Change { health, tell: None });
         match (seen, self.failing_since) {
             (AttemptSignal::Worked, None) => None,
@@ -39,12 +49,12 @@ impl Health {
             (AttemptSignal::Failed, None) => {
                 quiet(Self { failing_since: Some(now), ..self.clone() })
             }
-            (AttemptSignal::Failed, Some(since)) if now.since(since) >= failing_for => {
-                Some(self.switched_off(Disabled::Failing))
-            }
             (AttemptSignal::Failed, Some(since)) => {
-                let half_over = now.since(since) >= failing_for / 2;
-                (half_over && self.warned_at.is_none()).then(|| Change {
+                let failing = now.since(since.max(trusted_since?));
+                if failing >= failing_for {
+                    return Some(self.switched_off(Disabled::Failing));
+                }
+                (failing >= failing_for / 2 && self.warned_at.is_none()).then(|| Change {
                     health: Self { warned_at: Some(now), ..self.clone() },
                     tell: Some(HealthNotice::Failing),
                 })
@@ -78,7 +88,7 @@ mod tests {
     const START: Time = Time::from_secs(1_000_000);
 
     fn after(health: &Health, seen: AttemptSignal, now: Time) -> Option<Change> {
-        health.after(seen, now, FOR)
+        health.after(seen, now, FOR, Some(Time::ZERO))
     }
 
     #[test]
@@ -123,5 +133,22 @@ mod tests {
         assert_eq!(change.tell, Some(HealthNotice::Disabled(Disabled::Gone)));
         let failing = after(&Health::default(), AttemptSignal::Failed, START).unwrap().health;
         assert_eq!(after(&failing, AttemptSignal::Failed, Time::ZERO), None);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_ahead_neither_disables_nor_warns() {
+        let failing = after(&Health::default(), AttemptSignal::Failed, START).unwrap().health;
+        let jumped = START + 6 * DAY;
+        let failed = |now, trusted_since| {
+            failing.after(AttemptSignal::Failed, now, FOR, trusted_since).map(|change| change.tell)
+        };
+        assert_eq!(failed(jumped, None), None, "the clock is doubted");
+        assert_eq!(failed(jumped + DAY, Some(jumped)), None, "only one day is certain");
+        let half = failed(jumped + 3 * DAY, Some(jumped));
+        assert_eq!(half, Some(Some(HealthNotice::Failing)));
+        let whole = failed(jumped + 5 * DAY, Some(jumped));
+        assert_eq!(whole, Some(Some(HealthNotice::Disabled(Disabled::Failing))));
+        let gone = failing.after(AttemptSignal::Gone, jumped, FOR, None);
+        assert!(gone.is_some(), "a 410 needs no clock");
     }
 }

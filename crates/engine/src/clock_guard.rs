@@ -1,5 +1,5 @@
-//! Decides whether the wall clock can be trusted. Expiry, archiving and pruning act on age, so they must not
-//! run on a clock that has just jumped, or that is far ahead of the last write to the store.
+//! Decides whether the wall clock can be trusted. Expiry, archiving, pruning and disabling endpoints act on age,
+//! so they must not happen by a clock that has just jumped, or that is far ahead of the last write to the store.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ pub(crate) struct ClockGuard(Mutex<State>);
 struct State {
     /// The wall clock and the uptime when they were last read.
     last: (Time, Duration),
-    /// The uptime until which the wall clock is not trusted.
-    doubt_until: Duration,
+    /// The uptime until which the wall clock is not trusted. `None` if it was trusted since the start.
+    doubt_until: Option<Duration>,
 }
 
 /// Ordinary corrections are smaller than this.
@@ -30,31 +30,41 @@ impl ClockGuard {
     /// `last_written` is when the store was last written, before this process opened it.
     pub fn new(clock: &dyn Clock, last_written: Option<Time>) -> Self {
         let (wall, uptime) = (clock.now(), clock.uptime());
-        let mut doubt = Duration::ZERO;
+        let mut doubt = None;
         if let Some(last) = last_written {
             if wall.since(last) > MAX_STOP {
-                doubt = DOUBT_AT_START;
+                doubt = Some(DOUBT_AT_START);
                 let hint = "correct the clock unless the gateway was stopped that long";
-                tracing::warn!(%wall, last_written = %last, suspended_ms = doubt.as_millis() as u64, hint, "clock is far ahead of the store; expiry, archiving and pruning suspended");
+                tracing::warn!(%wall, last_written = %last, suspended_ms = DOUBT_AT_START.as_millis() as u64, hint, "clock is far ahead of the store; expiry, archiving and pruning suspended");
             } else if last.since(wall) > MAX_CORRECTION {
-                doubt = DOUBT;
-                tracing::warn!(%wall, last_written = %last, suspended_ms = doubt.as_millis() as u64, "clock is behind the store; expiry, archiving and pruning suspended");
+                doubt = Some(DOUBT);
+                tracing::warn!(%wall, last_written = %last, suspended_ms = DOUBT.as_millis() as u64, "clock is behind the store; expiry, archiving and pruning suspended");
             }
         }
-        Self(Mutex::new(State { last: (wall, uptime), doubt_until: uptime + doubt }))
+        Self(Mutex::new(State {
+            last: (wall, uptime),
+            doubt_until: doubt.map(|doubt| uptime + doubt),
+        }))
     }
 
     /// Returns whether the wall clock advances with the uptime. Call it regularly, and each time before
     /// acting on a reading.
     pub fn is_trustworthy(&self, wall: Time, uptime: Duration) -> bool {
+        self.trusted_since(wall, uptime).is_some()
+    }
+
+    /// Returns the wall-clock time since which the clock has been trusted; `None` while it is not.
+    /// [`Time::ZERO`] if this process never had a doubt.
+    pub fn trusted_since(&self, wall: Time, uptime: Duration) -> Option<Time> {
         let mut state = self.0.lock();
         let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
         let expected = last_wall + uptime.saturating_sub(last_uptime);
         if wall.since(expected).max(expected.since(wall)) > MAX_CORRECTION {
             tracing::warn!(%wall, %expected, suspended_ms = DOUBT.as_millis() as u64, "clock jumped; expiry, archiving and pruning suspended");
-            state.doubt_until = state.doubt_until.max(uptime + DOUBT);
+            state.doubt_until = state.doubt_until.max(Some(uptime + DOUBT));
         }
-        uptime >= state.doubt_until
+        let Some(until) = state.doubt_until else { return Some(Time::ZERO) };
+        uptime.checked_sub(until).map(|trusted_for| wall - trusted_for)
     }
 }
 
@@ -62,6 +72,12 @@ impl Engine {
     /// Returns whether deliveries may be removed or given up by their age at this wall-clock time.
     pub fn trusts_clock(&self, now: Time) -> bool {
         self.clock_guard.is_trustworthy(now, self.clock.uptime())
+    }
+
+    /// Returns since when the clock has been trusted, at this wall-clock time; `None` while it is not. A
+    /// period that began earlier may include a jump.
+    pub fn clock_trusted_since(&self, now: Time) -> Option<Time> {
+        self.clock_guard.trusted_since(now, self.clock.uptime())
     }
 }
 
@@ -90,6 +106,21 @@ mod tests {
         assert!(!at(0, 28));
         assert!(at(0, 2));
         assert!(!at(-3_600, 1), "back again is a jump as well");
+    }
+
+    #[test]
+    fn what_began_before_a_doubt_is_told_apart_from_what_began_after_it() {
+        let clock = ManualClock::at_secs(1_000_000);
+        let clock_guard = ClockGuard::new(&clock, None);
+        let since = || clock_guard.trusted_since(clock.now(), clock.uptime());
+        assert_eq!(since(), Some(Time::ZERO));
+        clock.jump(clock.now() + Duration::from_hours(6 * 24));
+        assert_eq!(since(), None);
+        clock.advance(DOUBT);
+        let end_of_doubt = clock.now();
+        assert_eq!(since(), Some(end_of_doubt));
+        clock.advance(Duration::from_hours(24));
+        assert_eq!(since(), Some(end_of_doubt));
     }
 
     /// faults.md 17

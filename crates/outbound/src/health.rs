@@ -7,7 +7,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -15,6 +15,7 @@ use gancho_domain::{
     Clock, DeliveryId, Endpoint, EndpointId, Failure, Health, Lane, Status, TenantScope, Time,
     health::{AttemptSignal, Change, HealthNotice},
 };
+use gancho_engine::Engine;
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +34,8 @@ pub struct HealthService {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
+    /// Knows whether the clock can be trusted. Set once it has started: its carriers need this service first.
+    engine: OnceLock<Weak<Engine>>,
     /// Dead letters that are reported together.
     digests: Digests,
     stored_digests: StoredDigests,
@@ -81,9 +84,20 @@ impl HealthService {
             stored_digests: StoredDigests::new(notifier.ids.make()),
             notifier,
             failing_for,
+            engine: OnceLock::new(),
             digests: Digests::default(),
             writes: Mutex::default(),
         }
+    }
+
+    /// Counts failures only while this engine trusts the clock.
+    pub(crate) fn judge_clock_by(&self, engine: &Arc<Engine>) {
+        let _ = self.engine.set(Arc::downgrade(engine));
+    }
+
+    /// Since when the clock has been trusted; `None` while it is not, or nobody can tell.
+    fn clock_trusted_since(&self, now: Time) -> Option<Time> {
+        self.engine.get()?.upgrade()?.clock_trusted_since(now)
     }
 
     /// Whether a dead letter gets its own notice; otherwise it is counted for a digest.
@@ -176,7 +190,11 @@ impl HealthService {
 
     /// By what was stored last, here or elsewhere.
     fn is_unchanged(&self, endpoint: &Endpoint, seen: AttemptSignal, now: Time) -> bool {
-        let is_same = |health: &Health| health.after(seen, now, self.failing_for).is_none();
+        // Only failures are judged by the clock.
+        let is_failure = seen == AttemptSignal::Failed;
+        let trusted_since = is_failure.then(|| self.clock_trusted_since(now)).flatten();
+        let is_same =
+            |health: &Health| health.after(seen, now, self.failing_for, trusted_since).is_none();
         match self.writes.lock().get(&endpoint.id) {
             Some(HealthWrite::Done { stored: Some((version, health)), .. })
                 if *version > endpoint.version =>
@@ -223,8 +241,10 @@ impl HealthService {
                 return Ok(None);
             };
             let now = self.clock.now();
-            let change =
-                fresh.health.after(seen, now, self.failing_for).filter(|_| fresh.is_active);
+            let change = fresh
+                .health
+                .after(seen, now, self.failing_for, self.clock_trusted_since(now))
+                .filter(|_| fresh.is_active);
             let Some(Change { health, tell }) = change else {
                 return Ok(Some((fresh.version, fresh.health)));
             };
@@ -269,7 +289,8 @@ impl HealthService {
         let notice = match tell {
             HealthNotice::Failing => {
                 tracing::warn!(tenant = %endpoint.tenant, endpoint = %endpoint.id, failing_since = since.map(tracing::field::display), "endpoint keeps failing");
-                Notice::failing(endpoint, since.unwrap_or(now) + self.failing_for, failure)
+                let counts_from = since.max(self.clock_trusted_since(now)).unwrap_or(now);
+                Notice::failing(endpoint, counts_from + self.failing_for, failure)
             }
             HealthNotice::Disabled(why) => {
                 let since = since.unwrap_or(now - GONE_LOOKS_BACK).max(endpoint.created_at);

@@ -114,7 +114,9 @@ impl Outbound {
         }
     }
 
+    /// The engine also decides when the health of endpoints may be judged by the clock.
     pub fn publisher(&self, engine: Arc<Engine>) -> Publisher {
+        self.health.judge_clock_by(&engine);
         Publisher {
             store: self.store.clone(),
             engine,

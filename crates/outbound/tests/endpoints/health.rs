@@ -76,6 +76,34 @@ async fn five_days_of_failures() {
     .await;
 }
 
+/// Only days that have passed count: a clock that jumps ahead disables nothing, even if it stays wrong.
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_does_not_disable() {
+    let stage = Stage::new().await;
+    let receiver = failing().await;
+    let id = once(&stage, &receiver).await;
+    attempt(&stage).await;
+    assert!(health(&stage, id).await.failing_since.is_some());
+
+    stage.clock.jump(stage.clock.now() + 6 * DAY);
+    attempt(&stage).await;
+    let endpoint = stage.read(id).await;
+    assert!(endpoint.is_active, "the clock has just jumped");
+    assert_eq!(endpoint.health.warned_at, None);
+    stage.clock.advance(DAY);
+    attempt(&stage).await;
+    let endpoint = stage.read(id).await;
+    assert!(endpoint.is_active, "it has failed for a day");
+    assert_eq!(endpoint.health.warned_at, None);
+
+    stage.clock.advance(2 * DAY);
+    attempt(&stage).await;
+    assert!(health(&stage, id).await.warned_at.is_some(), "it has failed for three days");
+    stage.clock.advance(5 * DAY / 2);
+    attempt(&stage).await;
+    assert_eq!(health(&stage, id).await.disabled, Some(Disabled::Failing));
+}
+
 #[tokio::test]
 async fn one_success_forgets_the_failures() {
     let stage = Stage::new().await;
