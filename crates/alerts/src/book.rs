@@ -30,14 +30,26 @@ pub struct Alert {
     sent_us: i64,
     /// Since when the condition has been over, in microseconds.
     over_us: Option<i64>,
+    /// Whether it was sent that it fired; not while it is silenced. Alerts stored by earlier versions count
+    /// as sent.
+    #[serde(default = "sent_by_earlier_versions")]
+    is_announced: bool,
     pub value: f64,
     pub threshold: f64,
     pub detail: String,
 }
 
+fn sent_by_earlier_versions() -> bool {
+    true
+}
+
 impl Alert {
     pub fn since(&self) -> Time {
         Time::from_micros(self.since_us)
+    }
+
+    pub(crate) fn is_announced(&self) -> bool {
+        self.is_announced
     }
 }
 
@@ -88,6 +100,22 @@ impl AlertBook {
         self.0.get(&key).is_some_and(|alert| alert.state == AlertState::Firing)
     }
 
+    /// The alerts that fire, whose condition holds, and of which nothing was sent.
+    pub(crate) fn unannounced(&self) -> Vec<Alert> {
+        let is_due = |alert: &&Alert| {
+            alert.state == AlertState::Firing && !alert.is_announced && alert.over_us.is_none()
+        };
+        self.0.values().filter(is_due).cloned().collect()
+    }
+
+    /// Notes that it was sent that this alert fires, if it is in this book.
+    pub(crate) fn announce(&mut self, alert: &Alert, now: Time) {
+        if let Some(alert) = self.0.get_mut(&(alert.rule, alert.subject.clone())) {
+            alert.is_announced = true;
+            alert.sent_us = now.micros();
+        }
+    }
+
     /// Takes the conditions that hold now. `after` is how long one must hold, and be over.
     pub fn step(&mut self, holding: Vec<Condition>, after: Duration, now: Time) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -113,6 +141,7 @@ impl AlertBook {
                 since_us: now.micros(),
                 sent_us: 0,
                 over_us: None,
+                is_announced: false,
                 value: condition.value,
                 threshold: condition.threshold,
                 detail: String::new(),
@@ -142,6 +171,7 @@ impl Alert {
         match self.state {
             AlertState::Pending if self.rule.is_immediate() || now.since(self.since()) >= after => {
                 self.state = AlertState::Firing;
+                self.is_announced = false;
                 self.sent_us = now.micros();
                 Some(Change::Fired(self.clone()))
             }

@@ -1,8 +1,8 @@
 //! Alerts that the gateway raises itself, once for all nodes of a database.
 //!
 //! In reading order: [`facts`] is what is looked at, [`rule`] the rules and their thresholds, [`condition`] what
-//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] what is not sent,
-//! [`message`] what is sent, [`outbox`] what a channel has not taken yet, [`records`] how all of it is stored, [`lease`]
+//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] and `judge` what is not
+//! sent, [`message`] what is sent, [`outbox`] what a channel has not taken yet, [`records`] how all of it is stored, [`lease`]
 //! which node evaluates, and [`service`] the loop that does it.
 //!
 //! This crate knows no HTTP, no SMTP and no API: facts come from a [`FactSource`], messages go to [`Channel`]s.
@@ -11,6 +11,7 @@
 pub mod book;
 pub mod condition;
 pub mod facts;
+mod judge;
 pub mod lease;
 pub mod message;
 pub mod outbox;

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
-    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, outbox::Outbox,
-    records,
+    Rule, Silence, SilenceId, Thresholds, condition::conditions, judge::judge, lease::Lease,
+    outbox::Outbox, records,
 };
 
 pub struct AlertSetup {
@@ -157,12 +157,14 @@ impl AlertService {
 
     async fn tell(&self, changes: &[Change], now: Time) {
         let store = &*self.setup.store;
-        // Without silences everything is sent: too much is better than too little.
-        let silences = records::read_silences(store, now).await.unwrap_or_default();
-        let is_silenced =
-            |change: &Change| silences.iter().any(|silence| silence.covers(change.alert(), now));
-        let judged: Vec<(Change, bool)> =
-            changes.iter().map(|change| (change.clone(), is_silenced(change))).collect();
+        let silences = records::read_silences(store, now).await.ok();
+        let judged = {
+            let EvaluationState { book, own, is_holder, .. } = &mut *self.memory.lock();
+            // What another node evaluates is sent by that node.
+            let mut none = AlertBook::default();
+            let book = if *is_holder { book } else { &mut none };
+            judge(changes, [own, book], silences.as_deref(), now)
+        };
         for (change, is_silenced) in &judged {
             log(change, *is_silenced);
         }
