@@ -1,6 +1,6 @@
 //! `gancho restore`: puts a backup in the place of the database, while the gateway is stopped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -70,8 +70,19 @@ impl Restore {
         anstream::println!(
             "{YELLOW}note:{YELLOW:#} what was delivered after the backup is delivered again, with the same ids."
         );
+        let checkpoints = loaded.settings.data_dir.join("checkpoints");
+        if has_files(&checkpoints) {
+            anstream::println!(
+                "{YELLOW}note:{YELLOW:#} if `gancho ledger verify` fails now, the ledger has grown since the backup: move the checkpoints that are newer than the backup out of {}, then start the gateway.",
+                checkpoints.display()
+            );
+        }
         Ok(())
     }
+}
+
+fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Restoring what nobody can decrypt would look like a success.
