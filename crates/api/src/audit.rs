@@ -115,8 +115,10 @@ impl Act {
     /// The last object that the path names: the tenant, or another one.
     fn in_path(&self, is_tenant: bool) -> Option<String> {
         let mut all = self.path.iter().rev();
-        let found = all.find(|(name, _)| (**name == *"tenant") == is_tenant);
-        found.map(|(_, value)| short(value))
+        let (name, value) = all.find(|(name, _)| (**name == *"tenant") == is_tenant)?;
+        // The id of a source's key is unique only within its source.
+        let source = all.find(|(owner, _)| **name == *"partner_key" && **owner == *"partner");
+        Some(source.map_or_else(|| short(value), |(_, source)| short(&format!("{source}/{value}"))))
     }
 
     fn store(
