@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
+    Failure,
     client::{ClientArgs, all_rows, rows, show_list},
     input::Draft,
     table::{self, Table, age, ahead, cell, flexible, state, text},
@@ -122,10 +123,11 @@ impl Unsilence {
 
 async fn test(client: &ClientArgs) -> anyhow::Result<()> {
     let tested = client.gateway().await?.post("/v1/alerts/test", &json!({})).await?;
-    if client.json {
-        return table::json(&tested);
-    }
     let channels = tested["channels"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if client.json {
+        table::json(&tested)?;
+        return outcome(channels);
+    }
     if channels.is_empty() {
         return table::say(
             "No channel is configured. Set notify_url, notify_slack_url or notify_emails.",
@@ -137,7 +139,20 @@ async fn test(client: &ClientArgs) -> anyhow::Result<()> {
         let result = if error.is_empty() { "sent".to_owned() } else { error };
         shown.row([cell(text(&channel["channel"])), flexible(result)]);
     }
-    shown.print()
+    shown.print()?;
+    outcome(channels)
+}
+
+/// A script must notice a channel that does not work.
+fn outcome(channels: &[Value]) -> anyhow::Result<()> {
+    let failed = channels.iter().filter(|channel| !text(&channel["error"]).is_empty());
+    let failed: Vec<String> = failed.map(|channel| text(&channel["channel"])).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let (count, all) = (failed.len(), channels.len());
+    let what = format!("{count} of {all} channels failed: {}", failed.join(", "));
+    Err(Failure::partly(format!("{what}. hint: correct its notify_ setting, then test again")))
 }
 
 fn alerts(rows: &[Value]) -> Table {

@@ -3,7 +3,7 @@
 use gancho_testkit::until;
 
 use super::{fire::failing_endpoint, recorder::Recorder};
-use crate::{gateway::Gateway, scripted_receiver::Receiver};
+use crate::{gateway::Gateway, operator::Operator, scripted_receiver::Receiver};
 
 /// A dead endpoint of a tenant: its people and the operator get e-mail, many dead letters are one message.
 #[test]
@@ -68,4 +68,23 @@ fn a_stop_sends_the_digests_of_all_endpoints() {
         assert!(texts.contains(&digest), "{digest} is not in {texts}");
     }
     assert!(texts.contains("became dead letters: 3 × HTTP_400"), "{texts}");
+}
+
+/// A script that tests the channels notices one that does not work.
+#[test]
+fn a_test_of_a_channel_that_fails_ends_with_an_exit_code() {
+    let hook = Recorder::start();
+    let hook_url = hook.url();
+    let at = Operator::with(&[
+        ("GANCHO_NOTIFY_URL", hook_url.as_str()),
+        ("GANCHO_NOTIFY_SECRET", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="),
+        ("GANCHO_NOTIFY_SLACK_URL", "http://127.0.0.1:1/slack"),
+    ]);
+    let tested = at.run(&["alerts", "test"]);
+    assert_eq!(tested.code, 8, "{}", tested.err);
+    assert!(tested.out.contains("sent"), "{}", tested.out);
+    assert!(tested.err.contains("1 of 2 channels failed: slack"), "{}", tested.err);
+    let tested = at.run(&["alerts", "test", "--json"]);
+    assert_eq!((tested.code, tested.json()["channels"].as_array().unwrap().len()), (8, 2));
+    at.stop();
 }
