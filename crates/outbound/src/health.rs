@@ -18,6 +18,7 @@ use gancho_domain::{
 use gancho_engine::Engine;
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -61,6 +62,8 @@ const CAUTION_AFTER: Duration = Duration::from_secs(60);
 const REST: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 10_000;
 const LOOK_FOR_DIGESTS: Duration = Duration::from_secs(10);
+/// How soon a new digest is stored.
+const SAVE_AFTER: Duration = Duration::from_secs(1);
 /// Digests that are stored in one go.
 const MAX_SAVED: usize = 200;
 const TRIES: usize = 5;
@@ -105,12 +108,27 @@ impl HealthService {
         self.digests.is_single(what)
     }
 
-    /// Sends each digest when its window ends, until stopped; then sends the rest.
+    /// Sends each digest when its window ends, until stopped; then sends the rest. A digest is stored about a
+    /// second after it begins, in case this node is killed, and every ten seconds from then on.
     pub async fn run_digests(&self, stop: CancellationToken) {
-        while tokio::time::timeout(LOOK_FOR_DIGESTS, stop.cancelled()).await.is_err() {
-            self.send_digests(false).await;
-            self.save_digests().await;
-            self.take_over_digests().await;
+        let mut next_look = Instant::now() + LOOK_FOR_DIGESTS;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = tokio::time::sleep_until(next_look) => {
+                    self.send_digests(false).await;
+                    self.save_digests().await;
+                    self.take_over_digests().await;
+                    next_look = Instant::now() + LOOK_FOR_DIGESTS;
+                }
+                () = self.digests.first_counted() => {
+                    // Those that begin within this time are stored together.
+                    if tokio::time::timeout(SAVE_AFTER, stop.cancelled()).await.is_ok() {
+                        break;
+                    }
+                    self.save_digests().await;
+                }
+            }
         }
         self.send_digests(true).await;
     }

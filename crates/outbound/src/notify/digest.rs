@@ -1,12 +1,14 @@
 //! Digests of dead letters: the first few of an endpoint are reported one by one and the rest together, so
 //! that a dead endpoint does not cause a flood of notices.
 //!
-//! The counters are in the memory of this node. [`super::stored_digests`] has what was counted until some seconds ago.
+//! The counters are in the memory of this node. [`super::stored_digests`] has what was counted until some seconds ago;
+//! the first of a window is there within about a second.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gancho_domain::{DeliveryId, EndpointId, TenantId, Time};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::notices::{ExhaustedDelivery, Notice};
 
@@ -21,7 +23,11 @@ const MAX_WINDOWS: usize = 5_000;
 const MAX_KNOWN: usize = 1_000;
 
 #[derive(Default)]
-pub(crate) struct Digests(Mutex<HashMap<(TenantId, EndpointId), Window>>);
+pub(crate) struct Digests {
+    windows: Mutex<HashMap<(TenantId, EndpointId), Window>>,
+    /// A window has counted its first dead letter: nothing of it is stored yet.
+    first_counted: Notify,
+}
 
 #[derive(Clone)]
 pub(crate) struct Window {
@@ -46,7 +52,7 @@ impl Digests {
     pub fn is_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         let key = (what.job.tenant, what.job.target);
         let id = what.job.delivery;
-        let mut windows = self.0.lock();
+        let mut windows = self.windows.lock();
         if !windows.contains_key(&key) && windows.len() >= MAX_WINDOWS {
             return true;
         }
@@ -60,12 +66,20 @@ impl Digests {
             return true;
         }
         window.count(what, id);
+        if !window.is_saved() {
+            self.first_counted.notify_one();
+        }
         false
+    }
+
+    /// Waits until a window has counted something and none of it is stored.
+    pub async fn first_counted(&self) {
+        self.first_counted.notified().await;
     }
 
     /// The windows that have ended, and with `all` the others too. Empty windows are forgotten.
     pub fn ended(&self, now: Time, all: bool) -> Vec<(TenantId, EndpointId, Window)> {
-        let mut windows = self.0.lock();
+        let mut windows = self.windows.lock();
         let has_ended = |window: &Window| all || now.since(window.began) >= WINDOW;
         windows.retain(|_, window| window.counted > 0 || !has_ended(window));
         let ended = windows.iter().filter(|(_, window)| has_ended(window));
@@ -74,21 +88,21 @@ impl Digests {
 
     /// At most `max` windows that have counted something since they were saved.
     pub fn unsaved(&self, max: usize) -> Vec<(TenantId, EndpointId, Window)> {
-        let windows = self.0.lock();
+        let windows = self.windows.lock();
         let unsaved = windows.iter().filter(|(_, window)| window.counted > window.saved);
         let all = unsaved.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone()));
         all.take(max).collect()
     }
 
     pub fn note_saved(&self, tenant: TenantId, endpoint: EndpointId, saved: &Window) {
-        if let Some(window) = self.0.lock().get_mut(&(tenant, endpoint)) {
+        if let Some(window) = self.windows.lock().get_mut(&(tenant, endpoint)) {
             window.saved = saved.counted;
         }
     }
 
     /// Its digest is stored; what was counted meanwhile starts another window.
     pub fn sent(&self, tenant: TenantId, endpoint: EndpointId, sent: &Window, now: Time) {
-        let mut windows = self.0.lock();
+        let mut windows = self.windows.lock();
         let Some(window) = windows.get_mut(&(tenant, endpoint)) else { return };
         window.counted = window.counted.saturating_sub(sent.counted);
         window.saved = 0;

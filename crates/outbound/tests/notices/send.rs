@@ -1,15 +1,16 @@
 //! Who is told what: the matrix of operational events.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gancho_domain::{Clock, RetryDraft, TenantScope};
 use gancho_outbound::{EndpointDraft, PublishError};
-use gancho_store::{DeadFilter, DeliveryFilter, PageRequest};
+use gancho_store::{Collection, DeadFilter, DeliveryFilter, PageRequest};
 use gancho_testkit::{
     http_request::{HttpRequest, answering, arrived},
     receiver::Receiver,
     wait_for,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::stage::{DAY, Setup, Stage, draft, event, failing, ok};
 
@@ -312,4 +313,29 @@ async fn a_digest_outlives_the_node_that_counted() {
     let count = exhausted().await;
     other.health.take_over_digests().await;
     assert_eq!(exhausted().await, count);
+}
+
+/// A node that is killed seconds after it began to count has stored it.
+#[tokio::test]
+async fn a_new_digest_is_stored_within_about_a_second() {
+    let stage = Stage::new().await;
+    let bad = failing().await;
+    stage.create(once(&bad, &["a.b"])).await;
+    let (health, stop) = (stage.outbound.health.clone(), CancellationToken::new());
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { health.run_digests(stop).await }
+    });
+    for _ in 0..6 {
+        stage.publish_and_end(event("a.b", "{}")).await;
+    }
+    let counted_at = Instant::now();
+    let pending = Collection::operators("pending_digest");
+    wait_for("it is stored", || async {
+        (!stage.store.documents(pending, None, 10).await.unwrap().is_empty()).then_some(())
+    })
+    .await;
+    assert!(counted_at.elapsed() < Duration::from_secs(5), "{:?}", counted_at.elapsed());
+    stop.cancel();
+    running.await.unwrap();
 }
