@@ -319,8 +319,10 @@ async fn a_digest_outlives_the_node_that_counted() {
 #[tokio::test]
 async fn a_new_digest_is_stored_within_about_a_second() {
     let stage = Stage::new().await;
-    let bad = failing().await;
+    let (bad, notices) = (failing().await, ok().await);
     stage.create(once(&bad, &["a.b"])).await;
+    // Without anyone to send it to, nothing is stored.
+    stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
     let (health, stop) = (stage.outbound.health.clone(), CancellationToken::new());
     let running = tokio::spawn({
         let stop = stop.clone();
