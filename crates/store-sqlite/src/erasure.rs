@@ -14,7 +14,7 @@ use gancho_store::{
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use self::content::unreadably;
+pub(crate) use self::content::unreadably;
 use crate::{
     SqliteStore, order,
     prune::{self, HAS_ENDED},

@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use crate::{
     accept::{AcceptStatements, place},
+    erasure::unreadably,
     rows::{self, PARCEL, seq},
     time_buckets,
     transaction::Tx,
@@ -47,14 +48,13 @@ pub(crate) fn redeliver(
 
 /// Adds it to the parcel's list, unless it is there.
 pub(crate) fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, TxError> {
-    let added = tx
-        .db
-        .prepare_cached(
-            "UPDATE parcels SET sent_later = (sent_later OR deliveries = '[]'),
-               deliveries = json_insert(deliveries, '$[#]', ?2)
-             WHERE seq = ?1 AND NOT EXISTS
-               (SELECT 1 FROM json_each(deliveries) j WHERE j.value = ?2)",
-        )?
-        .execute(params![seq(event), seq(new.id)])?;
+    let mut add = tx.db.prepare_cached(
+        "UPDATE parcels SET sent_later = (sent_later OR deliveries = '[]'),
+           deliveries = json_insert(deliveries, '$[#]', ?2)
+         WHERE seq = ?1 AND NOT EXISTS
+           (SELECT 1 FROM json_each(deliveries) j WHERE j.value = ?2)",
+    )?;
+    // A large body moves to other pages. It must not stay in those that it leaves: it may be erased later.
+    let added = unreadably(tx, || Ok(add.execute(params![seq(event), seq(new.id)])?))?;
     Ok(added == 1)
 }

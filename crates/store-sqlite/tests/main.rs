@@ -9,6 +9,9 @@ mod conformance;
 mod disk {
     mod full;
 }
+mod erasure {
+    mod file;
+}
 mod keys {
     mod buffer;
 }

@@ -59,14 +59,14 @@ pub(super) fn erase(
     })
 }
 
-/// What `erase` overwrites and deletes does not stay readable in the file.
-pub(super) fn unreadably<T>(
+/// What `erase` overwrites and deletes does not stay readable in the file, nor do pages that become free.
+pub(crate) fn unreadably<T>(
     tx: &Tx<'_>,
     erase: impl FnOnce() -> Result<T, TxError>,
 ) -> Result<T, TxError> {
     tx.db.pragma_update(None, "secure_delete", true)?;
     let erased = erase();
-    tx.db.pragma_update(None, "secure_delete", false)?;
+    tx.db.pragma_update(None, "secure_delete", "fast")?;
     erased
 }
 
