@@ -12,7 +12,7 @@ use tokio::{
 use crate::{
     http::{Client, exchange, read, read_all},
     ingest::receive::{acme, post},
-    stage::{ADMIN, Choices, Stage, eventually, receiver},
+    stage::{Choices, Stage, eventually, receiver},
 };
 
 /// A connection from 127.0.0.`number`.
