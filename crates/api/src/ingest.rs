@@ -111,7 +111,6 @@ impl Ingest {
     ) -> io::Result<()> {
         let ingest = self.clone();
         let service = move |peer| IngestService::new(ingest.clone(), peer);
-        // A reverse proxy speaks HTTP/1 to it, where every connection has its deadlines.
         accept_connections(listener, service, self.traffic.clone(), settings, stop).await
     }
 }

@@ -11,11 +11,11 @@ use futures_util::FutureExt;
 use gancho_domain::TenantId;
 use gancho_engine::{TenantShare, TenantShares};
 use http::{HeaderMap, header};
-use http_body_util::BodyExt;
 use hyper::body::Body;
 
 use crate::{
     caller::Caller,
+    codes,
     ingest::body_budget::{BodyBudget, EvictedError, HeldBytes, Sender},
     input::content,
     problem::Problem,
@@ -23,6 +23,9 @@ use crate::{
 
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 const TENANT_KIB: usize = 16 * 1024;
+/// What has arrived by the time it is read, and is not counted.
+const UNCOUNTED: usize = 64 * 1024;
+const UNKNOWN_LENGTH: usize = 256 * 1024;
 
 pub struct RequestBodies {
     budget: BodyBudget,
@@ -56,30 +59,36 @@ impl RequestBodies {
         B::Error: Display,
     {
         content::check_length(headers, max)?;
-        // Nearly all arrive in one piece, with their head, and are not counted.
-        let first = match body.frame().now_or_never() {
-            Some(Some(frame)) => {
-                let frame = frame.map_err(|error| content::incomplete(&error))?;
-                frame.into_data().unwrap_or_default()
+        // Nearly all arrive with their head, in one piece, and are not counted.
+        let mut start = Bytes::new();
+        while start.len() <= UNCOUNTED {
+            match content::next(body).now_or_never().transpose()? {
+                Some(Some(data)) if start.is_empty() => start = data,
+                Some(Some(data)) => start = [start, data].concat().into(),
+                // The end of a chunked body is a piece of its own.
+                Some(None) => return Ok((start, None)),
+                None => break,
             }
-            Some(None) => return Ok((Bytes::new(), None)),
-            None => Bytes::new(),
+            if start.len() > max {
+                return Err(content::too_large(max));
+            }
+            if body.is_end_stream() {
+                return Ok((start, None));
+            }
+        }
+        let _reading = caller.map(|caller| caller.connection.read());
+        let share = match tenant.filter(|_| caller.is_some()) {
+            Some(tenant) => Some(self.share(tenant, headers, max, within).await?),
+            None => None,
         };
-        if first.len() > max {
-            return Err(content::too_large(max));
-        }
-        if body.is_end_stream() {
-            return Ok((first, None));
-        }
         let reading = async {
             match caller {
                 Some(caller) => {
-                    let _reading = caller.connection.read();
-                    let (whole, held) =
-                        self.read_rest((tenant, caller), headers, first, body, max).await?;
-                    Ok((whole, Some(held)))
+                    let (whole, bytes) =
+                        self.read_rest(sender(tenant, caller), start, body, max).await?;
+                    Ok((whole, Some(HeldBody { _bytes: bytes, _share: share })))
                 }
-                None => Ok((content::collect(first, body, max).await?, None)),
+                None => Ok((content::collect(start, body, max).await?, None)),
             }
         };
         match tokio::time::timeout(within, reading).await {
@@ -88,30 +97,34 @@ impl RequestBodies {
         }
     }
 
-    async fn read_rest<'a, B>(
-        &'a self,
-        (tenant, caller): (Option<TenantId>, &Caller),
+    /// Waits for the tenant's other bodies. One whose length is not known counts little: all of them together are bounded.
+    async fn share(
+        &self,
+        tenant: TenantId,
         headers: &HeaderMap,
+        max: usize,
+        within: Duration,
+    ) -> Result<TenantShare, Problem> {
+        let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        let length = length.and_then(|text| text.parse().ok()).unwrap_or(max.min(UNKNOWN_LENGTH));
+        let share = self.shares.acquire(tenant, usize::div_ceil(length, 1024));
+        tokio::time::timeout(within, share).await.map_err(|_| {
+            let detail = "other large request bodies of this tenant are still arriving; retry";
+            Problem::new(&codes::RATE_LIMITED, detail).retry_after(Duration::from_secs(1))
+        })
+    }
+
+    async fn read_rest<B>(
+        &self,
+        sender: Sender,
         first: Bytes,
         body: &mut B,
         max: usize,
-    ) -> Result<(Bytes, HeldBody<'a>), Problem>
+    ) -> Result<(Bytes, HeldBytes<'_>), Problem>
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: Display,
     {
-        let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        let announced = announced.and_then(|text| text.parse().ok()).unwrap_or(max);
-        let share = match tenant {
-            Some(tenant) => Some(self.shares.acquire(tenant, announced.div_ceil(1024)).await),
-            None => None,
-        };
-        let sender = Sender {
-            address: caller.address,
-            partner: tenant.map_or_else(String::new, |tenant| tenant.to_string()).into(),
-            is_stored: true,
-            is_known: true,
-        };
         let begun = self.budget.begin(sender, first.len());
         let incoming = begun.map_err(|EvictedError| content::evicted())?;
         let mut whole = BytesMut::from(first);
@@ -129,6 +142,15 @@ impl RequestBodies {
             whole.extend_from_slice(&data);
         }
         let held = incoming.finish().map_err(|EvictedError| content::evicted())?;
-        Ok((whole.freeze(), HeldBody { _bytes: held, _share: share }))
+        Ok((whole.freeze(), held))
+    }
+}
+
+fn sender(tenant: Option<TenantId>, caller: &Caller) -> Sender {
+    Sender {
+        address: caller.address,
+        partner: tenant.map_or_else(String::new, |tenant| tenant.to_string()).into(),
+        is_stored: true,
+        is_known: true,
     }
 }

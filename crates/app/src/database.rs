@@ -73,7 +73,7 @@ pub struct OpenStore {
 
 /// Fails if the key ring of the database is missing. A file is opened for reading, so that nothing in it is changed.
 pub async fn refuse_without_ring(url: &str, ring: &RingSource) -> anyhow::Result<()> {
-    match url.strip_prefix("sqlite:").map(SqliteStore::open_to_read) {
+    match url.strip_prefix("sqlite:").map(SqliteStore::open_any_version_to_read) {
         Some(Ok(store)) => ring.check(&*store).await,
         Some(Err(_)) | None => Ok(()),
     }

@@ -188,14 +188,33 @@ impl Checkpointer {
     /// Verifies all lines again, from the first: this process does not read those again that it has signed for. A line that
     /// was changed is never signed for again.
     pub async fn check(&self) -> Result<(), CheckpointerError> {
-        let ahead = Some(ahead(&self.settings, &self.keys)?);
-        let (head, tree) = (Head::start(), Tree::default());
-        let mut fresh = WalkState { head, tree, ahead, newest: None, flaw: None };
-        let checked = self.walk(&mut fresh, BREATH).await;
-        if let Err(CheckpointerError::AuditError(flaw)) = &checked {
-            self.walked.lock().await.flaw.get_or_insert_with(|| flaw.clone());
+        let fresh = self.read_files().await.map(WalkState::before);
+        let checked = match fresh {
+            Ok(mut fresh) => self.walk(&mut fresh, BREATH).await,
+            Err(error) => Err(error),
+        };
+        match &checked {
+            Err(CheckpointerError::AuditError(flaw)) => {
+                self.walked.lock().await.flaw.get_or_insert_with(|| flaw.clone());
+            }
+            // Nothing is signed before the files can be read again.
+            Err(CheckpointerError::Foreign(_)) => {
+                *self.walked.lock().await =
+                    WalkState { ahead: None, ..WalkState::before(Vec::new()) };
+            }
+            Ok(()) | Err(_) => {}
         }
         checked
+    }
+
+    /// The checkpoints on disk. There may be many, so that they are read on another thread.
+    async fn read_files(&self) -> Result<Vec<Checkpoint>, CheckpointerError> {
+        let (settings, keys) = (self.settings.clone(), self.keys.clone());
+        let read = tokio::task::spawn_blocking(move || ahead(&settings, &keys)).await;
+        read.unwrap_or_else(|error| {
+            let folder = self.settings.folder.clone();
+            Err(CheckpointerError::File(folder, io::Error::other(error)))
+        })
     }
 
     pub async fn standing(&self) -> Result<LedgerStatus, CheckpointerError> {
@@ -207,31 +226,31 @@ impl Checkpointer {
         Ok(LedgerStatus { size, newest })
     }
 
-    /// Runs until `stop`, then once more, so that everything received is signed.
+    /// Runs until `stop`, then signs once more, so that everything received is signed.
     pub async fn run(&self, stop: CancellationToken) {
-        let mut made = Instant::now();
-        let mut checked = Instant::now();
-        let mut is_held = false;
-        let check_every = self.settings.check_every;
-        let look_every =
-            if check_every.is_zero() { LOOK_EVERY } else { LOOK_EVERY.min(check_every) };
-        loop {
-            let is_last = tokio::time::timeout(look_every, stop.cancelled()).await.is_ok();
-            if !is_last && !is_held && !check_every.is_zero() && checked.elapsed() >= check_every {
-                tokio::select! {
-                    biased;
-                    () = stop.cancelled() => {}
-                    outcome = self.check() => {
-                        is_held = outcome.as_ref().is_err_and(CheckpointerError::is_lasting);
-                        match outcome {
-                            Ok(()) => {}
-                            Err(fault) if is_held => self.suspend(&fault),
-                            Err(fault) => tracing::warn!(error = %fault, "could not check the ledger"),
-                        }
-                    }
-                }
-                checked = Instant::now();
+        tokio::join!(self.sign_regularly(&stop), self.check_regularly(&stop));
+    }
+
+    async fn check_regularly(&self, stop: &CancellationToken) {
+        let every = self.settings.check_every;
+        if every.is_zero() {
+            return;
+        }
+        while tokio::time::timeout(every, stop.cancelled()).await.is_err() {
+            let Some(outcome) = stop.run_until_cancelled(self.check()).await else { return };
+            match outcome {
+                Ok(()) => {}
+                Err(fault) if fault.is_lasting() => self.suspend(&fault),
+                Err(fault) => tracing::warn!(error = %fault, "could not check the ledger"),
             }
+        }
+    }
+
+    async fn sign_regularly(&self, stop: &CancellationToken) {
+        let mut made = Instant::now();
+        let mut is_held = false;
+        loop {
+            let is_last = tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_ok();
             let is_time = made.elapsed() >= self.settings.every;
             if is_last || is_time || (!is_held && self.has_many().await) {
                 let done = self.run_once(false).await;
@@ -309,6 +328,12 @@ impl Checkpointer {
 }
 
 impl WalkState {
+    /// Before the first line.
+    fn before(ahead: Vec<Checkpoint>) -> Self {
+        let (head, tree) = (Head::start(), Tree::default());
+        Self { head, tree, ahead: Some(ahead), newest: None, flaw: None }
+    }
+
     fn meet(&mut self) -> Result<(), AuditError> {
         let size = self.tree.size();
         let Some(ahead) = &mut self.ahead else { return Ok(()) };

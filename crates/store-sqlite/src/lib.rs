@@ -118,7 +118,16 @@ impl SqliteStore {
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
     /// written to it, and whatever would be is refused.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
-        let readers = Readers::start([1, 1, 1], || open::to_read(path.as_ref()))?;
+        Self::reading(|| open::to_read(path.as_ref()))
+    }
+
+    /// The same, for a database of any version: some reads fail then.
+    pub fn open_any_version_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
+        Self::reading(|| open::to_read_any_version(path.as_ref()))
+    }
+
+    fn reading(open: impl Fn() -> Result<Connection>) -> Result<Arc<Self>> {
+        let readers = Readers::start([1, 1, 1], open)?;
         let (writer, bell) = (Writer::none(), Arc::default());
         let (passes, max_looks) = (Passes::default(), MAX_LOOKS);
         Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))

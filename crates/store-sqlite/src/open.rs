@@ -111,6 +111,13 @@ pub(crate) fn beside_the_writer(path: &Path) -> Result<Connection> {
 
 /// A file that may be another's, or a copy. Nothing is written to it.
 pub(crate) fn to_read(path: &Path) -> Result<Connection> {
+    let db = to_read_any_version(path)?;
+    migrations::fits(&db)?;
+    Ok(db)
+}
+
+/// The same, also for a schema that this version does not know.
+pub(crate) fn to_read_any_version(path: &Path) -> Result<Connection> {
     sound_library()?;
     if !path.is_file() {
         return Err(refused(format!("no database found at {}", path.display())));
@@ -126,9 +133,7 @@ pub(crate) fn to_read(path: &Path) -> Result<Connection> {
         }
         other => other,
     };
-    let db = db.map_err(|error| unreadable(path, &error))?;
-    migrations::fits(&db)?;
-    Ok(db)
+    db.map_err(|error| unreadable(path, &error))
 }
 
 fn readable(db: Connection) -> rusqlite::Result<Connection> {

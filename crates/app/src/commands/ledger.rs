@@ -60,8 +60,11 @@ struct LedgerArgs {
     flags: Flags,
 }
 
-/// One line for `gancho doctor`: whether the ledger is valid; `None` if it is empty.
-pub async fn doctor(flags: &Flags, max_lines: u64) -> anyhow::Result<Option<String>> {
+/// One line for `gancho doctor`; `None` if the ledger is empty. The inner error is that of a ledger that is invalid.
+pub async fn doctor(
+    flags: &Flags,
+    max_lines: u64,
+) -> anyhow::Result<Result<Option<String>, String>> {
     let flags = flags.clone();
     let which = LedgerArgs { checkpoints: None, keys: None, json: false, flags };
     verify::summary(&which, max_lines).await

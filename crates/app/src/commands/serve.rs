@@ -59,6 +59,8 @@ impl Serve {
         } else {
             None
         };
+        // One that cannot be read ends the start before anything is done.
+        admin_token::find(settings)?;
         let mut gateway = Gateway::start(setup).await?;
         // A start that is refused leaves no token behind.
         let written = shared_settings::with_token(written, &loaded)?;

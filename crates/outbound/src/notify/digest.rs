@@ -90,8 +90,11 @@ impl Digests {
     pub fn unsaved(&self, max: usize) -> Vec<(TenantId, EndpointId, Window)> {
         let windows = self.windows.lock();
         let unsaved = windows.iter().filter(|(_, window)| window.counted > window.saved);
-        let all = unsaved.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone()));
-        all.take(max).collect()
+        let mut all: Vec<_> = unsaved.collect();
+        // Those that are not stored at all come first.
+        all.sort_by_key(|(_, window)| window.saved);
+        let all = all.into_iter().take(max);
+        all.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone())).collect()
     }
 
     pub fn note_saved(&self, tenant: TenantId, endpoint: EndpointId, saved: &Window) {
@@ -161,7 +164,7 @@ impl Window {
 
     /// The same for the digest that was stored and the one that is sent.
     pub fn once(&self, endpoint: EndpointId) -> String {
-        format!("{endpoint} {}", self.since)
+        format!("{endpoint} {} {}", self.began.micros(), self.since.micros())
     }
 
     pub fn is_saved(&self) -> bool {

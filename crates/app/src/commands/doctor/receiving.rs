@@ -35,11 +35,16 @@ pub async fn ledger(report: &mut Report, flags: &Flags, settings: &Settings) {
         return;
     }
     match ledger::doctor(flags, MAX_LINES).await {
-        Ok(None) => {}
-        Ok(Some(text)) => report.ok(CHECK, text),
-        Err(error) => report.fail(
+        Ok(Ok(None)) => {}
+        Ok(Ok(Some(text))) => report.ok(CHECK, text),
+        Err(error) => report.warn(
             CHECK,
-            format!("{error:#}"),
+            format!("could not be verified: {error:#}"),
+            "make the store and the checkpoints readable for this user",
+        ),
+        Ok(Err(what)) => report.fail(
+            CHECK,
+            what,
             "keep this database and its checkpoints as evidence; `gancho ledger verify` names the first line",
         ),
     }

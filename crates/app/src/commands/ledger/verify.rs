@@ -66,25 +66,27 @@ impl Verify {
     }
 }
 
-/// One line for `gancho doctor`; `None` for an empty ledger. A long one is not verified.
-pub async fn summary(which: &LedgerArgs, max_lines: u64) -> anyhow::Result<Option<String>> {
+/// One line for `gancho doctor`; `None` for an empty ledger. A long one is not verified. The inner error is that of a ledger
+/// that is invalid.
+pub async fn summary(
+    which: &LedgerArgs,
+    max_lines: u64,
+) -> anyhow::Result<Result<Option<String>, String>> {
     let mut book = Book::open(which).await?;
     let size = book.store.ledger_size().await?;
     if size == 0 {
-        return Ok(None);
+        return Ok(Ok(None));
     }
     if size > max_lines {
-        return Ok(Some(format!("{size} lines; `gancho ledger verify` verifies them")));
+        return Ok(Ok(Some(format!("{size} lines; `gancho ledger verify` verifies them"))));
     }
     let unsound = book.unsound.drain(..).next();
     let outcome = match unsound {
         Some(unsound) => Err(LedgerError::SignedCheckpoint(unsound)),
         None => audit(&book, size).await?,
     };
-    match outcome {
-        Ok(_) => Ok(Some(format!("{size} lines and {} checkpoints are valid", book.notes.len()))),
-        Err(error) => anyhow::bail!("{}", error.what()),
-    }
+    let valid = |_| Some(format!("{size} lines and {} checkpoints are valid", book.notes.len()));
+    Ok(outcome.map(valid).map_err(|error| error.what()))
 }
 
 async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<AuditReport, LedgerError>> {
