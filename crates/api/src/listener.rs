@@ -92,6 +92,8 @@ const RESPONSE_GRACE: Duration = Duration::from_secs(3);
 /// What the kernel may hold unsent of a connection, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_UNSENT: u32 = 64 * 1024;
+/// How long a connection that makes room may go on with a request that is not complete.
+const EVICTED_GRACE: Duration = Duration::from_secs(10);
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The other end of a connection.
@@ -254,12 +256,17 @@ where
                 }
             }
             () = state.must_close() => {
-                // A request that arrived in the meantime is answered.
-                if !state.is_busy() {
+                if !state.is_being_answered() {
                     return;
                 }
+                // A request that arrived in the meantime is answered. A body that is still arriving has some time, so that
+                // a crowd of slow senders does not come back at once.
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                match tokio::time::timeout(EVICTED_GRACE, connection.as_mut()).await {
+                    Ok(ended) => ended,
+                    Err(_) if state.is_busy() => connection.await,
+                    Err(_) => return,
+                }
             }
         };
         if let Err(error) = ended {

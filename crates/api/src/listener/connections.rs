@@ -116,9 +116,13 @@ impl ConnectionState {
         self.has_stream.load(Ordering::Relaxed)
     }
 
+    pub fn is_being_answered(&self) -> bool {
+        self.answering.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether a request is being answered that was read completely.
     pub fn is_busy(&self) -> bool {
-        self.answering.load(Ordering::Relaxed) > 0 && !self.is_reading.load(Ordering::Relaxed)
+        self.is_being_answered() && !self.is_reading.load(Ordering::Relaxed)
     }
 
     /// Closes it, even while it is being answered.

@@ -17,10 +17,10 @@ fn a_wrong_filter_is_marked_on_the_page_of_the_list() {
         ("/ui/deliveries?tenant=acme&endpoint=x", "chip wrong", "not the id or the name"),
         ("/ui/events?until=never", "chip wrong", "not a time such as"),
         ("/ui/emails?since=yesterday", "chip wrong", "not a time such as"),
-        ("/ui/dead-letters?since=yesterday", "A filter has a wrong value", "show"),
-        ("/ui/emails?status=LOST", "A filter has a wrong value", "LOST"),
+        ("/ui/dead-letters?since=yesterday", "A filter has an invalid value", "show"),
+        ("/ui/emails?status=LOST", "A filter has an invalid value", "LOST"),
         ("/ui/audit?since=yesterday", "chip wrong", "not a time such as"),
-        ("/ui/audit?outcome=maybe", "A filter has a wrong value", "remove it"),
+        ("/ui/audit?outcome=maybe", "A filter has an invalid value", "remove it"),
     ] {
         let page = browser.get(path);
         assert_eq!(page.status, 422, "{path}\n{}", page.html);
