@@ -222,10 +222,10 @@ impl Drop for Database {
         // A thread, because this may run inside a runtime. A server that is gone took it along.
         let dropped = std::thread::spawn(move || -> Result<()> {
             tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-                connect_to(&server)
-                    .await?
-                    .batch_execute(&format!("drop database {name} with (force)"))
-                    .await?;
+                let client = connect_to(&server).await?;
+                // A test may have left the server waiting for a standby that never comes.
+                client.batch_execute("set synchronous_commit = local").await?;
+                client.batch_execute(&format!("drop database {name} with (force)")).await?;
                 Ok(())
             })
         });

@@ -7,7 +7,7 @@ use gancho_domain::{State, TenantScope};
 use gancho_store::{Claiming, Deliveries, NodeId, Nodes};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::{
-    postgres::{Database, Postgres, fresh_database_on},
+    postgres::{Client, Database, Postgres, fresh_database_on},
     wait_for,
 };
 
@@ -36,6 +36,25 @@ impl Server {
             client.query_one(shown, &[&name]).await.unwrap().get::<_, bool>(0).then_some(())
         })
         .await;
+        if !name.is_empty() {
+            wait_for("commits wait", || self.is_waiting(&client)).await;
+        }
+    }
+
+    /// Whether a commit waits for the standby: the setting counts only once another process of the server has read it.
+    async fn is_waiting(&self, client: &Client) -> Option<()> {
+        let probe = self.database.client().await.unwrap();
+        let pid: i32 = probe.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+        let write = "create table if not exists probe (); insert into probe default values";
+        let written = tokio::spawn(async move { probe.batch_execute(write).await });
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity
+            where pid = $1 and wait_event = 'SyncRep'";
+        while !written.is_finished() {
+            if !client.query(end, &[&pid]).await.unwrap().is_empty() {
+                return Some(());
+            }
+        }
+        None
     }
 
     /// Ends a session that has committed and waits for the standby.
