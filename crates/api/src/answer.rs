@@ -4,14 +4,13 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{Either, Full};
-use hyper::body::Body as _;
 use serde::Serialize;
 
 use gancho_domain::TenantId;
 
 use crate::{
     problem::Problem,
-    response_budget::{PIECE, ResponseOwner},
+    response_budget::{ResponseOwner, is_one_piece},
 };
 
 /// A body in one piece needs no box; a stream has one.
@@ -103,8 +102,7 @@ impl Answer {
     /// Names whom the memory of the response counts for while it waits to be sent. A small one is not counted.
     #[must_use]
     pub(crate) fn owned_by(mut self, owner: ResponseOwner) -> Self {
-        let size = self.0.body().size_hint().exact();
-        if size.is_none_or(|size| size > PIECE as u64) {
+        if !is_one_piece(self.0.body()) {
             self.0.extensions_mut().insert(owner);
         }
         self

@@ -45,7 +45,7 @@ impl CallerSlots {
         let count = running.entry(caller).or_default();
         if *count >= max {
             let noun = self.noun;
-            let detail = format!("{max} {noun} are already open; close one, then retry");
+            let detail = format!("{max} {noun} are already open; let one end, then retry");
             return Err(Problem::new(&codes::RATE_LIMITED, detail).retry_after(RETRY_AFTER));
         }
         *count += 1;

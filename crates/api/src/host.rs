@@ -28,7 +28,7 @@ impl Hosts {
                 "`Host` is sent more than once; send it once",
             ));
         }
-        // HTTP/2 has the host in the URI. If both are present, both must be allowed.
+        // A request to a proxy has the host in the URI. If both are present, both must be allowed.
         let header = first.map(|value| value.to_str().unwrap_or("?"));
         let authority = uri.authority().map(http::uri::Authority::as_str);
         let mut names = header.into_iter().chain(authority).peekable();

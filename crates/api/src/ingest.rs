@@ -3,12 +3,11 @@
 //! callers on this machine, the public keys at `/.well-known/jwks.json`, and the pages of its error codes at
 //! `/docs/errors/{code}`.
 //!
-//! `service` routes requests, `body` reads a body within the `body_budget`, `receive` passes it to
+//! `service` routes requests, `body` reads a body within the [`crate::body_budget`], `receive` passes it to
 //! [`gancho_inbound`] and turns the outcome into a response, `simulate` sends a test event.
 //! [`crate::listener`] accepts the connections.
 
 mod body;
-pub(crate) mod body_budget;
 mod receive;
 mod service;
 mod simulate;
@@ -22,8 +21,9 @@ use gancho_vault::KeyRing;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::{body_budget::BodyBudget, service::IngestService};
+use self::service::IngestService;
 use crate::{
+    body_budget::BodyBudget,
     listener::{ListenSettings, accept_connections},
     meter::Traffic,
 };

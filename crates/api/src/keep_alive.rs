@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderValue, Response, Version, header, request::Parts};
+use http::{HeaderValue, Response, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
@@ -10,17 +10,12 @@ use crate::answer::AnswerBody;
 
 /// What must be known about a request to finish its response.
 pub(crate) struct KeepAlive {
-    /// In HTTP/2 an unread body does not block other requests.
-    is_http1: bool,
     expects_continue: bool,
 }
 
 impl KeepAlive {
     pub(crate) fn of(parts: &Parts) -> Self {
-        Self {
-            is_http1: parts.version < Version::HTTP_2,
-            expects_continue: parts.headers.contains_key(header::EXPECT),
-        }
+        Self { expects_continue: parts.headers.contains_key(header::EXPECT) }
     }
 
     /// Adds `Connection: close` if the rest of the request body is still to come. A client that is not told
@@ -33,7 +28,7 @@ impl KeepAlive {
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        if self.is_http1 && !is_body_consumed(self.expects_continue, body) {
+        if !is_body_consumed(self.expects_continue, body) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response

@@ -7,8 +7,8 @@
 //! the documentation. [`in_process`] serves callers in this process, such as the dashboard. [`policy`] says which
 //! roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the
 //! API; [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
-//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`], `request_bodies`, [`response_budget`],
-//! [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
+//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`],
+//! `request_bodies` and `body_budget`, [`response_budget`], [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome. It
 //! never creates a [`gancho_domain::TenantScope`] ([`gancho_access`] does), creates error responses only in
@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod audit;
 pub mod auth;
+mod body_budget;
 mod caller;
 mod caller_slots;
 pub mod cells;

@@ -10,7 +10,7 @@ mod connections;
 mod framing;
 mod guarded_stream;
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use gancho_egress::shortage::is_shortage;
 use http::{Request, Response};
@@ -239,7 +239,7 @@ where
         // Responses are small and waited for.
         let _ = stream.set_nodelay(true);
         limit_unsent(&stream);
-        let guarded = GuardedStream::new(stream, &settings, state.clone());
+        let guarded = GuardedStream::new(stream, &settings, &slot);
         let service = TowerToHyperService::new(service);
         let connection = server.serve_connection(TokioIo::new(guarded), service);
         tokio::pin!(connection);
@@ -249,11 +249,8 @@ where
                 connection.as_mut().graceful_shutdown();
                 // A stream ends by its last event, unless its reader has stopped reading.
                 let grace = if state.has_stream() { STREAM_GRACE } else { RESPONSE_GRACE };
-                match tokio::time::timeout(grace, connection.as_mut()).await {
-                    Ok(ended) => ended,
-                    Err(_) if state.is_busy() && !state.has_stream() => connection.await,
-                    Err(_) => return,
-                }
+                let Some(ended) = finish(connection, grace, &state).await else { return };
+                ended
             }
             () = state.must_close() => {
                 if !state.is_being_answered() {
@@ -262,17 +259,27 @@ where
                 // A request that arrived in the meantime is answered. A body that is still arriving has some time, so that
                 // a crowd of slow senders does not come back at once.
                 connection.as_mut().graceful_shutdown();
-                match tokio::time::timeout(EVICTED_GRACE, connection.as_mut()).await {
-                    Ok(ended) => ended,
-                    Err(_) if state.is_busy() => connection.await,
-                    Err(_) => return,
-                }
+                let Some(ended) = finish(connection, EVICTED_GRACE, &state).await else { return };
+                ended
             }
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "connection closed early");
         }
         drop(slot);
+    }
+}
+
+/// Waits for a connection that was asked to close. After `grace`, only one that is being answered goes on; `None` for others.
+async fn finish<F: Future>(
+    mut connection: Pin<&mut F>,
+    grace: Duration,
+    state: &ConnectionState,
+) -> Option<F::Output> {
+    match tokio::time::timeout(grace, connection.as_mut()).await {
+        Ok(ended) => Some(ended),
+        Err(_) if state.is_busy() => Some(connection.await),
+        Err(_) => None,
     }
 }
 

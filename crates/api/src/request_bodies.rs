@@ -10,13 +10,13 @@ use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use gancho_domain::TenantId;
 use gancho_engine::{TenantShare, TenantShares};
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use hyper::body::Body;
 
 use crate::{
+    body_budget::{BodyBudget, HeldBytes, Sender},
     caller::Caller,
     codes,
-    ingest::body_budget::{BodyBudget, EvictedError, HeldBytes, Sender},
     input::content,
     problem::Problem,
 };
@@ -60,20 +60,22 @@ impl RequestBodies {
     {
         content::check_length(headers, max)?;
         // Nearly all arrive with their head, in one piece, and are not counted.
-        let mut start = Bytes::new();
+        let mut start = BytesMut::new();
         while start.len() <= UNCOUNTED {
             match content::next(body).now_or_never().transpose()? {
-                Some(Some(data)) if start.is_empty() => start = data,
-                Some(Some(data)) => start = [start, data].concat().into(),
+                Some(Some(data)) if start.len() + data.len() > max => {
+                    return Err(content::too_large(max));
+                }
+                Some(Some(data)) if start.is_empty() && body.is_end_stream() => {
+                    return Ok((data, None));
+                }
+                Some(Some(data)) => start.extend_from_slice(&data),
                 // The end of a chunked body is a piece of its own.
-                Some(None) => return Ok((start, None)),
+                Some(None) => return Ok((start.freeze(), None)),
                 None => break,
             }
-            if start.len() > max {
-                return Err(content::too_large(max));
-            }
             if body.is_end_stream() {
-                return Ok((start, None));
+                return Ok((start.freeze(), None));
             }
         }
         let _reading = caller.map(|caller| caller.connection.read());
@@ -84,9 +86,10 @@ impl RequestBodies {
         let reading = async {
             match caller {
                 Some(caller) => {
-                    let (whole, bytes) =
-                        self.read_rest(sender(tenant, caller), start, body, max).await?;
-                    Ok((whole, Some(HeldBody { _bytes: bytes, _share: share })))
+                    let incoming = self.budget.begin(sender(tenant, caller), start.len())?;
+                    let bytes =
+                        incoming.read_rest(body, max, |data| start.extend_from_slice(data)).await?;
+                    Ok((start.freeze(), Some(HeldBody { _bytes: bytes, _share: share })))
                 }
                 None => Ok((content::collect(start, body, max).await?, None)),
             }
@@ -105,44 +108,13 @@ impl RequestBodies {
         max: usize,
         within: Duration,
     ) -> Result<TenantShare, Problem> {
-        let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        let length = length.and_then(|text| text.parse().ok()).unwrap_or(max.min(UNKNOWN_LENGTH));
-        let share = self.shares.acquire(tenant, usize::div_ceil(length, 1024));
+        let length = content::announced_length(headers).map(|length| length as usize);
+        let length = length.unwrap_or(max.min(UNKNOWN_LENGTH));
+        let share = self.shares.acquire(tenant, length.div_ceil(1024));
         tokio::time::timeout(within, share).await.map_err(|_| {
             let detail = "other large request bodies of this tenant are still arriving; retry";
             Problem::new(&codes::RATE_LIMITED, detail).retry_after(Duration::from_secs(1))
         })
-    }
-
-    async fn read_rest<B>(
-        &self,
-        sender: Sender,
-        first: Bytes,
-        body: &mut B,
-        max: usize,
-    ) -> Result<(Bytes, HeldBytes<'_>), Problem>
-    where
-        B: Body<Data = Bytes> + Unpin,
-        B::Error: Display,
-    {
-        let begun = self.budget.begin(sender, first.len());
-        let incoming = begun.map_err(|EvictedError| content::evicted())?;
-        let mut whole = BytesMut::from(first);
-        loop {
-            let next = tokio::select! {
-                biased;
-                EvictedError = incoming.evicted() => return Err(content::evicted()),
-                next = content::next(body) => next?,
-            };
-            let Some(data) = next else { break };
-            if whole.len() + data.len() > max {
-                return Err(content::too_large(max));
-            }
-            incoming.add(data.len()).map_err(|EvictedError| content::evicted())?;
-            whole.extend_from_slice(&data);
-        }
-        let held = incoming.finish().map_err(|EvictedError| content::evicted())?;
-        Ok((whole.freeze(), held))
     }
 }
 

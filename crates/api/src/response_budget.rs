@@ -23,7 +23,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 
 /// What a connection holds of a response. It is not counted.
-pub const PIECE: usize = 16 * 1024;
+const PIECE: usize = 16 * 1024;
 /// Maximum bytes of all responses.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes in the first second.
@@ -98,10 +98,10 @@ impl ResponseBudget {
         response: Response<Body>,
         owner: ResponseOwner,
     ) -> Response<Body> {
-        let length = response.body().size_hint().exact();
-        if is_shared(&response) || length.is_some_and(|length| length <= PIECE as u64) {
+        if is_shared(&response) || is_one_piece(response.body()) {
             return response;
         }
+        let length = response.body().size_hint().exact();
         response.map(|mut inner| {
             // What is complete is held from the beginning: a connection may not ask for it at all.
             let whole = length.and_then(|_| inner.frame().now_or_never()??.ok()?.into_data().ok());
@@ -126,6 +126,11 @@ impl ResponseBudget {
         }
         HeldResponse { budget: self.clone(), number }
     }
+}
+
+/// Whether the connection takes the whole body at once.
+pub(crate) fn is_one_piece(body: &impl hyper::body::Body) -> bool {
+    body.size_hint().exact().is_some_and(|length| length <= PIECE as u64)
 }
 
 /// Whether the body is the same for all requests: the documentation, and files that never change.

@@ -123,6 +123,8 @@ pub struct State {
     pub audit: AuditLimits,
     pub cursors: CursorSeal,
     pub meter: Meter,
+    /// Tests of webhooks, which wait for the response.
+    pub tests: CallerSlots,
     /// Running exports.
     pub exports: CallerSlots,
     pub tails: Tails,
@@ -133,6 +135,9 @@ pub struct State {
     /// Background tasks of requests; shutdown waits for them.
     pub tasks: TaskTracker,
 }
+
+/// Maximum concurrent tests of one tenant.
+const MAX_TESTS: usize = 8;
 
 /// Maximum concurrent exports of one tenant, or of the operator.
 const MAX_EXPORTS: usize = 8;
@@ -176,6 +181,7 @@ impl Api {
             audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
+            tests: CallerSlots::new("tests of webhooks", MAX_TESTS, 4 * MAX_TESTS),
             exports: CallerSlots::new("exports", MAX_EXPORTS, MAX_EXPORTS),
             tails: Tails::default(),
             response_budget: Arc::default(),

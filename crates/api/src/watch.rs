@@ -10,7 +10,7 @@
 //! or event types.
 
 mod delivery_metrics;
-mod disk;
+pub mod disk;
 mod encode;
 mod health;
 mod inbound_metrics;
@@ -36,6 +36,7 @@ use gancho_engine::{Engine, Histogram};
 use gancho_inbound::Inbound;
 use gancho_store::Store;
 use http::StatusCode;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use observe::Observer;
@@ -57,6 +58,8 @@ pub struct Watch {
     inbound: Option<Arc<Inbound>>,
     data_dir: Option<PathBuf>,
     observer: Observer,
+    /// Whether the store answered when it was last asked.
+    store_check: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Time from a publish request to its events being durably stored.
     accept: Histogram,
     events_accepted: AtomicU64,
@@ -82,6 +85,7 @@ impl Watch {
             inbound,
             data_dir,
             observer: Observer::default(),
+            store_check: tokio::sync::Mutex::default(),
             accept: Histogram::quick(),
             events_accepted: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),

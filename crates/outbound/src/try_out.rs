@@ -43,7 +43,9 @@ pub enum TryOutError {
 
 /// How long to wait beyond the timeout of the endpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked at: less and less.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// Uses the given event type, or the first one that the endpoint subscribes to.
 pub async fn try_out(
@@ -120,13 +122,15 @@ async fn first_attempt(
     within: Duration,
 ) -> Result<DeliveryView, TryOutError> {
     let until = Instant::now() + within;
+    let mut pause = FIRST_LOOK;
     loop {
         let view = publisher.store.delivery(scope, id).await?.ok_or(TryOutError::NotFound)?;
         let tried = view.row.attempts > 0 || view.row.state.is_final();
         if tried || Instant::now() >= until {
             return Ok(view);
         }
-        sleep(LOOK).await;
+        sleep(pause).await;
+        pause = (pause * 5 / 4).min(LAST_LOOK);
     }
 }
 

@@ -8,11 +8,14 @@ use gancho_inbound::Lookup;
 use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Body as _, Incoming as Body};
 
-use super::{
-    Ingest,
-    body_budget::{BudgetFullError, EvictedError, HeldBytes, IncomingBody, Sender},
+use super::Ingest;
+use crate::{
+    body_budget::{BudgetFullError, HeldBytes, Sender},
+    codes,
+    input::content,
+    listener::Peer,
+    problem::Problem,
 };
-use crate::{codes, input::content, listener::Peer, problem::Problem};
 
 /// Replaces a body that was dropped. It has the same length, so that refusing it takes the same time.
 static ZEROS: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; 256 * 1024]));
@@ -56,17 +59,9 @@ impl Ingest {
         let sender = self.sender(peer, partner, headers).await?;
         let mut buffer = BodyBuffer::new(&sender);
         buffer.add(&first);
-        let incoming =
-            self.budget.begin(sender, first.len()).map_err(|EvictedError| content::evicted())?;
+        let incoming = self.budget.begin(sender, first.len())?;
         drop(first);
-        while let Some(data) = next_or_evicted(body, &incoming).await? {
-            if buffer.length + data.len() > max {
-                return Err(content::too_large(max));
-            }
-            incoming.add(data.len()).map_err(|EvictedError| content::evicted())?;
-            buffer.add(&data);
-        }
-        let held = incoming.finish().map_err(|EvictedError| content::evicted())?;
+        let held = incoming.read_rest(body, max, |data| buffer.add(data)).await?;
         Ok((buffer.whole(), held))
     }
 
@@ -99,7 +94,7 @@ impl BodyBuffer {
         Self { bytes: sender.is_stored.then(BytesMut::new), length: 0 }
     }
 
-    fn add(&mut self, data: &Bytes) {
+    fn add(&mut self, data: &[u8]) {
         self.length += data.len();
         if let Some(bytes) = &mut self.bytes {
             bytes.extend_from_slice(data);
@@ -112,17 +107,6 @@ impl BodyBuffer {
             None if self.length <= ZEROS.len() => ZEROS.slice(..self.length),
             None => Bytes::from(vec![0; self.length]),
         }
-    }
-}
-
-async fn next_or_evicted(
-    body: &mut Body,
-    incoming: &IncomingBody<'_>,
-) -> Result<Option<Bytes>, Problem> {
-    tokio::select! {
-        biased;
-        EvictedError = incoming.evicted() => Err(content::evicted()),
-        data = content::next(body) => data,
     }
 }
 

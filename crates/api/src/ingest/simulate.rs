@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use gancho_domain::AddressBlock;
 use gancho_inbound::{Outcome, simulate::SimulateError};
 use http::{header, request::Parts};
@@ -73,7 +73,7 @@ pub(super) async fn simulate(
     let max = ingest.inbound.limits.body_bytes + 1_024;
     content::check_length(&parts.headers, max)?;
     let within = ingest.settings.body_deadline;
-    let read = tokio::time::timeout(within, content::collect(Bytes::new(), body, max)).await;
+    let read = tokio::time::timeout(within, content::collect(BytesMut::new(), body, max)).await;
     let bytes = read.unwrap_or_else(|_| Err(content::timed_out(within)))?;
     let SimulateBody { partner, body } = body::parse(&bytes)?;
     let own = body.map(|text| Bytes::from(text.to_owned()));

@@ -48,12 +48,14 @@ fn is_json(value: &HeaderValue) -> bool {
 
 /// Refuses a body that is announced as too large, without reading it.
 pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let announced = announced.and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max as u64) {
+    if announced_length(headers).is_some_and(|length| length > max as u64) {
         return Err(too_large(max));
     }
     Ok(())
+}
+
+pub fn announced_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// The next bytes; `None` at the end.
@@ -72,12 +74,11 @@ where
 }
 
 /// The whole body, of which the first bytes were read.
-pub async fn collect<B>(first: Bytes, body: &mut B, max: usize) -> Result<Bytes, Problem>
+pub async fn collect<B>(mut whole: BytesMut, body: &mut B, max: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    let mut whole = BytesMut::from(first);
     while let Some(data) = next(body).await? {
         if whole.len() + data.len() > max {
             return Err(too_large(max));
@@ -85,12 +86,6 @@ where
         whole.extend_from_slice(&data);
     }
     Ok(whole.freeze())
-}
-
-/// A body was dropped to make room for others.
-pub fn evicted() -> Problem {
-    let detail = "the request body arrived too slowly while the gateway is under load; retry";
-    Problem::new(&codes::SLOW_BODY, detail).retry_after(Duration::from_secs(1))
 }
 
 pub fn incomplete(error: &dyn Display) -> Problem {

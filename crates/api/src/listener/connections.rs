@@ -1,5 +1,8 @@
-//! Open connections, and which to close when there are too many: the one that has been idle longest without
-//! authentication. Connections that are being answered are never closed, once the request was read.
+//! Open connections, and which to close when there are too many: one whose request body does not arrive, or else the one that
+//! has been idle longest without authentication. Connections that are being answered are never closed, once the request was
+//! read.
+//!
+//! The same when heads of requests that do not arrive take too much memory.
 //!
 //! Each connection keeps its state in atomics, so that a request takes no lock here. The table is locked
 //! when a connection opens or closes; the connection to close is chosen from a random sample.
@@ -23,6 +26,10 @@ use crate::client_address::TrustedProxies;
 /// Size of the sample. If a hundredth of the connections are idle, the sample nearly always contains one of
 /// them.
 const SAMPLE: usize = 256;
+/// Bytes of a head that every connection may hold.
+const UNCOUNTED_HEAD: usize = 4 * 1024;
+/// Maximum bytes of all heads that have not arrived completely.
+const MAX_HEAD_BYTES: usize = 32 * 1024 * 1024;
 
 pub struct ConnectionTable {
     max: usize,
@@ -30,6 +37,8 @@ pub struct ConnectionTable {
     trusted: TrustedProxies,
     began: Instant,
     open: Mutex<OpenConnections>,
+    /// Bytes of heads that have not arrived completely, beyond what every connection may hold.
+    head_bytes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -55,6 +64,8 @@ pub struct ConnectionState {
     is_authenticated: AtomicBool,
     /// Since when it has been idle, in milliseconds since the table was created.
     since: AtomicU64,
+    /// Bytes of the head that is arriving.
+    head_bytes: AtomicUsize,
     /// Whether it has answered with a stream that does not end by itself.
     has_stream: AtomicBool,
     must_close: AtomicBool,
@@ -72,6 +83,7 @@ impl ConnectionState {
             is_reading: AtomicBool::new(false),
             is_authenticated: AtomicBool::new(false),
             since: AtomicU64::new(0),
+            head_bytes: AtomicUsize::new(0),
             has_stream: AtomicBool::new(false),
             must_close: AtomicBool::new(false),
             closing: Notify::new(),
@@ -140,12 +152,20 @@ impl ConnectionState {
     }
 
     /// The connection with the highest rank is closed first; `None` if it must not be closed.
-    fn rank(&self, now: u64) -> Option<(bool, u64)> {
+    fn rank(&self, now: u64) -> Option<(bool, bool, u64)> {
         if self.is_busy() {
             return None;
         }
         let idle = now.saturating_sub(self.since.load(Ordering::Relaxed));
-        Some((!self.is_authenticated.load(Ordering::Relaxed), idle))
+        let is_reading = self.is_reading.load(Ordering::Relaxed);
+        let is_unknown = !self.is_authenticated.load(Ordering::Relaxed);
+        Some((is_reading, is_unknown, idle))
+    }
+
+    /// The same for the memory of heads: the one that has been arriving longest.
+    fn head_rank(&self, now: u64) -> Option<u64> {
+        let is_large = self.head_bytes.load(Ordering::Relaxed) > UNCOUNTED_HEAD;
+        is_large.then(|| now.saturating_sub(self.since.load(Ordering::Relaxed)))
     }
 }
 
@@ -168,19 +188,55 @@ impl Drop for ReadGuard<'_> {
 
 /// A slot in the table, freed when dropped.
 pub struct ConnectionSlot {
-    table: Arc<ConnectionTable>,
+    pub table: Arc<ConnectionTable>,
     pub connection: Arc<ConnectionState>,
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
+        self.table.count_head(&self.connection, 0);
         self.table.open.lock().remove(&self.connection);
     }
 }
 
 impl ConnectionTable {
     pub fn new(max: usize, max_per_address: usize, trusted: TrustedProxies) -> Self {
-        Self { max, max_per_address, trusted, began: Instant::now(), open: Mutex::default() }
+        let (began, open, head_bytes) = (Instant::now(), Mutex::default(), AtomicUsize::new(0));
+        Self { max, max_per_address, trusted, began, open, head_bytes }
+    }
+
+    /// Counts the bytes of the head that is arriving on a connection; 0 when it is complete. When all of them take too much
+    /// memory, others are closed.
+    pub fn count_head(&self, connection: &ConnectionState, bytes: usize) {
+        let before = connection.head_bytes.swap(bytes, Ordering::Relaxed);
+        let counted = |bytes: usize| bytes.saturating_sub(UNCOUNTED_HEAD);
+        let (before, now) = (counted(before), counted(bytes));
+        if now <= before {
+            self.head_bytes.fetch_sub(before - now, Ordering::Relaxed);
+            return;
+        }
+        let used = self.head_bytes.fetch_add(now - before, Ordering::Relaxed) + now - before;
+        if used > MAX_HEAD_BYTES {
+            self.free_heads();
+        }
+    }
+
+    fn free_heads(&self) {
+        let mut open = self.open.lock();
+        while self.head_bytes.load(Ordering::Relaxed) > MAX_HEAD_BYTES {
+            let now = self.now();
+            let all = sample(open.all.len()).map(|place| &open.all[place].connection);
+            let ranked = all.filter_map(|one| Some((one.head_rank(now)?, one)));
+            let Some((_, worst)) = ranked.max_by_key(|(rank, _)| *rank) else { return };
+            let worst = worst.clone();
+            open.evict(&worst);
+            let bytes = worst.head_bytes.swap(0, Ordering::Relaxed);
+            self.head_bytes.fetch_sub(bytes.saturating_sub(UNCOUNTED_HEAD), Ordering::Relaxed);
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
     }
 
     /// Returns a slot for a new connection, closing another one if the table is full. Returns `None` if no
@@ -223,7 +279,7 @@ impl ConnectionTable {
         count: usize,
         at: impl Fn(usize) -> &'a Arc<ConnectionState>,
     ) -> Option<Arc<ConnectionState>> {
-        let now = self.began.elapsed().as_millis() as u64;
+        let now = self.now();
         let ranked = sample(count).filter_map(|place| Some((at(place).rank(now)?, at(place))));
         ranked.max_by_key(|(rank, _)| *rank).map(|(_, connection)| connection.clone())
     }

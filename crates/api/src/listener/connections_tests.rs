@@ -30,6 +30,7 @@ fn started(max: usize, max_per_address: usize) -> Arc<ConnectionTable> {
         max_per_address,
         trusted: TrustedProxies::default(),
         open: Mutex::default(),
+        head_bytes: AtomicUsize::new(0),
     })
 }
 
@@ -67,6 +68,42 @@ fn who_has_proved_something_goes_last_and_who_is_answered_stays() {
     let reading = slots[1].connection.read();
     assert!(table.admit(from(6)).is_some() && must_close(&slots[1]));
     drop((reading, answering));
+}
+
+#[test]
+fn a_body_that_does_not_arrive_makes_room_before_a_new_client() {
+    let table = started(3, 10);
+    let slots: Vec<ConnectionSlot> =
+        (0..2).map(|number| table.admit(from(number)).unwrap()).collect();
+    let _answering: Vec<_> = slots.iter().map(|slot| slot.connection.answer()).collect();
+    let _reading: Vec<_> = slots.iter().map(|slot| slot.connection.read()).collect();
+    slots.iter().for_each(|slot| slot.connection.mark_authenticated());
+    let new = table.admit(from(3)).unwrap();
+    wait(&new, 500);
+    let _newer = table.admit(from(4)).unwrap();
+    assert!(!must_close(&new), "its request may be on the way");
+    assert_eq!(slots.iter().filter(|slot| must_close(slot)).count(), 1);
+}
+
+#[test]
+fn heads_that_do_not_arrive_take_no_more_than_their_share_of_memory() {
+    let table = started(10_000, 10_000);
+    let head = 30 * 1024;
+    let mut slots = Vec::new();
+    for number in 0..5_000 {
+        let slot = table.admit(from(number)).unwrap();
+        table.count_head(&slot.connection, head);
+        slots.push(slot);
+        assert!(table.head_bytes.load(Ordering::Relaxed) <= MAX_HEAD_BYTES);
+    }
+    let closed = slots.iter().filter(|slot| must_close(slot)).count();
+    assert!(closed >= 5_000 - MAX_HEAD_BYTES / (head - UNCOUNTED_HEAD) - 1, "{closed}");
+    // Those that every client sends are not counted, and none of them is closed.
+    let small = table.admit(from(5_000)).unwrap();
+    table.count_head(&small.connection, UNCOUNTED_HEAD);
+    assert!(!must_close(&small));
+    drop((slots, small));
+    assert_eq!(table.head_bytes.load(Ordering::Relaxed), 0, "nothing is counted twice");
 }
 
 #[test]

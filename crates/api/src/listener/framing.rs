@@ -14,8 +14,6 @@ pub enum Part {
     Body,
     /// Nothing: the next request may begin, or the connection was rejected.
     Between,
-    /// HTTP/2, which has its own framing.
-    Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +39,6 @@ enum State {
     ChunkLf {
         last: bool,
     },
-    Http2,
     Rejected,
 }
 
@@ -57,8 +54,6 @@ pub struct Framing {
     /// The beginning of an incomplete line.
     line: Vec<u8>,
     lengths: Lengths,
-    /// Whether no request came on this connection yet.
-    is_first: bool,
 }
 
 /// Maximum length of a line of a head.
@@ -71,7 +66,7 @@ struct FramingError;
 
 impl Framing {
     pub fn new() -> Self {
-        Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default(), is_first: true }
+        Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default() }
     }
 
     /// Whether the framing was ambiguous; nothing from there on is passed through.
@@ -81,10 +76,7 @@ impl Framing {
 
     /// Whether a body has begun and is incomplete.
     pub fn is_in_body(&self) -> bool {
-        !matches!(
-            self.state,
-            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Rejected
-        )
+        !matches!(self.state, State::Idle | State::RequestLine | State::Headers | State::Rejected)
     }
 
     /// Follows the framing, and zeroes the bytes after an error.
@@ -101,7 +93,6 @@ impl Framing {
         match self.state {
             State::Idle | State::Rejected => Part::Between,
             State::RequestLine | State::Headers => Part::Head,
-            State::Http2 => Part::Other,
             _ => Part::Body,
         }
     }
@@ -110,7 +101,6 @@ impl Framing {
     fn step(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(first) = bytes.first().copied() else { return Ok(0) };
         match self.state {
-            State::Http2 => Ok(bytes.len()),
             State::Rejected => Err(FramingError),
             State::Idle => {
                 // RFC 9112 allows an empty line before a request, and some clients send one.
@@ -193,19 +183,12 @@ impl Framing {
         }
         match self.state {
             State::Idle if line.is_empty() => Ok(()),
-            State::RequestLine if line == b"PRI * HTTP/2.0" => {
-                if !self.is_first {
-                    return Err(FramingError);
-                }
-                self.state = State::Http2;
-                Ok(())
-            }
             State::RequestLine => {
-                self.is_first = false;
                 self.lengths = Lengths::default();
                 self.state = State::Headers;
-                // What follows CONNECT is not HTTP.
-                if line.starts_with(b"CONNECT ") { Err(FramingError) } else { Ok(()) }
+                // What follows is not HTTP/1.
+                let is_other = line.starts_with(b"CONNECT ") || line == b"PRI * HTTP/2.0";
+                if is_other { Err(FramingError) } else { Ok(()) }
             }
             State::Headers if line.is_empty() => {
                 self.state = match &self.lengths {

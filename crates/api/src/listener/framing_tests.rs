@@ -51,7 +51,6 @@ fn where_it_stands() {
         ("GET / HTTP/1.1\r\nhost: a\r\n\r", Part::Head),
         ("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhel", Part::Body),
         ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello", Part::Body),
-        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u{0}\u{1}\r\n", Part::Other),
     ] {
         assert_eq!(fed(text).1, part, "{text:?}");
     }
@@ -122,6 +121,7 @@ fn unusual_request_lines() {
     is_stopped(&format!("GET /a HTTP/1.1\nhost: a\r\n\r\n{NEXT}"));
     is_stopped(&format!("\n{NEXT}"));
     is_stopped(&format!("CONNECT a:1 HTTP/1.1\r\n\r\n{NEXT}"));
+    is_stopped("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     is_stopped(&format!("{NEXT}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
     is_stopped(&format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(MAX_LINE_BYTES)));
 }

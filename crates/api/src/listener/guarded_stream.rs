@@ -22,6 +22,7 @@ use tokio::{
 
 use super::{
     ConnectionState, ListenSettings,
+    connections::{ConnectionSlot, ConnectionTable},
     framing::{Framing, Part},
 };
 
@@ -38,6 +39,9 @@ pub struct GuardedStream {
     /// Whether [`INVALID_HEAD`] was passed on.
     is_invalid_head_sent: bool,
     connection: Arc<ConnectionState>,
+    table: Arc<ConnectionTable>,
+    /// Bytes of the head that is arriving.
+    head_bytes: usize,
     lingering: Option<Lingering>,
 }
 
@@ -59,11 +63,7 @@ const LINGER_BYTES: usize = 16 * 1024;
 const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
 
 impl GuardedStream {
-    pub fn new(
-        stream: TcpStream,
-        settings: &ListenSettings,
-        connection: Arc<ConnectionState>,
-    ) -> Self {
+    pub fn new(stream: TcpStream, settings: &ListenSettings, slot: &ConnectionSlot) -> Self {
         let now = Instant::now();
         let ListenSettings { head_deadline, idle_deadline, .. } = *settings;
         Self {
@@ -76,8 +76,19 @@ impl GuardedStream {
             moved_at: now,
             timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
             is_invalid_head_sent: false,
-            connection,
+            connection: slot.connection.clone(),
+            table: slot.table.clone(),
+            head_bytes: 0,
             lingering: None,
+        }
+    }
+
+    /// Counts the memory of a head that did not arrive at once.
+    fn count_head(&mut self, part: Part, count: usize) {
+        let bytes = if part == Part::Head { self.head_bytes + count } else { 0 };
+        if bytes != self.head_bytes {
+            self.head_bytes = bytes;
+            self.table.count_head(&self.connection, bytes);
         }
     }
 
@@ -121,10 +132,12 @@ impl AsyncRead for GuardedStream {
                 if !fresh.is_empty() {
                     let now = Instant::now();
                     this.moved_at = now;
-                    this.head_since = match this.framing.read(fresh) {
+                    let (count, part) = (fresh.len(), this.framing.read(fresh));
+                    this.head_since = match part {
                         Part::Head => this.head_since.or(Some(now)),
-                        Part::Between | Part::Body | Part::Other => None,
+                        Part::Between | Part::Body => None,
                     };
+                    this.count_head(part, count);
                 }
                 Poll::Ready(Ok(()))
             }

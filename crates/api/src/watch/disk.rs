@@ -13,7 +13,12 @@ impl Disk {
     pub fn read(folder: &Path) -> Option<Self> {
         let disk = rustix::fs::statvfs(folder).ok()?;
         // As `df` counts: blocks that are reserved for the system can never be used.
-        let usable = disk.f_blocks - disk.f_bfree + disk.f_bavail;
+        let usable = disk.f_blocks.saturating_sub(disk.f_bfree) + disk.f_bavail;
         Some(Self { free: disk.f_bavail * disk.f_frsize, size: usable * disk.f_frsize })
+    }
+
+    /// The share that is in use.
+    pub fn used(&self) -> f64 {
+        1.0 - self.free as f64 / self.size.max(1) as f64
     }
 }

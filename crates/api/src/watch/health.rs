@@ -5,12 +5,15 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use http::StatusCode;
+use tokio::time::Instant;
 
 use super::{Page, Watch};
 
 const JSON: &str = "application/json";
 /// A store that takes longer is considered unavailable.
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long an answer of the store counts.
+const FRESH: Duration = Duration::from_millis(250);
 
 impl Watch {
     /// Liveness: the process answers.
@@ -41,7 +44,20 @@ impl Watch {
         Page { status: code, content_type: JSON, body: body.to_string() }
     }
 
+    /// Anyone may ask, so all who ask within a moment get one answer of the store.
     async fn store_answers(&self) -> bool {
+        let mut last = self.store_check.lock().await;
+        if let Some((at, answers)) = *last
+            && at.elapsed() < FRESH
+        {
+            return answers;
+        }
+        let answers = self.ask_store().await;
+        *last = Some((Instant::now(), answers));
+        answers
+    }
+
+    async fn ask_store(&self) -> bool {
         match tokio::time::timeout(TIMEOUT, self.store.pauses()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {

@@ -93,6 +93,7 @@ pub const BY_BODY: Route = Route {
 
 async fn test(call: &Call, id: EndpointId, event_type: Option<String>) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
+    let _slot = call.api.tests.take(call.limited_tenant())?;
     let outcome =
         try_out(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type).await?;
     Answer::ok(&TestOutcome::from(outcome))

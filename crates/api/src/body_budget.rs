@@ -1,12 +1,13 @@
-//! Memory budget for bodies of unverified senders. Bytes are counted as they arrive, never as announced.
-//! When the budget is used up, the slowest sender loses its body, so that the next one can be read: a crowd
-//! of slow senders competes with itself.
+//! Memory budget for request bodies that are arriving: from partners, who are verified by their bodies, and to the API. Bytes
+//! are counted as they arrive, never as announced. When the budget is used up, the slowest sender loses its body, so that the
+//! next one can be read: a crowd of slow senders competes with itself.
 //!
 //! A complete body keeps its bytes until it is answered and cannot be evicted. Another one is refused only
 //! if complete bodies fill the budget.
 
 use std::{
     collections::HashMap,
+    fmt::Display,
     hash::Hash,
     sync::{
         Arc,
@@ -15,10 +16,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
+use hyper::body::Body;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::client_address::ClientAddress;
+use crate::{client_address::ClientAddress, codes, input::content, problem::Problem};
 
 /// Number of transfers compared to find the slowest.
 const SAMPLE: usize = 256;
@@ -52,10 +55,11 @@ struct Transfer {
     place: AtomicUsize,
 }
 
-/// What is known about a sender before verification.
+/// What is known about a sender before its body is read.
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub address: ClientAddress,
+    /// Empty for the API's operator; otherwise the partner, or the tenant.
     pub partner: Box<str>,
     /// Whether its bytes are stored. A body for an unknown partner is read and dropped; it takes no memory,
     /// but is evicted like all others, so that the sender cannot tell the difference.
@@ -71,6 +75,13 @@ pub struct BudgetFullError;
 /// The body was evicted to make room for others.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EvictedError;
+
+impl From<EvictedError> for Problem {
+    fn from(EvictedError: EvictedError) -> Self {
+        let detail = "the request body arrived too slowly while the gateway is under load; retry";
+        Self::new(&codes::SLOW_BODY, detail).retry_after(Duration::from_secs(1))
+    }
+}
 
 /// The bytes of a complete body, until it is answered.
 pub struct HeldBytes<'a> {
@@ -139,6 +150,33 @@ impl<'a> IncomingBody<'a> {
             transfers.free(used - self.budget.max_bytes, self.budget);
         }
         if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
+    }
+
+    /// Reads what follows the first bytes, to the end, and completes the body. `store` takes each piece.
+    pub async fn read_rest<B>(
+        self,
+        body: &mut B,
+        max: usize,
+        mut store: impl FnMut(&[u8]),
+    ) -> Result<HeldBytes<'a>, Problem>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: Display,
+    {
+        loop {
+            let next = tokio::select! {
+                biased;
+                evicted = self.evicted() => return Err(evicted.into()),
+                next = content::next(body) => next?,
+            };
+            let Some(data) = next else { break };
+            if self.transfer.bytes.load(Ordering::Relaxed) + data.len() > max {
+                return Err(content::too_large(max));
+            }
+            self.add(data.len())?;
+            store(&data);
+        }
+        Ok(self.finish()?)
     }
 
     /// Waits until the body is evicted.
