@@ -1,6 +1,8 @@
 //! Which conditions hold: a pure function of the facts. An alert that fires is resolved only when its figure is
 //! clearly below the threshold, so that one that hovers around it does not flap.
 
+use std::collections::BTreeSet;
+
 use crate::{Facts, FailingEndpoint, Rule, Thresholds};
 
 /// A rule that holds now.
@@ -40,6 +42,10 @@ pub fn conditions(
             holding.push(Condition { rule, subject, value, threshold, detail });
         }
     };
+    for cell in &facts.unavailable_cells {
+        let detail = format!("cell {cell} does not respond");
+        check(Rule::StoreUnavailable, cell, 1.0, 0.0, detail);
+    }
     let dead = facts.dead_letters;
     let detail = format!("{dead} dead letters in the store");
     check(Rule::DeadLettersHigh, "", dead as f64, thresholds.dead_letters as f64, detail);
@@ -92,7 +98,7 @@ pub fn conditions(
         let detail = format!("API key {} of {} expires at {}", key.id, key.tenant, key.ends_at);
         check(Rule::ApiKeyExpiring, &subject, 1.0, 0.0, detail);
     }
-    let (mut refused, mut lost, mut lost_names) = (0, 0, Vec::new());
+    let (mut refused, mut lost, mut lost_names) = (0, 0, BTreeSet::new());
     for node in &facts.nodes {
         refused += node.refused_writes;
         lost += node.lost_nodes;
@@ -110,12 +116,13 @@ pub fn conditions(
     }
     let detail = format!("{refused} events, webhooks or e-mails were refused");
     check(Rule::WritesRefused, "", refused as f64, 0.0, detail);
-    let detail = if lost_names.is_empty() {
-        format!("{lost} nodes were lost")
-    } else {
-        format!("declared dead: {}", lost_names.join(", "))
-    };
-    check(Rule::NodeLost, "", lost as f64, 0.0, detail);
+    if lost_names.is_empty() {
+        check(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
+    }
+    // Each by itself, so that a second one is told, too.
+    for name in lost_names {
+        check(Rule::NodeLost, name, 1.0, 0.0, format!("declared dead: {name}"));
+    }
     holding
 }
 
@@ -137,7 +144,8 @@ mod tests {
     fn each_rule_has_a_condition_of_its_own() {
         let node = NodeReport { name: "n1".to_owned(), ..NodeReport::default() };
         let only = Facts::default;
-        let cases: [(Rule, Facts); 14] = [
+        let cases: [(Rule, Facts); 15] = [
+            (Rule::StoreUnavailable, Facts { unavailable_cells: vec!["b".to_owned()], ..only() }),
             (Rule::DeadLettersHigh, Facts { dead_letters: 101, ..only() }),
             (Rule::DeadLetterRateHigh, Facts { ended: 100, died: 3, ..only() }),
             (

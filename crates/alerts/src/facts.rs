@@ -21,6 +21,8 @@ pub struct Facts {
     pub store_share: Option<f64>,
     /// How full the disk of the data directory is, where the store is on it.
     pub disk_share: Option<f64>,
+    /// Databases that do not respond, of several.
+    pub unavailable_cells: Vec<String>,
     /// How long the oldest delivery of each lane has been due.
     pub queue_ages: Vec<(Lane, Duration)>,
     /// Endpoints of which every attempt of the last minutes failed.

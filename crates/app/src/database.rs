@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use gancho_store::{SchemaVersion, Store};
-use gancho_store_cells::{CellSetup, CellStore};
-use gancho_store_postgres::PostgresStore;
+use gancho_store_cells::{CellSecrets, CellSetup, CellStore, of_url};
+use gancho_store_postgres::{CellRow, PostgresStore};
 use gancho_store_sqlite::SqliteStore;
 
 use crate::{
@@ -125,6 +125,29 @@ pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
         None => gancho_store_postgres::schema_version(url).await,
     };
     found.context("cannot open the database")
+}
+
+/// A cell of a database besides the home cell: its name, and its URL or why it cannot be read.
+pub type OtherCell = (String, anyhow::Result<String>);
+
+/// The cells of a database that is up to date, besides the home cell.
+pub async fn other_cells(
+    url: &str,
+    ring: impl FnOnce() -> anyhow::Result<RingSource>,
+) -> anyhow::Result<Vec<OtherCell>> {
+    let Database::Postgres(home, _) = Database::open(url, Options::default()).await? else {
+        return Ok(Vec::new());
+    };
+    let rows = home.cells().await?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let secrets = RingSecrets(ring()?.open(&*home).await?.keys);
+    let of_row = |row: CellRow| {
+        let url = secrets.open(&of_url(&row.name), &row.url).map_err(anyhow::Error::msg);
+        (row.name, url)
+    };
+    Ok(rows.into_iter().map(of_row).collect())
 }
 
 /// The newest schemas of SQLite and PostgreSQL that this version knows.

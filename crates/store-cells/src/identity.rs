@@ -80,7 +80,7 @@ impl CellStore {
 }
 
 /// What the URL of a cell, and its identity, are encrypted as.
-pub(crate) fn of_url(name: &str) -> String {
+pub fn of_url(name: &str) -> String {
     format!("url of cell {name}")
 }
 

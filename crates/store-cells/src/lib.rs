@@ -51,6 +51,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{cell::Cell, directory::Directory, members::Members};
 pub use crate::{
     cell::{HOME, HOME_NAME},
+    identity::of_url,
     moves::{MovePoint, MoveRules, MoveStatus},
     open::{CellSecrets, CellSetup, CellStatus},
 };

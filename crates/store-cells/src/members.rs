@@ -80,6 +80,11 @@ impl Members {
     }
 }
 
+/// What a node is called in cells other than the home cell: its number at home says which one it is.
+pub(crate) fn name_in_cells(name: &str, node: NodeId) -> String {
+    format!("{name} #{}", node.0)
+}
+
 impl CellStore {
     /// The number of a node in a cell, to write what it holds there already.
     pub(crate) fn number_in(&self, cell: &Cell, node: NodeId) -> NodeId {
@@ -125,8 +130,8 @@ impl CellStore {
         }
         let name = self.members.name(node).ok_or(StoreError::Fenced)?;
         let at = Instant::now();
-        // The cell goes by its own clock. Its list of nodes says which node of the gateway this is.
-        let name = if cell.is_home() { name } else { format!("{name} #{}", node.0) };
+        // The cell goes by its own clock.
+        let name = if cell.is_home() { name } else { name_in_cells(&name, node) };
         let store = cell.open_store()?;
         let number = cell.bounded(store.join(&name, Time::from_micros(0))).await?;
         self.members.joined(node, cell.number, number, at);

@@ -1,6 +1,9 @@
 //! Membership: a node joins every cell, and sends its heartbeat to each. It goes on as long as one of them answers.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -9,7 +12,10 @@ use gancho_store::{
     LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
 };
 
-use crate::{CellStore, at_home, members::Beat};
+use crate::{
+    CellStore, at_home,
+    members::{Beat, name_in_cells},
+};
 
 /// How long a heartbeat may take in one cell, so that all of them and a rejoin end before the engine gives up.
 const MAX_BEAT: Duration = Duration::from_secs(2);
@@ -37,7 +43,21 @@ impl Nodes for CellStore {
     }
 
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
-        at_home!(self, |store| store.nodes(max))
+        let mut nodes = at_home!(self, |store| store.nodes(max))?;
+        if self.is_alone() {
+            return Ok(nodes);
+        }
+        let others = self.each(|store, _| async move { store.nodes(max).await }).await?;
+        let others = others.into_iter().filter(|(cell, _)| !cell.is_home());
+        let mut leases: HashMap<String, u64> = HashMap::new();
+        for other in others.flat_map(|(_, nodes)| nodes) {
+            *leases.entry(other.name).or_default() += other.leases;
+        }
+        for node in &mut nodes {
+            let name = name_in_cells(&node.name, node.id);
+            node.leases += leases.get(&name).copied().unwrap_or(0);
+        }
+        Ok(nodes)
     }
 
     /// Fenced where every cell that answers has declared the node dead. Where only some have, it joins those again.

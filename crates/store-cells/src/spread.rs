@@ -71,7 +71,7 @@ impl CellStore {
         pages.into_iter().map(of_cell).collect()
     }
 
-    async fn ask<T, F>(
+    pub(crate) async fn ask<T, F>(
         &self,
         call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
     ) -> (Vec<(Arc<Cell>, T)>, Option<StoreError>)

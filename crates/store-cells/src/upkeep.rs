@@ -1,10 +1,14 @@
 //! Pruning, expiring and counting, in every cell that answers.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
-use gancho_store::{EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
+use gancho_store::{CellFigures, EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
 
-use crate::CellStore;
+use gancho_store_postgres::PostgresStore;
+
+use crate::{CellStore, cell::Cell};
 
 #[async_trait]
 impl Upkeep for CellStore {
@@ -55,6 +59,22 @@ impl Upkeep for CellStore {
         let found = self.each(|store, _| async move { store.space().await }).await?;
         let used = found.into_iter().map(|(_, space)| space.used).sum();
         Ok(Space { used, limit: None })
+    }
+
+    async fn cell_figures(&self) -> Result<Vec<CellFigures>> {
+        if self.is_alone() {
+            return Ok(Vec::new());
+        }
+        let read = |store: Arc<PostgresStore>, _| async move {
+            Ok((store.depths().await?, store.space().await?.used))
+        };
+        let (answers, _) = self.ask(read).await;
+        let of_cell = |cell: &Arc<Cell>| {
+            let answer = answers.iter().find(|(other, _)| other.number == cell.number);
+            let (depths, used_bytes) = answer.map(|(_, figures)| figures.clone()).unzip();
+            CellFigures { name: cell.name.clone(), depths, used_bytes }
+        };
+        Ok(self.cells().iter().map(of_cell).collect())
     }
 
     async fn last_written(&self) -> Result<Option<Time>> {

@@ -37,7 +37,7 @@ impl Nodes for PostgresStore {
 
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
         let session = self.lists.next(None).await?;
-        let found = query(&session, NODES, &[&(max as i64)]).await.map_err(store_error)?;
+        let found = query(&session, &NODES, &[&(max as i64)]).await.map_err(store_error)?;
         let record = |row: &Row| {
             Ok(NodeRecord {
                 id: NodeId(rows::get(row, 0)?),
@@ -50,6 +50,7 @@ impl Nodes for PostgresStore {
                 is_dead: rows::get(row, 4)?,
                 joined_at: rows::time(row, 5)?,
                 seen_at: rows::time(row, 6)?,
+                leases: rows::get::<i64>(row, 8)? as u64,
             })
         };
         found.iter().map(record).collect()
@@ -82,10 +83,15 @@ impl Nodes for PostgresStore {
     }
 }
 
-const NODES: &str = "
+static NODES: Sql = Sql::new(|| {
+    format!(
+        "
 select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
-    (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint, shared_settings
-from nodes order by is_dead, id desc limit $1";
+    (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint, shared_settings,
+    (select count(*) from deliveries d where d.owner = n.id and d.state = {LEASED})
+from nodes n order by is_dead, id desc limit $1"
+    )
+});
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.

@@ -48,7 +48,9 @@ pub fn back_up(
     let summary = match made {
         Ok(summary) => summary,
         Err(error) => {
-            let _ = fs::remove_file(&part);
+            for ending in ["", "-journal", "-wal", "-shm"] {
+                let _ = fs::remove_file(beside(&part, ending));
+            }
             return Err(error);
         }
     };
@@ -89,7 +91,10 @@ pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>> {
     let was_there = to.exists();
     let _lock = file_lock::hold(to)?;
     let part = beside(to, ".part");
-    fs::copy(from, &part).map_err(|error| failed("copy the backup", error))?;
+    if let Err(error) = fs::copy(from, &part) {
+        let _ = fs::remove_file(&part);
+        return Err(failed("copy the backup", error));
+    }
     let before = was_there.then(|| free_name(to));
     if let Some(before) = &before {
         for ending in ["", "-wal", "-shm"] {
@@ -136,7 +141,13 @@ fn copy(source: &Connection, to: &Path, progress: &mut impl FnMut(u64, u64)) -> 
         // One file, without a log beside it.
         target.pragma_update(None, "journal_mode", "DELETE")
     };
-    copy().map_err(|error| store_error(&error))
+    copy().map_err(|error| match store_error(&error) {
+        StoreError::Full(_) => refused(format!(
+            "cannot write {}: its disk is full; free space there, or choose another directory",
+            to.display()
+        )),
+        other => other,
+    })
 }
 
 fn publish(part: &Path, to: &Path) -> Result<()> {

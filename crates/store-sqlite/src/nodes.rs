@@ -53,11 +53,12 @@ impl Nodes for SqliteStore {
 
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
         self.read_list(None, move |db| {
-            let mut list = db.prepare_cached(
-                "SELECT id, name, version, roles, is_dead, joined_at, beat_at, shared_settings
-                 FROM nodes
-                 ORDER BY is_dead, id DESC LIMIT ?1",
-            )?;
+            let mut list = db.prepare_cached(sql!(
+                "SELECT id, name, version, roles, is_dead, joined_at, beat_at, shared_settings,
+                   (SELECT count(*) FROM deliveries d WHERE d.owner = n.id AND d.state = {LEASED})
+                 FROM nodes n
+                 ORDER BY is_dead, id DESC LIMIT ?1"
+            ))?;
             let mut found = list.query([max as i64])?;
             let mut nodes = Vec::new();
             while let Some(row) = found.next()? {
@@ -72,6 +73,7 @@ impl Nodes for SqliteStore {
                     is_dead: row.get(4)?,
                     joined_at: rows::time(row, 5)?,
                     seen_at: rows::time(row, 6)?,
+                    leases: row.get::<_, i64>(8)? as u64,
                 });
             }
             Ok(nodes)

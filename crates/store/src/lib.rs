@@ -103,7 +103,7 @@ pub use statistics::{
 };
 pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
-pub use upkeep::{EndedDelivery, LaneDepth, PruneStep, Space, Upkeep};
+pub use upkeep::{CellFigures, EndedDelivery, LaneDepth, PruneStep, Space, Upkeep};
 pub use usage::{PlanCharge, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -70,6 +70,8 @@ pub struct NodeRecord {
     pub joined_at: Time,
     /// Its last heartbeat.
     pub seen_at: Time,
+    /// Deliveries that are leased to it.
+    pub leases: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,3 +7,9 @@ pub struct SchemaVersion {
     pub found: u32,
     pub known: u32,
 }
+
+impl SchemaVersion {
+    pub fn is_current(self) -> bool {
+        self.found == self.known
+    }
+}

@@ -18,6 +18,14 @@ pub struct LaneDepth {
     pub oldest_due: Option<Time>,
 }
 
+/// One of several databases. Without figures while it does not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellFigures {
+    pub name: String,
+    pub depths: Option<Vec<LaneDepth>>,
+    pub used_bytes: Option<u64>,
+}
+
 /// Bytes. Where no limit is set, the limit is what the disk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Space {
@@ -87,6 +95,11 @@ pub trait Upkeep: Send + Sync + 'static {
     async fn depths(&self) -> Result<Vec<LaneDepth>>;
 
     async fn space(&self) -> Result<Space>;
+
+    /// The figures of each cell; none where the store is a single database.
+    async fn cell_figures(&self) -> Result<Vec<CellFigures>> {
+        Ok(Vec::new())
+    }
 
     /// Changes the size above which the store refuses to grow. Stores without such a limit ignore it.
     fn set_space_limit(&self, limit: Option<u64>) {

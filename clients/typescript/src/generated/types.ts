@@ -688,6 +688,8 @@ export interface NewWebhook extends Webhook {
 export interface Node {
   /** Settings that nodes must set alike, and that this node sets differently from the node that answered. */
   differing_settings: string[];
+  /** Number of deliveries that it holds: in flight, or about to be. */
+  held_deliveries: number;
   /** Number of the node. A restarted process is another node. */
   id: number;
   /** Whether this node answered the request. */

@@ -11,7 +11,7 @@ use std::{
 
 use gancho_domain::{Lane, TenantId, Time};
 use gancho_engine::{Buckets, TenantCount};
-use gancho_store::{DeadFilter, DeadStats, IntakeCounts, LaneDepth, Result, Space};
+use gancho_store::{CellFigures, DeadFilter, DeadStats, IntakeCounts, LaneDepth, Result, Space};
 use parking_lot::RwLock;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -63,6 +63,7 @@ pub struct StoreSnapshot {
     pub depths: Vec<Depth>,
     pub dead: Dead,
     pub space: Space,
+    pub cells: Vec<CellFigures>,
     pub intake: IntakeCounts,
     /// The scheduler's shares of the busiest tenants, by lane.
     pub shares: Vec<(Lane, Vec<TenantShare>)>,
@@ -134,6 +135,7 @@ impl Watch {
         let depths = self.store.depths().await?;
         let dead = self.store.dead_stats(DeadFilter::default()).await?;
         let space = self.store.space().await?;
+        let cells = self.store.cell_figures().await?;
         let intake = self.store.intake_counts().await?;
         let now = self.clock.now();
         let ages = self.read_ages(dead.total, now).await?;
@@ -153,6 +155,7 @@ impl Watch {
                 .collect(),
             dead,
             space,
+            cells,
             intake,
             shares,
             tenants,
@@ -235,9 +238,11 @@ impl Watch {
         if let Some(name) = self.observer.names.read().get(&tenant) {
             return Ok(name.clone());
         }
-        let name = match self.store.tenant(tenant).await? {
-            Some(found) => Name::tenant(found.slug),
-            None => match self.partner(tenant).await? {
+        let name = match self.store.tenant(tenant).await {
+            Ok(Some(found)) => Name::tenant(found.slug),
+            // One cell that does not answer must not hold up the figures of the others.
+            Err(_) => return Ok(Name::tenant(tenant.to_string())),
+            Ok(None) => match self.partner(tenant).await? {
                 Some(text) => Name { label: "partner", text },
                 None => Name::tenant(tenant.to_string()),
             },

@@ -4,6 +4,7 @@ use std::fmt::Error;
 
 use gancho_domain::Lane;
 use gancho_engine::{TenantCount, scheduler::Share};
+use gancho_store::LaneDepth;
 
 use super::{
     metric::Writer,
@@ -14,15 +15,12 @@ pub fn encode(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error
     queues(snapshot, to)?;
     dead(&snapshot.dead, to)?;
     tenants(snapshot, to)?;
-    store(snapshot, to)
+    store(snapshot, to)?;
+    cells(snapshot, to)
 }
 
 fn queues(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
-    let depths = snapshot.depths.iter().flat_map(|depth| {
-        let of = &depth.of;
-        [("pending", of.pending), ("leased", of.leased), ("waiting", of.waiting)]
-            .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
-    });
+    let depths = snapshot.depths.iter().flat_map(|depth| by_state(&depth.of));
     to.gauge(
         "gancho_queue_depth",
         "Deliveries in the store: pending (due now or later), leased (held by a node), waiting (behind an earlier one of their subject).",
@@ -43,6 +41,13 @@ fn queues(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
         "Events published from SQL: waiting to be accepted, and rejected; each counted up to 100,000.",
         intake.map(|(state, count)| (vec![("state", state)], count as f64)),
     )
+}
+
+type Sample<'a> = (Vec<(&'static str, &'a str)>, f64);
+
+fn by_state(of: &LaneDepth) -> [Sample<'static>; 3] {
+    [("pending", of.pending), ("leased", of.leased), ("waiting", of.waiting)]
+        .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
 }
 
 fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
@@ -141,4 +146,34 @@ fn store(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
         "Age of the figures read from the store.",
         [(vec![], snapshot.at.elapsed().as_secs_f64())],
     )
+}
+
+/// Of a gateway with several databases.
+fn cells(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let cells = &snapshot.cells;
+    let up = cells.iter().map(|cell| {
+        let is_up = if cell.depths.is_some() { 1.0 } else { 0.0 };
+        (vec![("cell", &*cell.name)], is_up)
+    });
+    to.gauge(
+        "gancho_cell_up",
+        "Whether a cell responds to this node. Only with several cells.",
+        up,
+    )?;
+    let depths = cells.iter().flat_map(|cell| {
+        let samples = cell.depths.iter().flatten().flat_map(by_state);
+        samples.map(|(mut labels, count)| {
+            labels.push(("cell", &*cell.name));
+            (labels, count)
+        })
+    });
+    to.gauge(
+        "gancho_cell_queue_depth",
+        "Deliveries in a cell, by lane and state as in gancho_queue_depth. Only with several cells.",
+        depths,
+    )?;
+    let used = cells
+        .iter()
+        .filter_map(|cell| Some((vec![("cell", &*cell.name)], cell.used_bytes? as f64)));
+    to.gauge("gancho_cell_used_bytes", "Size of a cell. Only with several cells.", used)
 }

@@ -26,8 +26,17 @@ impl Nodes {
 }
 
 fn nodes(rows: &[Value]) -> Table {
-    let mut shown =
-        Table::new(&["node", "name", "state", "roles", "version", "joined", "seen", "differs in"]);
+    let mut shown = Table::new(&[
+        "node",
+        "name",
+        "state",
+        "roles",
+        "version",
+        "joined",
+        "seen",
+        "holds",
+        "differs in",
+    ]);
     for row in rows {
         let roles = texts(&row["roles"]);
         let this = if row["is_self"] == true { " (answered)" } else { "" };
@@ -40,6 +49,7 @@ fn nodes(rows: &[Value]) -> Table {
             cell(text(&row["version"])),
             cell(age(&row["joined_at"])),
             cell(age(&row["last_seen_at"])),
+            cell(text(&row["held_deliveries"])),
             flexible(differing.join(" ")),
         ]);
     }

@@ -6,7 +6,7 @@ use gancho_testkit::{
     postgres::{Postgres, fresh_database, fresh_database_on},
     until,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -54,6 +54,11 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
     assert_eq!(cell(&cells, "b")["is_available"], true);
     assert!(cell(&cells, "b")["tenants"].as_u64().unwrap() >= 1, "{cells}");
     assert!(!cells.to_string().contains("postgres://"), "URLs are secret");
+    let migrated = operator.json(&["migrate", "--check"]);
+    assert_eq!(
+        (&migrated["cells"][0]["name"], &migrated["cells"][0]["is_up_to_date"]),
+        (&json!("b"), &json!(true))
+    );
     let stored = runtime.block_on(async {
         let client = home.client().await.unwrap();
         let row = client.query_one("select url from cells", &[]).await.unwrap();
@@ -100,6 +105,15 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
     until("those of the others arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
     until("the cell is seen to be down", || {
         cell(&operator.json(&["cells", "list"]), "b")["is_available"] == false
+    });
+    let migrated = operator.run(&["migrate"]);
+    assert_eq!(migrated.code, 1, "{}", migrated.out);
+    assert!(migrated.out.contains("The database is up to date"), "{}", migrated.out);
+    assert!(migrated.err.contains("cell b: "), "{}", migrated.err);
+    until("the metrics say so", || {
+        let metrics = one.operator("GET", "/metrics", "").body;
+        metrics.contains(r#"gancho_cell_up{cell="b"} 0"#)
+            && metrics.contains(r#"gancho_cell_up{cell="home"} 1"#)
     });
     assert_eq!(one.operator("GET", "/v1/deliveries", "").status, 200);
     assert_eq!(http::call(one.address, "GET", "/readyz", &[], "").status, 200);

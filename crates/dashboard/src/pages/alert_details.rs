@@ -5,7 +5,7 @@ use std::collections::{HashMap, hash_map::Entry};
 use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
 
 /// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
-const SENTENCES: [(&str, &str); 18] = [
+const SENTENCES: [(&str, &str); 19] = [
     ("{} dead letters in the store", "alerts.detail_dead"),
     ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
     ("{} dead letters of {}", "alerts.detail_tenant"),
@@ -24,6 +24,7 @@ const SENTENCES: [(&str, &str); 18] = [
     ("declared dead: {}", "alerts.detail_dead_nodes"),
     ("it began at {}", "alerts.detail_began"),
     ("{} cannot reach the database: {}", "alerts.detail_store"),
+    ("cell {} does not respond", "alerts.detail_cell"),
 ];
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];

@@ -22,6 +22,7 @@ struct Node {
     version: Option<Text>,
     joined_at: Moment,
     last_seen_at: Moment,
+    held_deliveries: u64,
     differing_settings: Vec<Text>,
 }
 

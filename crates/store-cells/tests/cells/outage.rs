@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use gancho_store::{
-    Accept, AllTenants, Claiming, EventFilter, LeaseStanding, Nodes, PageRequest, Settle,
-    SettleOutcome, StoreError,
+    Accept, AllTenants, CellFigures, Claiming, EventFilter, LeaseStanding, Nodes, PageRequest,
+    Settle, SettleOutcome, StoreError, Upkeep,
 };
 use gancho_store_cells::{CellSetup, CellStore};
 use gancho_store_postgres::{Options, PostgresStore};
@@ -26,6 +26,17 @@ fn is_away<T: std::fmt::Debug>(result: Result<T, StoreError>, cell: &str) {
     }
 }
 
+async fn leased_in_cells(store: &CellStore) -> Vec<(&'static str, Option<u64>)> {
+    let cells = store.cell_figures().await.unwrap();
+    let of_cell = |cell: &CellFigures| {
+        let name = if cell.name == "a" { "a" } else { "home" };
+        let leased = cell.depths.as_ref().map(|all| all.iter().map(|of| of.leased).sum());
+        assert_eq!(cell.used_bytes.is_some(), leased.is_some());
+        (name, leased)
+    };
+    cells.iter().map(of_cell).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cell_that_is_down_stops_its_own_tenants_only() {
     let database = fresh_database().await.unwrap();
@@ -39,9 +50,12 @@ async fn a_cell_that_is_down_stops_its_own_tenants_only() {
     let jobs = take_all(&store, node).await;
     assert_eq!(jobs.len(), 2);
     let leased_at = Instant::now();
+    assert_eq!(leased_in_cells(&store).await, [("home", Some(1)), ("a", Some(1))]);
+    assert_eq!(store.nodes(10).await.unwrap()[0].leases, 2, "those of all cells");
 
     server.stop_at_once().unwrap();
     is_away(store.accept(vec![maker.event(far)], node).await, "a");
+    assert_eq!(leased_in_cells(&store).await, [("home", Some(1)), ("a", None)]);
     for _ in 0..5 {
         let _ = store.accept(vec![maker.event(far)], node).await;
     }

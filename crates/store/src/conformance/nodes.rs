@@ -235,8 +235,14 @@ pub async fn nodes_are_listed_with_what_they_say_of_themselves<F: Fixture>() {
     assert_eq!(nodes[1].facts, NodeFacts::default());
     assert!(nodes.iter().all(|node| !node.is_dead && node.seen_at >= node.joined_at));
     assert_eq!(store.nodes(1).await.unwrap(), nodes[..1]);
+    assert!(nodes.iter().all(|node| node.leases == 0));
+    world.due(world.tenant().await, world.target()).await;
+    assert_eq!(take_as(&world, other).await.len(), 1);
+    let nodes = store.nodes(10).await.unwrap();
+    assert_eq!(nodes.iter().map(|node| node.leases).collect::<Vec<_>>(), [1, 0]);
     world.rescue().await;
     let nodes = store.nodes(10).await.unwrap();
     let states: Vec<_> = nodes.iter().map(|node| (node.id, node.is_dead)).collect();
     assert_eq!(states, [(world.node, false), (other, true)], "the living come first");
+    assert!(nodes.iter().all(|node| node.leases == 0), "what it held is taken from the dead");
 }

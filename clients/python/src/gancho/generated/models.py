@@ -814,6 +814,8 @@ class Node(Model):
     """Node."""
     differing_settings: list[str]
     """Settings that nodes must set alike, and that this node sets differently from the node that answered."""
+    held_deliveries: int
+    """Number of deliveries that it holds: in flight, or about to be."""
     id: int
     """Number of the node. A restarted process is another node."""
     is_self: bool

@@ -37,6 +37,8 @@ pub struct Node {
     pub joined_at: Timestamp,
     /// The last heartbeat.
     pub last_seen_at: Timestamp,
+    /// Number of deliveries that it holds: in flight, or about to be.
+    pub held_deliveries: u64,
     /// Settings that nodes must set alike, and that this node sets differently from the node that answered.
     pub differing_settings: Vec<String>,
 }
@@ -59,6 +61,7 @@ impl Node {
             version: Some(record.facts.version).filter(|version| !version.is_empty()),
             joined_at: Timestamp(record.joined_at),
             last_seen_at: Timestamp(record.seen_at),
+            held_deliveries: record.leases,
             differing_settings: differing.into_iter().map(str::to_owned).collect(),
         }
     }

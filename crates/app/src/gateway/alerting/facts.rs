@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use gancho_access::expiring_keys::expiring_keys;
 use gancho_alerts::{ExpiringApiKey, FactSource, Facts, NodeReport};
-use gancho_api::state::InboundParts;
+use gancho_api::{state::InboundParts, watch::disk::Disk};
 use gancho_domain::{Clock, Figures, Lane, TenantId, TenantScope, Time};
 use gancho_engine::Engine;
 use gancho_store::{DeadFilter, Result, StatisticsPoint, StatisticsStep, StatisticsWindow, Store};
@@ -112,13 +112,15 @@ impl GatewayFacts {
         Ok(space.limit.map(|limit| space.used as f64 / limit.max(1) as f64))
     }
 
+    async fn unavailable_cells(&self) -> Result<Vec<String>> {
+        let cells = self.store.cell_figures().await?.into_iter();
+        Ok(cells.filter(|cell| cell.depths.is_none()).map(|cell| cell.name).collect())
+    }
+
     fn disk_share(&self) -> Option<f64> {
         // The database of PostgreSQL is on another disk.
         let is_local = self.store.name() == "sqlite";
-        let disk = rustix::fs::statvfs(self.data_dir.as_ref().filter(|_| is_local)?).ok()?;
-        // As `df` counts: blocks that are reserved for the system can never be used.
-        let used = disk.f_blocks.saturating_sub(disk.f_bfree);
-        Some(used as f64 / (used + disk.f_bavail).max(1) as f64)
+        Some(Disk::read(self.data_dir.as_ref().filter(|_| is_local)?)?.used())
     }
 }
 
@@ -144,6 +146,7 @@ impl FactSource for GatewayFacts {
             queue_ages: depths.iter().map(|depth| (depth.lane, age(depth.oldest_due))).collect(),
             store_share: self.store_share().await?,
             disk_share: self.disk_share(),
+            unavailable_cells: self.unavailable_cells().await?,
             keyless_sources: self.keyless_sources(now).await?,
             expiring_api_keys: self.expiring_api_keys(now).await?,
             ..Facts::default()
