@@ -64,6 +64,14 @@ pub struct LoadedSettings {
     pub warnings: Vec<String>,
 }
 
+impl Settings {
+    /// The configured e-mail transport, or SMTP if a server is set.
+    pub fn email_transport(&self) -> EmailVia {
+        let implied = if self.smtp_url.is_some() { EmailVia::Smtp } else { EmailVia::Off };
+        self.email_via.unwrap_or(implied)
+    }
+}
+
 /// Reads everything, or says everything that is wrong.
 pub fn load(flags: &Flags) -> Result<LoadedSettings, SettingsError> {
     load_from(flags, &Environment::of_process())

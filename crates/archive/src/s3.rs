@@ -78,9 +78,10 @@ impl Archive for S3Archive {
 async fn write(bucket: Arc<Bucket>, key: String, text: Vec<u8>) -> Result<(), S3Error> {
     let written = text.len() as u64;
     bucket.put(&key, text.into()).await?;
-    match bucket.size(&key).await?.unwrap_or(0) {
-        found if found == written => Ok(()),
-        found => Err(S3Error::Unconfirmed { key, written, found }),
+    match bucket.size(&key).await? {
+        Some(found) if found == written => Ok(()),
+        None => Err(S3Error::Missing { key }),
+        Some(found) => Err(S3Error::Unconfirmed { key, written, found }),
     }
 }
 

@@ -43,7 +43,9 @@ pub(crate) async fn carry(
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
         // Frees the target for the next delivery while this result is written.
-        slot.finished(outcome);
+        if let Some(change) = slot.finish(outcome) {
+            engine.log_breaker(&ticket.job, change);
+        }
         judge(&engine, &lane, &ticket, &carried, started_at).await
     };
     if let Some(settlement) = settlement {
@@ -175,23 +177,18 @@ impl SlotGuard {
         Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot) }
     }
 
-    fn finished(mut self, outcome: Outcome) {
-        self.give_back(outcome);
+    fn finish(mut self, outcome: Outcome) -> Option<BreakerChange> {
+        self.give_back(outcome)
     }
 
-    fn give_back(&mut self, outcome: Outcome) {
-        if let Some(slot) = self.slot.take() {
-            let now = self.engine.clock.now();
-            let key = slot.key();
-            let change = self.lane.queue.lock().finished(slot, outcome, now);
-            self.engine.dispatch(&self.lane);
-            if let Some(change) = change {
-                if matches!(change, BreakerChange::Opened { .. }) {
-                    self.lane.counters.breaker_openings.add(1);
-                }
-                self.engine.log_breaker(self.lane.lane, key, change);
-            }
+    fn give_back(&mut self, outcome: Outcome) -> Option<BreakerChange> {
+        let slot = self.slot.take()?;
+        let change = self.lane.queue.lock().finished(slot, outcome, self.engine.clock.now());
+        self.engine.dispatch(&self.lane);
+        if matches!(change, Some(BreakerChange::Opened { .. })) {
+            self.lane.counters.breaker_openings.add(1);
         }
+        change
     }
 }
 

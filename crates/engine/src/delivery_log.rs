@@ -4,12 +4,13 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use gancho_domain::{
-    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, RetryPlan, TenantId,
+    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, ReceiptLabel, RetryPlan,
+    TenantId,
     id::{OfEmail, OfReceipt},
     mask,
 };
-use gancho_store::{AcceptOutcome, EndedDelivery, Job, NewParcel, Placement, Settlement, TargetId};
-use tracing::field::display;
+use gancho_store::{AcceptOutcome, EndedDelivery, Job, NewParcel, Placement, Settlement};
+use tracing::field::{DisplayValue, display};
 
 use crate::{Engine, scheduler::BreakerChange};
 
@@ -46,23 +47,23 @@ impl Engine {
         let number = attempt.map_or(job.attempts, |attempt| attempt.number);
         let latency_ms = attempt.map(|attempt| attempt.latency.as_millis() as u64);
         let status = attempt.and_then(|attempt| attempt.response_status);
-        let (tenant, delivery, lane) = (job.tenant, job.delivery, job.lane);
+        let (delivery, lane) = (job.delivery, job.lane);
         let (parcel, endpoint) = (ParcelName(&job.parcel), endpoint_of(job).map(display));
-        let partner = (lane == Lane::Dispatch).then_some(&*job.parcel.event_type);
+        let (tenant, partner) = sender(&job.parcel, lane);
         let trace_id = TraceName(&job.parcel);
         let max_attempts = job.attempts_before.saturating_add(plan.max_attempts());
         match &settlement.next {
             Next::Retry { due_at, .. } => {
                 let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
                 let (error_code, error) = shown(failure);
-                tracing::warn!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
+                tracing::warn!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
             }
             Next::Dead(failure) => {
                 let (error_code, error) = shown(Some(failure));
-                tracing::warn!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+                tracing::warn!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
             }
             Next::Delivered => {
-                tracing::info!(%tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
+                tracing::info!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
             }
         }
     }
@@ -80,11 +81,11 @@ impl Engine {
             if !self.log_sampler.allows(DEAD, Some(delivery.target), now) {
                 continue;
             }
-            let (tenant, lane, id) = (new.parcel.tenant, delivery.lane, delivery.id);
-            let partner = (lane == Lane::Dispatch).then_some(&*new.parcel.event_type);
+            let (lane, id) = (delivery.lane, delivery.id);
+            let (tenant, partner) = sender(&new.parcel, lane);
             let (parcel, (error_code, error)) = (ParcelName(&new.parcel), shown(failure));
             let trace_id = TraceName(&new.parcel);
-            tracing::warn!(%tenant, partner, event = %parcel, %trace_id, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+            tracing::warn!(tenant, partner, event = %parcel, %trace_id, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
         }
     }
 
@@ -104,29 +105,27 @@ impl Engine {
                 continue;
             }
             let endpoint = (lane == Lane::Webhook).then(|| display(target));
+            let tenant = (lane != Lane::Dispatch).then(|| display(tenant));
             let event = parcel_name(one.parcel, lane);
             let (error_code, error) =
                 (reason.code.as_str(), (attempts == 0).then_some(reason.untried));
-            tracing::warn!(%tenant, %event, %delivery, endpoint, %lane, attempt = attempts, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
+            tracing::warn!(tenant, %event, %delivery, endpoint, %lane, attempt = attempts, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
         }
     }
 
-    pub(crate) fn log_breaker(
-        &self,
-        lane: Lane,
-        (tenant, target): (TenantId, TargetId),
-        change: BreakerChange,
-    ) {
-        if !self.log_sampler.allows(BREAKER, Some(target), self.clock.now()) {
+    /// `job` is the delivery that opened or closed the breaker of its target.
+    pub(crate) fn log_breaker(&self, job: &Job, change: BreakerChange) {
+        if !self.log_sampler.allows(BREAKER, Some(job.target), self.clock.now()) {
             return;
         }
-        let endpoint = (lane == Lane::Webhook).then(|| display(target));
+        let (lane, endpoint) = (job.lane, endpoint_of(job).map(display));
+        let (tenant, partner) = sender(&job.parcel, lane);
         match change {
             BreakerChange::Opened { until } => {
-                tracing::warn!(%tenant, endpoint, %lane, %until, "circuit breaker opened");
+                tracing::warn!(tenant, partner, endpoint, %lane, %until, "circuit breaker opened");
             }
             BreakerChange::Closed => {
-                tracing::info!(%tenant, endpoint, %lane, "circuit breaker closed");
+                tracing::info!(tenant, partner, endpoint, %lane, "circuit breaker closed");
             }
         }
     }
@@ -136,6 +135,14 @@ const RETRY: &str = "attempt failed; retry scheduled";
 const DEAD: &str = "delivery failed permanently; moved to the dead letters";
 const RECOVERED: &str = "delivered after a retry";
 const BREAKER: &str = "circuit breaker opened or closed";
+
+/// The tenant, or the partner of a receipt: a source is no tenant that users know.
+fn sender(parcel: &Parcel, lane: Lane) -> (Option<DisplayValue<TenantId>>, Option<&str>) {
+    match lane {
+        Lane::Dispatch => (None, Some(ReceiptLabel::read(&parcel.event_type).partner)),
+        Lane::Webhook | Lane::Email => (Some(display(parcel.tenant)), None),
+    }
+}
 
 fn endpoint_of(job: &Job) -> Option<EndpointId> {
     (job.lane == Lane::Webhook).then_some(job.target)

@@ -122,13 +122,6 @@ pub struct Slot {
     flight: FlightId,
 }
 
-impl Slot {
-    /// The tenant and the target.
-    pub fn key(&self) -> (TenantId, TargetId) {
-        self.key
-    }
-}
-
 /// A delivery that enters the queue, and on what terms.
 pub struct QueueEntry<T> {
     pub key: Key,

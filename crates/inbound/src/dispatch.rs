@@ -68,18 +68,18 @@ impl Carrier for DispatchCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
-        let all = match retry_read(|| self.sources.all()).await {
-            Ok(all) => all,
-            Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
+        let read = || async {
+            let source = self.sources.of_tenant(job.tenant).await?;
+            Ok((source, self.sources.all().await?.has_unusable()))
         };
-        let Some(source) = all.of_tenant(job.tenant) else {
+        let source = match retry_read(read).await {
+            Ok((Some(source), _)) => source,
             // The target is unknown here; a node with the right key ring can send it.
-            let reason = "the source is unusable on this node";
-            return if all.has_unusable() {
-                internal_failure(reason.into())
-            } else {
-                target_gone("the source was deleted")
-            };
+            Ok((None, true)) => {
+                return internal_failure("the source is unusable on this node".to_owned());
+            }
+            Ok((None, false)) => return target_gone("the source was deleted"),
+            Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
         };
         let carried = match source.destination(job.target, was_given_up(job)) {
             None => {

@@ -87,6 +87,18 @@ impl Sources {
         Ok(self.all().await?.find(partner))
     }
 
+    /// The source of this tenant id. One that is not cached may have been created on another node just now.
+    pub async fn of_tenant(&self, tenant: TenantId) -> Result<Option<Arc<PreparedSource>>> {
+        if let Some(source) = self.all().await?.of_tenant(tenant) {
+            return Ok(Some(source));
+        }
+        if self.store.document(ON_DELETED, &tenant.to_string()).await?.is_some() {
+            return Ok(None);
+        }
+        self.forget();
+        Ok(self.all().await?.of_tenant(tenant))
+    }
+
     /// What is cached, without reading the store.
     pub fn known(&self, tenant: TenantId) -> Option<Arc<PreparedSource>> {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))

@@ -23,12 +23,9 @@ use thiserror::Error;
 pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
     Partner, Source, Sources, activity,
-    registry::{PreparedSource, body, parse_document},
+    registry::{PreparedSource, body, documents, parse_document},
     source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
-
-/// Documents that are read at a time.
-const PAGE: usize = 1_000;
 
 pub struct SourceService {
     pub store: Arc<dyn Store>,
@@ -143,19 +140,10 @@ impl SourceService {
             Err(SourceError::NotFound) => {}
             found => return found.map(|source| source.tenant()),
         }
-        let mut newest = None;
-        let mut after = None;
-        loop {
-            let page = self.store.documents(ON_DELETED, after.as_deref(), PAGE).await?;
-            let named =
-                page.iter().filter(|document| *document.body == *partner.as_str().as_bytes());
-            // Ids rise with time.
-            newest = newest.max(named.filter_map(|document| document.key.parse().ok()).max());
-            after = page.last().map(|document| document.key.clone());
-            if page.len() < PAGE {
-                return newest.ok_or(SourceError::NotFound);
-            }
-        }
+        let deleted = documents(&*self.store, ON_DELETED).await?;
+        let named = deleted.iter().filter(|document| document.body == partner.as_str());
+        // Ids rise with time.
+        named.filter_map(|document| document.key.parse().ok()).max().ok_or(SourceError::NotFound)
     }
 
     /// A page of sources, sorted by name.

@@ -34,19 +34,21 @@ pub(crate) fn inbound(call: &Call) -> Result<&InboundParts, Problem> {
 
 /// The partner in the path. A malformed name is answered like one that does not exist.
 pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
-    call.path_param("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
+    parse(call.path_param("partner"))
+}
+
+fn parse(partner: &str) -> Result<Partner, Problem> {
+    partner.parse().map_err(|_| Problem::not_found(Noun::Source))
 }
 
 /// The source of a partner, named in a query or a body.
 pub(crate) async fn find_by_name(call: &Call, partner: &str) -> Result<Source, Problem> {
-    let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
-    Ok(inbound(call)?.sources.get(&partner).await?)
+    Ok(inbound(call)?.sources.get(&parse(partner)?).await?)
 }
 
 /// The tenant of a partner's receipts, also of one whose source was deleted.
 pub(crate) async fn tenant_by_name(call: &Call, partner: &str) -> Result<TenantId, Problem> {
-    let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
-    Ok(inbound(call)?.sources.tenant_of(&partner).await?)
+    Ok(inbound(call)?.sources.tenant_of(&parse(partner)?).await?)
 }
 
 pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {

@@ -3,7 +3,7 @@
 //! If a gateway is running with these settings, it does the work, since it holds the database and the
 //! ring. Otherwise this process does.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -92,6 +92,12 @@ async fn through(here: &KeyArgs) -> anyhow::Result<KeyAccess> {
     }
     let source = key_ring::of(settings)?;
     let url = database_url(settings);
+    // A new database would show a ring that is in use as one without records.
+    if let Some(path) = url.strip_prefix("sqlite:").filter(|path| !Path::new(path).exists()) {
+        bail!(
+            "there is no database at {path}. hint: set database_url (GANCHO_DATABASE_URL) and data_dir as the gateway does"
+        );
+    }
     let opened = database::open_all(&url, database::Options::default(), source).await?;
     Ok(KeyAccess::KeyArgs(KeyRotator::new(opened.store, opened.ring, opened.cells)))
 }

@@ -159,14 +159,12 @@ fn source_defaults(settings: &Settings) -> SourceDefaults {
     SourceDefaults { target_url: settings.dispatch_url.to_string(), plan: Arc::new(plan) }
 }
 
-/// The e-mail transport: the configured one, or SMTP if a server is set.
 fn mail(settings: &Settings) -> anyhow::Result<Option<MailSetup>> {
-    let named = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
-    let via = match named {
-        None | Some(EmailVia::Off) => return Ok(None),
-        Some(EmailVia::Sink) => TransportSettings::Sink,
-        Some(EmailVia::Smtp) => TransportSettings::Smtp(Box::new(smtp(settings)?)),
-        Some(EmailVia::Ses) => TransportSettings::Ses(Box::new(ses(settings)?)),
+    let via = match settings.email_transport() {
+        EmailVia::Off => return Ok(None),
+        EmailVia::Sink => TransportSettings::Sink,
+        EmailVia::Smtp => TransportSettings::Smtp(Box::new(smtp(settings)?)),
+        EmailVia::Ses => TransportSettings::Ses(Box::new(ses(settings)?)),
     };
     Ok(Some(MailSetup { via, message_id_domain: settings.message_id_domain.clone() }))
 }

@@ -275,11 +275,11 @@ settings! {
         store_max_bytes: Option<Size> = "",
     }
     "Retention" {
-        /// How long delivered events are stored.
+        /// How long delivered events are stored, between `1h` and `3660d`.
         retention: Duration = "30d",
-        /// How long entries of the audit log are stored.
+        /// How long entries of the audit log are stored, between `1h` and `3660d`.
         audit_retention: Duration = "365d",
-        /// How long dead letters are stored before they are archived. Until then they can be replayed.
+        /// How long dead letters are stored before they are archived, between `1h` and `3660d`. Until then they can be replayed.
         dead_letter_ttl: Duration = "7d",
         /// Maximum number of dead letters per tenant. The oldest ones beyond it are archived.
         dead_letters_per_tenant: u32 = "10000",

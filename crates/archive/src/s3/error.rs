@@ -12,6 +12,10 @@ pub enum S3Error {
     #[error("{host} responded with {status}{}: {text}. hint: {}", spaced(code), hint(*status, code))]
     Refused { host: String, status: u16, code: String, text: String },
     #[error(
+        "{key} is not in the bucket after it was written. hint: check what else deletes there, and the rules of the bucket; it is tried again"
+    )]
+    Missing { key: String },
+    #[error(
         "{key} has {found} bytes in the bucket instead of {written}. hint: check what else writes there; it is tried again"
     )]
     Unconfirmed { key: String, written: u64, found: u64 },

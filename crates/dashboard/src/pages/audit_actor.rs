@@ -104,22 +104,19 @@ impl LastAct {
 
 /// A page of acts, newest first.
 async fn acts(visit: &Visit, link: Link) -> Vec<LastAct> {
-    let found = match visit.visitor.operator() {
-        Some(_) => visit.get_as_operator(link).await,
-        None => visit.get(link).await,
-    };
-    found.map(|list: List<LastAct>| list.data).unwrap_or_default()
+    let found = page(visit, link, visit.visitor.operator().is_some()).await;
+    found.map(|list| list.data).unwrap_or_default()
+}
+
+async fn page(visit: &Visit, link: Link, is_of_all: bool) -> Option<List<LastAct>> {
+    let found = if is_of_all { visit.get_as_operator(link).await } else { visit.get(link).await };
+    found.ok()
 }
 
 async fn read(visit: &Visit, link: Link, is_of_all: bool) -> Option<LastAct> {
     let mut link = link.with("outcome", "done").with("limit", 1);
     for _ in 0..MAX_PAGES {
-        let found = if is_of_all {
-            visit.get_as_operator(link.clone()).await
-        } else {
-            visit.get(link.clone()).await
-        };
-        let List { data, next_cursor }: List<LastAct> = found.ok()?;
+        let List { data, next_cursor } = page(visit, link.clone(), is_of_all).await?;
         match (data.into_iter().next(), next_cursor) {
             (Some(act), _) => return Some(act),
             (None, Some(cursor)) => link = link.with("cursor", cursor),

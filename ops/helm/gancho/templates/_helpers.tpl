@@ -31,6 +31,8 @@ spec:
     runAsUser: 65532
     runAsGroup: 65532
     fsGroup: 65532
+    # Otherwise every mount would make the key ring readable by its group, which the gateway refuses.
+    fsGroupChangePolicy: OnRootMismatch
     seccompProfile:
       type: RuntimeDefault
   containers:
@@ -72,7 +74,13 @@ spec:
         {{- end }}
         {{- range $name, $value := .Values.config }}
         - name: GANCHO_{{ upper $name }}
-          value: {{ $value | toString | quote }}
+          {{- if kindIs "slice" $value }}
+          value: {{ join "," $value | quote }}
+          {{- else if kindIs "string" $value }}
+          value: {{ $value | quote }}
+          {{- else }}
+          value: {{ toJson $value | quote }}
+          {{- end }}
         {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}

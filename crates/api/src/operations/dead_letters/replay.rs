@@ -17,7 +17,10 @@ use crate::{
     answer::Answer,
     codes,
     input::{Request, field::Noun, request},
-    operations::replays::{create::ReplayOptions, view::ReplayJob},
+    operations::{
+        replays::{create::ReplayOptions, view::ReplayJob},
+        sources,
+    },
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -45,6 +48,8 @@ const NOT_SENDABLE: &str = "the webhook of this dead letter was deleted or is di
 
 const NO_SOURCE: &str = "the source of this dead letter was deleted, and nothing is left to send it to; export it, or delete it";
 
+const UNUSABLE_SOURCE: &str = "the source of this dead letter is not usable on this node, whose log says why; correct it, and replay then";
+
 pub const ONE: Route = Route {
     method: Method::POST,
     path: "/dlq/{letter_id}/replay",
@@ -54,7 +59,7 @@ pub const ONE: Route = Route {
     gives: Gives::accepted::<DeadLetterRow>(
         "The delivery is due again. The dead letter is removed once it is delivered.",
     ),
-    refuses: &[&codes::STORAGE_FULL, &codes::CONFLICT],
+    refuses: &[&codes::STORAGE_FULL, &codes::CONFLICT, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay a dead letter",
     run: |call| Box::pin(one(call)),
@@ -84,7 +89,10 @@ async fn one(call: Call) -> Result<Answer, Problem> {
     let (filter, letter) = find(&call).await?;
     let row = DeadLetterRows::new(&call.api).row(letter.clone()).await?;
     if letter.lane == Lane::Dispatch && row.target_url.is_none() {
-        return Err(Problem::new(&codes::CONFLICT, NO_SOURCE));
+        let sources = &sources::inbound(&call)?.inbound.sources;
+        let is_unusable = sources.all().await?.has_unusable();
+        let why = if is_unusable { UNUSABLE_SOURCE } else { NO_SOURCE };
+        return Err(Problem::new(&codes::CONFLICT, why));
     }
     if let Some(to) = body.to.as_deref() {
         redirect(&call, &letter, webhook_id(to)?).await?;

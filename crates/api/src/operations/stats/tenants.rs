@@ -1,6 +1,5 @@
 //! `GET /v1/stats/tenants`: what each tenant sent in a range, to compare them.
 
-use gancho_access::Principal;
 use gancho_domain::Lane;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +11,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    codes,
     input::{
         Request,
         query::{DEFAULT_ROWS, Paging},
@@ -59,9 +57,7 @@ const MAX_TENANTS: u64 = 100;
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let mut query: TenantStatsQuery = call.parse_query()?;
-    let Principal::Operator(operator) = &call.principal else {
-        return Err(Problem::new(&codes::OPERATOR_ONLY, "only the operator can compare tenants"));
-    };
+    let operator = call.operator()?;
     query.page.limit = Some(query.page.limit.unwrap_or(DEFAULT_ROWS).min(MAX_TENANTS));
     let range = RangeQuery { range: query.range, step: None };
     let plan = BinPlan::new(&range, false, call.api.clock.now())?;

@@ -2,8 +2,9 @@
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
+use gancho_alerts::Thresholds;
+use gancho_api::watch::disk::Disk;
 use gancho_domain::span;
-use rustix::fs::statvfs;
 
 use super::report::Report;
 use crate::{
@@ -16,9 +17,8 @@ use crate::{
     settings::Settings,
 };
 
-/// Below these shares of free space the disk is nearly full, and full.
-const WARN_FREE: f64 = 0.10;
-const FAIL_FREE: f64 = 0.02;
+/// The share of the disk from which on writes may fail.
+const FULL: f64 = 0.98;
 
 pub fn directory(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "data directory";
@@ -77,17 +77,16 @@ pub fn disk(report: &mut Report, settings: &Settings) {
             _ => Path::new("."),
         };
     }
-    let Ok(found) = statvfs(path) else {
+    let Some(found) = Disk::read(path) else {
         return report.warn(CHECK, "cannot be read", "check the file system of the data directory");
     };
-    let (free, total) = (found.f_bavail * found.f_frsize, (found.f_blocks * found.f_frsize).max(1));
-    let share = free as f64 / total as f64;
-    let text = format!("{} free of {} ({:.0} %)", size(free), size(total), share * 100.0);
+    let (free, total, used) = (size(found.free), size(found.size), found.used());
+    let text = format!("{free} free of {total} ({:.0} % used)", used * 100.0);
     let remedy =
         "free space, or lower `retention`; the gateway refuses new events when the disk is full";
-    if share < FAIL_FREE {
+    if used > FULL {
         report.fail(CHECK, text, remedy);
-    } else if share < WARN_FREE {
+    } else if used > Thresholds::default().storage_high {
         report.warn(CHECK, text, remedy);
     } else {
         report.ok(CHECK, text);

@@ -59,12 +59,11 @@ pub fn notices(report: &mut Report, settings: &Settings) {
     if settings.notify_emails.is_empty() {
         return;
     }
-    let via = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
-    match via {
-        Some(EmailVia::Smtp | EmailVia::Ses) => {
+    match settings.email_transport() {
+        EmailVia::Smtp | EmailVia::Ses => {
             report.ok(CHECK, format!("e-mails go to {}", settings.notify_emails.join(", ")));
         }
-        None | Some(EmailVia::Off | EmailVia::Sink) => report.warn(
+        EmailVia::Off | EmailVia::Sink => report.warn(
             CHECK,
             "notify_emails is set, but e-mail is not sent",
             "set email_via to smtp or ses, with its settings",

@@ -47,11 +47,7 @@ impl Verify {
         let started = Instant::now();
         let mut book = Book::open(&self.which).await?;
         let size = book.store.ledger_size().await?;
-        let unsound = book.unsound.drain(..).next();
-        let outcome = match unsound {
-            Some(unsound) => Err(LedgerError::SignedCheckpoint(unsound)),
-            None => audit(&book, size).await?,
-        };
+        let outcome = audit(&mut book, size).await?;
         let took = started.elapsed().as_secs_f64();
         match outcome {
             Ok(audited) if self.which.json => table::json(&sound_json(&book, &audited, took)),
@@ -80,16 +76,15 @@ pub async fn summary(
     if size > max_lines {
         return Ok(Ok(Some(format!("{size} lines; `gancho ledger verify` verifies them"))));
     }
-    let unsound = book.unsound.drain(..).next();
-    let outcome = match unsound {
-        Some(unsound) => Err(LedgerError::SignedCheckpoint(unsound)),
-        None => audit(&book, size).await?,
-    };
+    let outcome = audit(&mut book, size).await?;
     let valid = |_| Some(format!("{size} lines and {} checkpoints are valid", book.notes.len()));
     Ok(outcome.map(valid).map_err(|error| error.what()))
 }
 
-async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<AuditReport, LedgerError>> {
+async fn audit(book: &mut Book, size: u64) -> anyhow::Result<Result<AuditReport, LedgerError>> {
+    if let Some(unsound) = book.unsound.drain(..).next() {
+        return Ok(Err(LedgerError::SignedCheckpoint(unsound)));
+    }
     let checkpoints = book.notes.iter().map(|note| note.checkpoint.clone()).collect();
     let audit = match Audit::new(checkpoints) {
         Ok(audit) => audit,
