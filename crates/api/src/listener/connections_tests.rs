@@ -77,7 +77,9 @@ fn a_body_that_does_not_arrive_makes_room_before_a_new_client() {
         (0..2).map(|number| table.admit(from(number)).unwrap()).collect();
     let _answering: Vec<_> = slots.iter().map(|slot| slot.connection.answer()).collect();
     let _reading: Vec<_> = slots.iter().map(|slot| slot.connection.read()).collect();
-    slots.iter().for_each(|slot| slot.connection.mark_authenticated());
+    for slot in &slots {
+        slot.connection.mark_authenticated();
+    }
     let new = table.admit(from(3)).unwrap();
     wait(&new, 500);
     let _newer = table.admit(from(4)).unwrap();

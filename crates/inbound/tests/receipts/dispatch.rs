@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{Clock, Code, Failure, Lane};
-use gancho_inbound::{InternalSinkError, ReceiptStatus, SourceDraft, SourceError};
+use gancho_inbound::{InternalSinkError, ReceiptStatus, SourceDraft, SourceError, Sources};
 use gancho_store::{DeadFilter, PageRequest};
 use gancho_testkit::{
     http_request::{answering, arrived},
@@ -184,7 +184,21 @@ async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     assert_eq!(core.accepted(), sent);
 }
 
+/// What a node receives for a source that was created a moment ago, another node dispatches.
+async fn a_source_of_another_node_does_not_count_as_deleted(stage: &Stage) {
+    let elsewhere = Sources::new(stage.node.store.clone(), stage.ring.clone());
+    elsewhere.all().await.unwrap();
+    stage.acme(&core().await).await;
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    assert!(elsewhere.known(source.tenant()).is_none(), "it is not cached there");
+    assert!(elsewhere.of_tenant(source.tenant()).await.unwrap().is_some());
+    stage.node.desk.delete(&name("acme")).await.unwrap();
+    elsewhere.forget();
+    assert!(elsewhere.of_tenant(source.tenant()).await.unwrap().is_none());
+}
+
 on_both!(
+    a_source_of_another_node_does_not_count_as_deleted,
     a_node_without_that_part_gives_nothing_up,
     a_replay_beside_a_delete_goes_nowhere,
     a_target_inside_the_gateway,
