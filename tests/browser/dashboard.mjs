@@ -140,8 +140,11 @@ try {
 
   await step("a paused endpoint says so where things wait", async () => {
     await page.goto(`${endpoint}?tenant=acme`);
+    await page.locator("summary", { hasText: "Pause" }).click();
+    await page.getByLabel("Reason (optional)").fill("moving their servers");
     await page.getByRole("button", { name: "Pause" }).click();
     await sees(page, "The endpoint is paused");
+    await sees(page, ": “moving their servers”");
     await publish("invoice.paid", { id: "inv_5" });
     await page.goto("/ui/deliveries?tenant=acme&status=pending");
     await seesSoon(page, /paused/i);
@@ -243,6 +246,7 @@ try {
     await page.click("text=invoice.voided");
     assert.match(await page.locator("main").innerText(), /Delivered at attempt 2/);
     await page.goto("/ui/queues");
+    await page.locator("details:has(form[action*='/email/pause']) > summary").click();
     await page.locator("form[action*='/email/pause'] button").click();
     assert.match(await page.locator("main").innerText(), /is paused/);
     await page.locator("form[action*='/email/resume'] button").click();

@@ -21,6 +21,8 @@ pub type AnswerBody = Either<Full<Bytes>, Body>;
 pub(crate) struct ActedOn {
     pub tenant: Option<TenantId>,
     pub resource: Option<String>,
+    /// Why, in the words of the caller.
+    pub reason: Option<String>,
     /// Whether nothing was done, so that there is nothing to record.
     pub is_dry_run: bool,
 }
@@ -89,6 +91,15 @@ impl Answer {
     #[must_use]
     pub fn naming(mut self, resource: String) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().resource = Some(resource);
+        self
+    }
+
+    /// Says why it was done, likewise, if the caller said so.
+    #[must_use]
+    pub fn because(mut self, reason: Option<String>) -> Self {
+        if reason.is_some() {
+            self.0.extensions_mut().get_or_insert_default::<ActedOn>().reason = reason;
+        }
         self
     }
 

@@ -100,7 +100,7 @@ impl Act {
             }
         };
         let answer = outcome.as_ref().ok();
-        let ActedOn { tenant, resource, is_dry_run } =
+        let ActedOn { tenant, resource, reason, is_dry_run } =
             answer.and_then(Answer::acted_on).cloned().unwrap_or_default();
         if is_dry_run {
             return None;
@@ -109,7 +109,12 @@ impl Act {
         let resource =
             self.in_path(false).or(new).or_else(|| self.in_path(true)).unwrap_or_default();
         let tenant = tenant.or(self.tenant);
-        self.store(&actor, tenant, resource, status, code)
+        let entry = AuditEntry {
+            resource,
+            reason: reason.unwrap_or_default(),
+            ..self.entry(&actor, tenant, status, code)
+        };
+        self.store(entry)
     }
 
     /// The last object that the path names: the tenant, or another one.
@@ -121,27 +126,30 @@ impl Act {
         Some(source.map_or_else(|| short(value), |(_, source)| short(&format!("{source}/{value}"))))
     }
 
-    fn store(
+    fn entry(
         &self,
         actor: &Actor,
         tenant: Option<TenantId>,
-        resource: String,
         status: u16,
         code: &str,
-    ) -> Option<JoinHandle<()>> {
-        let entry = AuditEntry {
+    ) -> AuditEntry {
+        AuditEntry {
             id: self.api.ids.make(),
             actor: actor.clone(),
             tenant,
             operation: self.route.operation_id.to_owned(),
-            resource,
+            resource: String::new(),
             status,
             code: code.to_owned(),
             request_id: self.request_id.to_str().unwrap_or_default().to_owned(),
             address: self.address.map(|address| address.to_string()).unwrap_or_default(),
-        };
+            reason: String::new(),
+        }
+    }
+
+    fn store(&self, entry: AuditEntry) -> Option<JoinHandle<()>> {
         let of_path = self.path.iter().find(|(name, _)| **name == *"tenant");
-        let of_path = of_path.filter(|_| tenant.is_none()).map(|(_, value)| value.clone());
+        let of_path = of_path.filter(|_| entry.tenant.is_none()).map(|(_, value)| value.clone());
         record(&self.api, entry, of_path)
     }
 }
@@ -151,7 +159,8 @@ impl Drop for Act {
     fn drop(&mut self) {
         if let Some(actor) = self.actor.take() {
             let resource = self.in_path(false).or_else(|| self.in_path(true)).unwrap_or_default();
-            self.store(&actor, self.tenant, resource, CLIENT_CLOSED_REQUEST, DISCONNECTED);
+            let entry = self.entry(&actor, self.tenant, CLIENT_CLOSED_REQUEST, DISCONNECTED);
+            self.store(AuditEntry { resource, ..entry });
         }
     }
 }
@@ -176,6 +185,7 @@ pub(crate) async fn record_login(
         code: code.map_or("", |code| code.code).to_owned(),
         request_id: String::new(),
         address: address.to_string(),
+        reason: String::new(),
     };
     if let Some(storing) = record(api, entry, None) {
         let _ = storing.await;
@@ -231,6 +241,7 @@ fn report_later(api: &Api, first: AuditEntry, counter: CounterKey) {
             resource: format!("{count} similar: {}", first.operation),
             code: LEFT_OUT.to_owned(),
             request_id: String::new(),
+            reason: String::new(),
             ..first
         };
         append(&api, entry).await;

@@ -14,6 +14,7 @@ mod api_keys {
     mod portal_links;
 }
 mod audit {
+    mod reasons;
     mod record;
 }
 mod dead_letters {
@@ -23,7 +24,9 @@ mod dead_letters {
     mod replay;
 }
 mod deliveries {
+    mod cancel;
     mod check_signature;
+    mod export;
     mod read_and_retry;
     mod search;
     mod tail;

@@ -37,6 +37,10 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
         (&Method::POST, "/dlq/{letter_id}/replay") => json!({}),
         (&Method::POST, "/dlq/import") => json!({"letters": [{}]}),
+        (
+            &Method::POST,
+            "/webhooks/{id}/pause" | "/tenants/{tenant}/pause" | "/queues/{lane}/pause",
+        ) => json!({"reason": "maintenance"}),
         (&Method::POST, "/deliveries/{delivery_id}/check-signature") => {
             json!({"headers": "webhook-signature: v1,none"})
         }

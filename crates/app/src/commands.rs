@@ -15,6 +15,7 @@ pub mod deliveries;
 pub mod dev;
 pub mod dlq;
 pub mod doctor;
+mod download;
 pub mod emails;
 pub mod endpoints;
 pub mod erase;

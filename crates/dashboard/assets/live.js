@@ -123,8 +123,8 @@
     if (document.querySelector("[data-until-gone]") && !page.querySelector("[data-until-gone]")) return location.reload();
     document.title = page.title;
     parts(document).forEach((el, i) => {
-      // A part with the focus in it waits for the next time.
-      if (!next[i] || el.contains(document.activeElement)) return;
+      // A part with the focus or an open menu in it waits for the next time.
+      if (!next[i] || el.contains(document.activeElement) || el.querySelector("details.menu[open]")) return;
       if (el.innerHTML !== next[i].innerHTML) el.innerHTML = next[i].innerHTML;
       if (next[i].dataset.refresh) el.dataset.refresh = next[i].dataset.refresh;
     });

@@ -36,6 +36,7 @@ mod login_link;
 mod mail_parts;
 mod nodes;
 mod overview;
+mod pause;
 mod plan;
 mod portal;
 mod portal_error;
@@ -168,10 +169,12 @@ pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
     Router::new()
         .route(&at("/deliveries"), page(deliveries::show))
         .route(&at("/live/deliveries"), page(deliveries::live::stream))
+        .route(&at("/deliveries/export"), page(deliveries::export::download))
         .route(&at("/deliveries/selection/retry"), form(deliveries::selection::retry))
         .route(&at("/deliveries/selection/cancel"), form(deliveries::selection::cancel))
         .route(&at("/deliveries/{delivery}"), page(delivery::show))
         .route(&at("/deliveries/{delivery}/retry"), form(delivery::retry))
+        .route(&at("/deliveries/{delivery}/stop"), form(delivery::stop))
         .route(&at("/deliveries/{delivery}/signature"), form(delivery::check_signature))
         .route(&at("/events"), page(events::list))
         .route(&at("/events/{event}"), page(events::show))

@@ -16,7 +16,7 @@ use gancho_store::{
 };
 
 use crate::{
-    EmailFilter, EmailRow, EmailStatus, Outbox,
+    EmailFilter, EmailRow, EmailStatus, Mailbox, Outbox,
     email::{EmailSummary, OPENING},
     feedback,
     outbox::{read, shown, target},
@@ -30,12 +30,14 @@ impl Outbox {
         filter: EmailFilter,
         page: PageRequest,
     ) -> Result<Page<EmailRow>> {
-        let wanted = filter.status;
+        let (wanted, text) = (filter.status, filter.text());
+        let recipient = filter.recipient;
         let filter = DeliveryFilter {
             lane: Some(Lane::Email),
             endpoint: Some(target(scope)),
             status: wanted.map(EmailStatus::in_log),
             external_id: filter.external_id,
+            text,
             since: filter.since,
             until: filter.until,
             ..DeliveryFilter::default()
@@ -53,7 +55,7 @@ impl Outbox {
             }
             _ => self.store.deliveries(scope, filter, page).await?,
         };
-        let mut rows = self.shown(scope, &found.rows).await?;
+        let mut rows = self.shown(scope, &found.rows, recipient.as_ref()).await?;
         rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
         Ok(Page { rows, next: found.next })
     }
@@ -65,9 +67,11 @@ impl Outbox {
         filter: EmailFilter,
         page: PageRequest,
     ) -> Result<Page<EmailRow>> {
-        let wanted = filter.status;
+        let (wanted, text) = (filter.status, filter.text());
+        let recipient = filter.recipient;
         let filter = DeliveryFilter {
             lane: Some(Lane::Email),
+            text,
             status: wanted.map(EmailStatus::in_log),
             since: filter.since,
             until: filter.until,
@@ -80,14 +84,22 @@ impl Outbox {
         }
         let mut rows = Vec::new();
         for (tenant, found) in of_tenants {
-            rows.extend(self.shown(TenantScope::internal(tenant), &found).await?);
+            let scope = TenantScope::internal(tenant);
+            rows.extend(self.shown(scope, &found, recipient.as_ref()).await?);
         }
         rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
         rows.sort_by_key(|row| Reverse(row.delivery));
         Ok(Page { rows, next: found.next })
     }
 
-    async fn shown(&self, scope: TenantScope, found: &[DeliveryRow]) -> Result<Vec<EmailRow>> {
+    /// Leaves out those to others, if a recipient is asked for: the address may also occur in their text.
+    async fn shown(
+        &self,
+        scope: TenantScope,
+        found: &[DeliveryRow],
+        recipient: Option<&Mailbox>,
+    ) -> Result<Vec<EmailRow>> {
+        let recipient = recipient.map(Mailbox::normalised);
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
         // Attachments are not read: a page of them could exceed the memory.
         let prefixes = self.store.body_prefixes(scope, ids.clone(), OPENING).await?;
@@ -99,6 +111,9 @@ impl Outbox {
             // It may have been pruned since the page was read.
             let Some(prefix) = prefixes.get(&row.event) else { continue };
             let Some(brief) = self.brief(scope, row.event, prefix).await? else { continue };
+            if recipient.as_ref().is_some_and(|wanted| *wanted != brief.to.normalised()) {
+                continue;
+            }
             rows.push(shown(row, &brief, verdicts.remove(&row.event.cast())));
         }
         Ok(rows)

@@ -9,7 +9,7 @@ use gancho_engine::Engine;
 use gancho_store::{DeliveryRow, Result, Store, StoreError, TargetId};
 
 use crate::{
-    FailureCode, MailLimits,
+    FailureCode, MailLimits, Mailbox,
     carrier::{ERROR, MESSAGE_ID, noted},
     email::{EmailSummary, outbox_id},
     feedback::{self, Verdict},
@@ -107,8 +107,18 @@ pub struct EmailView {
 pub struct EmailFilter {
     pub status: Option<EmailStatus>,
     pub external_id: Option<String>,
+    /// Sent to this mailbox, however it is spelled.
+    pub recipient: Option<Mailbox>,
     pub since: Option<Time>,
     pub until: Option<Time>,
+}
+
+impl EmailFilter {
+    /// What occurs in the body of every e-mail to the recipient: domains are stored in lower case, and before them there are
+    /// several spellings of one mailbox. Addresses are in bodies alone, so there is no index of them.
+    pub(crate) fn text(&self) -> Option<String> {
+        self.recipient.as_ref().map(|mailbox| format!("@{}", mailbox.domain()))
+    }
 }
 
 impl Outbox {

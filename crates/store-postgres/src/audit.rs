@@ -19,14 +19,13 @@ use crate::{
     where_clause::Conditions,
 };
 
-const COLUMNS: &str =
-    "id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id, address";
+const COLUMNS: &str = "id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id, address, reason";
 
 const APPEND: &str = "
 insert into audit_log (id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id,
-    address, until)
+    address, reason, until)
 select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int2[],
-    $8::text[], $9::text[], $10::text[], $11::int8[])
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::int8[])
 on conflict (id) do nothing";
 
 pub(crate) const FORGET: &str = "
@@ -48,6 +47,7 @@ impl AuditLog for PostgresStore {
         let codes: Vec<_> = entries.iter().map(|entry| text(&entry.code)).collect();
         let requests: Vec<_> = entries.iter().map(|entry| text(&entry.request_id)).collect();
         let addresses: Vec<_> = entries.iter().map(|entry| text(&entry.address)).collect();
+        let reasons: Vec<_> = entries.iter().map(|entry| text(&entry.reason)).collect();
         let until: Vec<i64> = entries.iter().map(|it| (it.at() + retention).micros()).collect();
         let appended = execute(
             &session,
@@ -63,6 +63,7 @@ impl AuditLog for PostgresStore {
                 &codes,
                 &requests,
                 &addresses,
+                &reasons,
                 &until,
             ],
         )
@@ -78,8 +79,8 @@ impl AuditLog for PostgresStore {
         let found = query(&session, &sql, &conditions.values()).await.map_err(store_error)?;
         let (mut rows, mut next) = (Vec::new(), None);
         for row in &found {
-            if rows::get::<i64>(row, 10)? == max_looks as i64 {
-                next = rows::get::<Option<Uuid>>(row, 11)?.map(Uuid::into_bytes);
+            if rows::get::<i64>(row, 11)? == max_looks as i64 {
+                next = rows::get::<Option<Uuid>>(row, 12)?.map(Uuid::into_bytes);
             }
             if rows::get::<Option<Uuid>>(row, 0)?.is_some() {
                 rows.push(read(row)?);
@@ -150,5 +151,6 @@ fn read(row: &Row) -> Result<AuditEntry> {
         code: rows::get(row, 7)?,
         request_id: rows::get(row, 8)?,
         address: rows::get(row, 9)?,
+        reason: rows::get(row, 10)?,
     })
 }

@@ -282,6 +282,7 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter, t
         conditions.add_plain(having(status));
     }
     conditions.add_if("p.event_type = ?", filter.event_type.clone());
+    conditions.add_if("starts_with(p.event_type, ?)", filter.event_type_prefix.clone());
     let name = filter.external_id.as_ref();
     conditions.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
     let subject = filter.subject.as_ref();
@@ -313,7 +314,8 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter, t
 
 /// What a filter reads of parcels.
 pub(crate) fn parcel_columns(filter: &DeliveryFilter) -> Option<&'static str> {
-    match (&filter.text, &filter.event_type, &filter.external_id, &filter.subject) {
+    let event_type = filter.event_type.as_ref().or(filter.event_type_prefix.as_ref());
+    match (&filter.text, event_type, &filter.external_id, &filter.subject) {
         (Some(_), ..) => Some("p.event_type, p.external_id, p.subject, p.body"),
         (None, None, None, None) => None,
         (None, ..) => Some("p.event_type, p.external_id, p.subject"),

@@ -67,6 +67,7 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (all.clone(), 50),
         (DeliveryFilter::default(), 50),
         (DeliveryFilter { event_type: nope.clone(), ..all.clone() }, 0),
+        (DeliveryFilter { event_type_prefix: nope.clone(), ..all.clone() }, 0),
         (DeliveryFilter { status: failed, ..all.clone() }, 50),
         (DeliveryFilter { status: failed, event_type: nope.clone(), ..all.clone() }, 0),
         (DeliveryFilter { status: Some(Status::Pending), ..all.clone() }, 0),
@@ -110,6 +111,7 @@ async fn a_list_of_all_tenants_costs_no_more() {
         (all.clone(), 50),
         (DeliveryFilter { status: Some(Status::Delivered), ..all.clone() }, 40),
         (DeliveryFilter { event_type: nope.clone(), ..all.clone() }, 0),
+        (DeliveryFilter { event_type_prefix: nope.clone(), ..all.clone() }, 0),
     ] {
         let looked = all_tenants::looked(&filter, newest, newest.start(), 50);
         let (read, found) = rows_read(&session, looked).await;

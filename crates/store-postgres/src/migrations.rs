@@ -106,6 +106,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "oldest_first_again",
         sql: include_str!("../migrations/0029_oldest_first_again.sql"),
     },
+    Migration {
+        number: 30,
+        name: "audit_reasons",
+        sql: include_str!("../migrations/0030_audit_reasons.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -17,8 +17,7 @@ use crate::{
     where_clause::Conditions,
 };
 
-const COLUMNS: &str =
-    "id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id, address";
+const COLUMNS: &str = "id, tenant_id, actor_kind, actor, operation, resource, status, code, request_id, address, reason";
 
 #[async_trait]
 impl AuditLog for SqliteStore {
@@ -36,7 +35,7 @@ impl AuditLog for SqliteStore {
 fn append(tx: &Tx<'_>, entries: &[AuditEntry], retention: Duration) -> Result<(), TxError> {
     let mut insert = tx.db.prepare_cached(&format!(
         "INSERT INTO audit_log ({COLUMNS}, until)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING"
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING"
     ))?;
     for entry in entries {
         insert.execute(params![
@@ -50,6 +49,7 @@ fn append(tx: &Tx<'_>, entries: &[AuditEntry], retention: Duration) -> Result<()
             entry.code,
             entry.request_id,
             entry.address,
+            entry.reason,
             (entry.at() + retention).micros(),
         ])?;
     }
@@ -120,6 +120,7 @@ fn read(row: &Row<'_>) -> Result<AuditEntry, TxError> {
         code: row.get(7)?,
         request_id: row.get(8)?,
         address: row.get(9)?,
+        reason: row.get(10)?,
     })
 }
 

@@ -109,6 +109,7 @@ fn delivery_filters() -> Vec<DeliveryFilter> {
     vec![
         DeliveryFilter { endpoint: one, ..all.clone() },
         DeliveryFilter { event_type: nope.clone(), ..all.clone() },
+        DeliveryFilter { event_type_prefix: nope.clone(), ..all.clone() },
         DeliveryFilter { endpoint: one, event_type: nope.clone(), ..all.clone() },
         DeliveryFilter { status: failed, ..all.clone() },
         DeliveryFilter { status: failed, endpoint: one, ..all.clone() },

@@ -31,6 +31,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0021_document_ends.sql"),
     include_str!("../migrations/0022_shared_settings.sql"),
     include_str!("../migrations/0023_provider_codes.sql"),
+    include_str!("../migrations/0024_audit_reasons.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -72,7 +72,7 @@ impl Actor {
     }
 }
 
-/// An act. It holds no secret and nothing of the body of a request.
+/// An act. It holds no secret, and of the body of a request only the reason that a person gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub id: AuditId,
@@ -90,6 +90,8 @@ pub struct AuditEntry {
     pub request_id: String,
     /// The address or block of addresses that the caller called from; empty if it is not known.
     pub address: String,
+    /// Why it was done, in the words of the actor; empty if none were given. Never logged.
+    pub reason: String,
 }
 
 impl AuditEntry {

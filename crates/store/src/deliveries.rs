@@ -90,6 +90,8 @@ pub struct DeliveryFilter {
     pub endpoint: Option<EndpointId>,
     pub status: Option<Status>,
     pub event_type: Option<String>,
+    /// The beginning of its event type, such as `invoice.`
+    pub event_type_prefix: Option<String>,
     pub event: Option<EventId>,
     pub external_id: Option<String>,
     pub subject: Option<String>,

@@ -113,7 +113,7 @@ export class Audit extends Resource {
   /**
    * List audit log entries.
    *
-   * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there.
+   * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there, and their reasons are left out.
    *
    * A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
    *
@@ -309,6 +309,17 @@ export class Deliveries extends Resource {
   }
 
   /**
+   * Export deliveries.
+   *
+   * Takes the filters of the list, and returns all that match, without payloads and attempts. At most 8 exports per tenant, and 8 of the operator, are open on a node, those of dead letters included; further requests get 429 with `Retry-After`.
+   *
+   * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  export(options: types.ExportDeliveriesOptions = {}): AsyncIterableIterator<types.Delivery> {
+    return this._lines<types.Delivery>({ method: "GET", url: "/v1/deliveries/export", takesTenant: true, query: options });
+  }
+
+  /**
    * Watch deliveries live.
    *
    * Streams a `delivery` event whenever a delivery is accepted and whenever an attempt ends. `missed` (`{"count": 12}`) reports how many events were dropped because the client read too slowly, or beyond `max_rate`. `end` (`{"code": "…"}`) is the last event: `invalid_credentials` if the key was revoked or has expired, `unavailable` if the gateway is stopping. A comment is sent at least every 15 seconds. The tail does not resume after a reconnect: read `GET /v1/deliveries` for what was missed.
@@ -330,6 +341,17 @@ export class Deliveries extends Resource {
    */
   async get(deliveryId: string): Promise<types.DeliveryDetail> {
     return this._call<types.DeliveryDetail>({ method: "GET", url: `/v1/deliveries/${path(deliveryId)}`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status", "attempt_log", "payload"] });
+  }
+
+  /**
+   * Stop retrying a delivery.
+   *
+   * Cancels one delivery that has not started or waits for a retry; other deliveries of its event go on. It fails with the code `CANCELED`. Lists, counts and replays of dead letters leave it out, unless this code is asked for. It can be retried later. Answers 409 if the delivery has ended already, or while an attempt is in flight.
+   *
+   * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+   */
+  async cancel(deliveryId: string): Promise<types.Delivery> {
+    return this._call<types.Delivery>({ method: "POST", url: `/v1/deliveries/${path(deliveryId)}/cancel`, takesTenant: true, required: ["attempts", "created_at", "id", "is_test", "lane", "status"] });
   }
 
   /**
@@ -710,9 +732,11 @@ export class Queues extends Resource {
    * Deliveries in flight finish; all others wait until the lane is resumed.
    *
    * Operator only.
+   *
+   * @example gancho.queues.pause(lane, {"reason": "text"})
    */
-  async pause(lane: string): Promise<void> {
-    return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/pause` });
+  async pause(lane: string, options: types.PauseQueueOptions = {}): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/queues/${path(lane)}/pause`, body: options });
   }
 
   /**
@@ -1208,9 +1232,11 @@ export class Tenants extends Resource {
    * Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.
    *
    * Operator only.
+   *
+   * @example gancho.tenants.pause(tenant, {"reason": "text"})
    */
-  async pause(tenant: string): Promise<void> {
-    return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/pause` });
+  async pause(tenant: string, options: types.PauseTenantOptions = {}): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/tenants/${path(tenant)}/pause`, body: options });
   }
 
   /**
@@ -1412,9 +1438,11 @@ export class Webhooks extends Resource {
    * Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.
    *
    * Required scope: `manage`.
+   *
+   * @example gancho.webhooks.pause(id, {"reason": "text"})
    */
-  async pause(id: string): Promise<void> {
-    return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/pause`, takesTenant: true });
+  async pause(id: string, options: types.PauseWebhookOptions = {}): Promise<void> {
+    return this._call<void>({ method: "POST", url: `/v1/webhooks/${path(id)}/pause`, takesTenant: true, body: options });
   }
 
   /**

@@ -156,6 +156,8 @@ export interface AuditEntry {
   operation: string;
   /** `done` or `refused`. */
   outcome: AuditOutcome;
+  /** Why it was done, as the caller said it: of a pause. A tenant does not see the operator's. */
+  reason?: string | null;
   request_id?: string | null;
   /** The id or name of what was changed. */
   resource?: string | null;
@@ -1410,7 +1412,37 @@ export interface ListDeliveriesOptions {
   limit?: number;
   /** Only deliveries with this status. */
   status?: DeliveryStatus;
-  /** Only deliveries of events of this type. */
+  /** Only deliveries of events of this type, or of all types with a prefix: `invoice.*`. */
+  event_type?: string;
+  /** Only deliveries of this event. */
+  event_id?: string;
+  /** Only deliveries of events with this external id. */
+  external_id?: string;
+  /** Only deliveries of events with this subject. */
+  subject?: string;
+  /** Only deliveries that failed with this code: at their last attempt, or when they were given up. E.g. `TIMEOUT`. */
+  error_code?: string;
+  /** Only deliveries whose last attempt got this response status. */
+  response_status?: number;
+  /** Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page searches about 2,000 payloads. */
+  text?: string;
+  /** Only deliveries created at or after this time. */
+  since?: string | Date;
+  /** Only deliveries created before this time. */
+  until?: string | Date;
+  /** Only deliveries to this webhook. */
+  webhook_id?: string;
+  /** Only deliveries in this lane. Default: `webhook`. */
+  lane?: Lane;
+  /** Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only. */
+  partner?: string;
+}
+
+/** What `deliveries.export` takes. */
+export interface ExportDeliveriesOptions {
+  /** Only deliveries with this status. */
+  status?: DeliveryStatus;
+  /** Only deliveries of events of this type, or of all types with a prefix: `invoice.*`. */
   event_type?: string;
   /** Only deliveries of this event. */
   event_id?: string;
@@ -1594,6 +1626,8 @@ export interface ListEmailsOptions {
   status?: EmailStatus;
   /** Only e-mails with this external id. */
   externalId?: string;
+  /** Only e-mails to this address. A page searches about 2,000 e-mails, and may have fewer items than `limit`, even none: continue until `next_cursor` is null. */
+  recipient?: string;
   /** Only e-mails submitted at or after this time. */
   since?: string | Date;
   /** Only e-mails submitted before this time. */
@@ -1669,6 +1703,12 @@ export interface CreatePortalLinkOptions {
   tenant: string;
   /** How long the link is valid. Default: `1h`; at most `24h`. */
   expires_in?: string;
+}
+
+/** What `queues.pause` takes. */
+export interface PauseQueueOptions {
+  /** Why, for others to read: it is recorded in the audit log. */
+  reason?: string | null;
 }
 
 /** What `events.listRejected` takes. */
@@ -1949,6 +1989,12 @@ export interface ReplaceNoticeEmailsOptions {
   addresses: string[];
 }
 
+/** What `tenants.pause` takes. */
+export interface PauseTenantOptions {
+  /** Why, for others to read: it is recorded in the audit log. */
+  reason?: string | null;
+}
+
 /** What `users.list` takes. */
 export interface ListUsersOptions {
   /** Maximum number of items per page. Default: 50. */
@@ -2129,7 +2175,7 @@ export interface ListWebhookDeliveriesOptions {
   limit?: number;
   /** Only deliveries with this status. */
   status?: DeliveryStatus;
-  /** Only deliveries of events of this type. */
+  /** Only deliveries of events of this type, or of all types with a prefix: `invoice.*`. */
   event_type?: string;
   /** Only deliveries of this event. */
   event_id?: string;
@@ -2147,6 +2193,12 @@ export interface ListWebhookDeliveriesOptions {
   since?: string | Date;
   /** Only deliveries created before this time. */
   until?: string | Date;
+}
+
+/** What `webhooks.pause` takes. */
+export interface PauseWebhookOptions {
+  /** Why, for others to read: it is recorded in the audit log. */
+  reason?: string | null;
 }
 
 /** What `webhooks.rotateSecret` takes. */

@@ -233,6 +233,7 @@ fn text(schema: &Value, place: Place) -> String {
         (_, "headers") if place.component == "CheckDeliverySignatureRequest" => {
             "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
         }
+        (_, "reason") if place.component.starts_with("Pause") => "moving their servers",
         (_, "secret") => SECRET,
         (_, "password" | "current_password") => "correct horse battery staple",
         _ => "text",

@@ -2,11 +2,14 @@
 //! The operator without a tenant sees the deliveries of all tenants.
 
 mod all_tenants;
+pub mod cancel;
 pub mod check_signature;
 pub mod dispatch_lane;
+pub mod export;
 pub mod get;
 pub mod list;
 pub mod retry;
+mod select;
 pub mod tail;
 pub mod view;
 pub mod waiting_for;

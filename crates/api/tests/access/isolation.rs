@@ -139,6 +139,7 @@ async fn lists_hold_only_ones_own(client: &Client, theirs: &Things) {
         "/v1/webhooks",
         "/v1/events",
         "/v1/deliveries",
+        "/v1/deliveries/export",
         "/v1/dlq",
         "/v1/replays",
         "/v1/dlq/stats",

@@ -16,13 +16,14 @@ use crate::{
 const PASSWORD: &str = "correct horse battery";
 
 /// What support may change: nothing else.
-const SUPPORT: [(&str, &str); 22] = [
+const SUPPORT: [(&str, &str); 23] = [
     ("POST", "/events/{event_id}/cancel"),
     ("POST", "/webhooks/{id}/test"),
     ("POST", "/webhooks/test"),
     ("POST", "/webhooks/{id}/pause"),
     ("POST", "/webhooks/{id}/resume"),
     ("POST", "/deliveries/{delivery_id}/retry"),
+    ("POST", "/deliveries/{delivery_id}/cancel"),
     ("POST", "/webhooks/{id}/deliveries/{delivery_id}/retry"),
     ("POST", "/deliveries/{delivery_id}/check-signature"),
     ("POST", "/rejected-events/{event_id}/retry"),

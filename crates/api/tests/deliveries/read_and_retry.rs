@@ -101,7 +101,10 @@ async fn filters_narrow_down() {
         ("status=delivered", 3),
         ("status=failed", 0),
         ("event_type=a.b", 2),
-        ("event_type=a.*", 0),
+        ("event_type=a.*", 2),
+        ("event_type=a.b.*", 0),
+        ("event_type=*", 3),
+        ("event_type=no%20type", 0),
         ("external_id=x2", 1),
         (&format!("event_id={first}"), 1),
         (&format!("webhook_id={id}&event_type=c.d"), 1),
@@ -111,7 +114,9 @@ async fn filters_narrow_down() {
     ] {
         assert_eq!(count(query).await, expected, "{query}");
     }
-    let below = hands.client.get(&format!("/v1/webhooks/{id}/deliveries?event_type=a.b")).await;
+    let all = stage.operator().get("/v1/deliveries?event_type=a.*").await;
+    assert_eq!(all.is(200).json()["data"].as_array().unwrap().len(), 2);
+    let below = hands.client.get(&format!("/v1/webhooks/{id}/deliveries?event_type=a.*")).await;
     assert_eq!(below.is(200).json()["data"].as_array().unwrap().len(), 2);
     hands
         .client

@@ -71,6 +71,17 @@ async fn flow(stage: &Stage) {
     assert_eq!(ids(&list("").await), [other.clone(), id.clone()]);
     assert_eq!(ids(&list("?externalId=BOL-M2-2025-00123").await), std::slice::from_ref(&id));
     assert_eq!(ids(&list("?status=FAILED").await), [""; 0]);
+    // By the whole address of the recipient, which is masked all the same. A sender or a text does not count.
+    let to_joao = list("?recipient=Joao@Example.com").await;
+    assert_eq!(ids(&to_joao), std::slice::from_ref(&id));
+    assert!(!to_joao.text().to_lowercase().contains("joao@"), "{}", to_joao.text());
+    for nobody in ["a@example.com", "shop@example.com", "oao@example.com", "joao@example.co"] {
+        assert_eq!(ids(&list(&format!("?recipient={nobody}")).await), [""; 0], "{nobody}");
+    }
+    let of_all = stage.operator().get("/v1/emails?recipient=joao@example.com").await.is(200);
+    assert_eq!(ids(&of_all), std::slice::from_ref(&id));
+    let wrong = hands.client.get("/v1/emails?recipient=nobody").await;
+    assert!(wrong.is(422).text().contains("`recipient` is not a valid e-mail address"));
     let first = list("?limit=1").await;
     let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
     assert_eq!(ids(&list(&format!("?limit=1&cursor={cursor}")).await), [id]);

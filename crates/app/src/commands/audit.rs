@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     client::{ClientArgs, filtered, rows},
-    table::{self, Table, cell, painted, text, when},
+    table::{self, Table, cell, flexible, painted, text, when},
 };
 use crate::paint::{DIM, RED};
 
@@ -67,21 +67,30 @@ impl Audit {
 }
 
 fn show(acts: &[Value]) -> Table {
-    let heads = &["time (UTC)", "who", "operation", "on", "outcome", "address"];
+    let has_reasons = acts.iter().any(|act| act["reason"].is_string());
+    let heads: &'static [&'static str] = if has_reasons {
+        &["time (UTC)", "who", "operation", "on", "outcome", "address", "reason"]
+    } else {
+        &["time (UTC)", "who", "operation", "on", "outcome", "address"]
+    };
     let mut shown = Table::new(heads);
     for act in acts {
         let outcome = match act["code"].as_str() {
             Some(code) => painted(format!("{} {code}", act["status"]), RED),
             None => cell("done"),
         };
-        shown.row([
+        let mut cells = vec![
             cell(when(&act["at"])),
             cell(who(&act["actor"])),
             cell(text(&act["operation"])),
             cell(text(&act["resource"])),
             outcome,
             painted(text(&act["address"]), DIM),
-        ]);
+        ];
+        if has_reasons {
+            cells.push(flexible(text(&act["reason"])));
+        }
+        shown.row(cells);
     }
     shown
 }

@@ -26,6 +26,21 @@ pub struct ClientArgs {
     pub server: ServerArgs,
 }
 
+/// Flag of commands that pause something.
+#[derive(Debug, Args)]
+pub struct ReasonArgs {
+    /// Why, for others to read in the audit log. At most 200 characters.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl ReasonArgs {
+    /// The body of the request that pauses.
+    pub fn body(&self) -> Value {
+        self.reason.as_ref().map_or_else(|| json!({}), |reason| json!({ "reason": reason }))
+    }
+}
+
 /// Flags of commands that work on one tenant.
 #[derive(Debug, Args)]
 pub struct TenantArgs {

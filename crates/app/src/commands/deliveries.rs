@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::{
     client::{AnyTenantArgs, Window, filtered, rows, show_list},
+    download::Download,
     table::{self, Table, age, cell, flexible, state, text},
 };
 use crate::remote::part;
 
-/// Search, follow and retry deliveries.
+/// Search, follow, retry and cancel deliveries.
 #[derive(Debug, Args)]
 pub struct Deliveries {
     #[command(subcommand)]
@@ -29,21 +30,25 @@ enum Action {
     Show(Show),
     /// Retry a delivery now.
     Retry(One),
+    /// Stop retrying a delivery: one that waits fails with the code CANCELED. Other deliveries of its event go on.
+    Cancel(One),
+    /// Write all deliveries that match as JSON lines, newest first, without payloads and attempts.
+    Export(Export),
     /// Print what happens to deliveries, a line for each change, until interrupted. Reconnects when the
     /// connection is lost. Shows what the node that answers does.
     Tail(tail::Tail),
 }
 
 #[derive(Debug, Args)]
-struct List {
+struct Filter {
     /// Only deliveries to this endpoint: wh_…
     #[arg(long, value_name = "ID")]
     endpoint: Option<String>,
     /// Only deliveries of this event: evt_…
     #[arg(long, value_name = "ID")]
     event: Option<String>,
-    /// Only events of this type.
-    #[arg(long = "type", value_name = "TYPE")]
+    /// Only events of this type, or of all types with a prefix: invoice.paid, 'invoice.*'.
+    #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
     /// Only events with your own id.
     #[arg(long, value_name = "ID")]
@@ -59,9 +64,42 @@ struct List {
     partner: Option<String>,
     #[command(flatten)]
     window: Window,
+}
+
+impl Filter {
+    fn path(&self, path: &str) -> String {
+        let filters = [
+            ("webhook_id", &self.endpoint),
+            ("event_id", &self.event),
+            ("event_type", &self.event_type),
+            ("external_id", &self.external_id),
+            ("status", &self.status),
+            ("lane", &self.lane),
+            ("partner", &self.partner),
+            ("since", &self.window.since()),
+            ("until", &self.window.until()),
+        ];
+        filtered(path, &filters)
+    }
+}
+
+#[derive(Debug, Args)]
+struct List {
+    #[command(flatten)]
+    filter: Filter,
     /// Maximum number of deliveries.
     #[arg(long, default_value_t = 50)]
     limit: usize,
+    #[command(flatten)]
+    acting: AnyTenantArgs,
+}
+
+#[derive(Debug, Args)]
+struct Export {
+    #[command(flatten)]
+    download: Download,
+    #[command(flatten)]
+    filter: Filter,
     #[command(flatten)]
     acting: AnyTenantArgs,
 }
@@ -89,6 +127,8 @@ impl Deliveries {
             Action::List(list) => list.run().await,
             Action::Show(show) => show.run().await,
             Action::Retry(one) => one.retry().await,
+            Action::Cancel(one) => one.cancel().await,
+            Action::Export(export) => export.run().await,
             Action::Tail(tail) => tail.run().await,
         }
     }
@@ -97,19 +137,16 @@ impl Deliveries {
 impl List {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
-        let filters = [
-            ("webhook_id", &self.endpoint),
-            ("event_id", &self.event),
-            ("event_type", &self.event_type),
-            ("external_id", &self.external_id),
-            ("status", &self.status),
-            ("lane", &self.lane),
-            ("partner", &self.partner),
-            ("since", &self.window.since()),
-            ("until", &self.window.until()),
-        ];
-        let found = rows(&remote, &filtered("/v1/deliveries", &filters), self.limit).await?;
+        let found = rows(&remote, &self.filter.path("/v1/deliveries"), self.limit).await?;
         show_list(&self.acting.client, &found, "No deliveries found.", table)
+    }
+}
+
+impl Export {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let path = self.filter.path("/v1/deliveries/export");
+        self.download.run(&remote, &path, "delivery", 0).await
     }
 }
 
@@ -133,6 +170,18 @@ impl One {
         }
         table::say(&format!(
             "{} is due now. `gancho deliveries show {0}` shows its attempts.",
+            self.id
+        ))
+    }
+
+    async fn cancel(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let delivery = remote.post(&format!("{}/cancel", path(&self.id)), &json!({})).await?;
+        if self.acting.client.json {
+            return table::json(&delivery);
+        }
+        table::say(&format!(
+            "{} is canceled. `gancho deliveries retry {0}` sends it after all.",
             self.id
         ))
     }

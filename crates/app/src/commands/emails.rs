@@ -48,6 +48,9 @@ struct List {
     /// Only e-mails with this external id.
     #[arg(long, value_name = "ID")]
     external_id: Option<String>,
+    /// Only e-mails to this address.
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
     /// Maximum number of e-mails.
     #[arg(long, default_value_t = 50)]
     limit: usize,
@@ -82,7 +85,8 @@ impl List {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         let status = self.status.map(|status| status.to_ascii_uppercase().replace('-', "_"));
-        let filters = [("status", &status), ("externalId", &self.external_id)];
+        let filters =
+            [("status", &status), ("externalId", &self.external_id), ("recipient", &self.to)];
         let found = rows(&remote, &filtered("/v1/emails", &filters), self.limit).await?;
         if self.acting.client.json {
             return table::json(&found.json());

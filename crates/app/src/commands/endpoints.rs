@@ -6,11 +6,11 @@ mod draft;
 mod show;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Failure,
-    client::{AnyTenantArgs, rows, show_list},
+    client::{AnyTenantArgs, ReasonArgs, rows, show_list},
     input::{Draft, SecretFrom, confirmed},
     table::{self, Facts, text, when},
 };
@@ -44,7 +44,7 @@ enum Action {
     /// Print the signing secret.
     Secret(One),
     /// Hold back deliveries. Events are still accepted.
-    Pause(One),
+    Pause(Pause),
     /// Deliver again.
     Resume(One),
     /// Enable an endpoint that was disabled by hand or because it kept failing.
@@ -68,6 +68,14 @@ struct One {
     id: String,
     #[command(flatten)]
     acting: AnyTenantArgs,
+}
+
+#[derive(Debug, Args)]
+struct Pause {
+    #[command(flatten)]
+    why: ReasonArgs,
+    #[command(flatten)]
+    one: One,
 }
 
 #[derive(Debug, Args)]
@@ -129,8 +137,8 @@ impl Endpoints {
             Action::Test(test) => test.run().await,
             Action::Rotate(rotate) => rotate.run().await,
             Action::Secret(one) => one.secret().await,
-            Action::Pause(one) => one.hold("pause", "Paused").await,
-            Action::Resume(one) => one.hold("resume", "Resumed").await,
+            Action::Pause(Pause { one, why }) => one.hold("pause", "Paused", why.body()).await,
+            Action::Resume(one) => one.hold("resume", "Resumed", json!({})).await,
             Action::Enable(one) => one.set_active(true, "Enabled").await,
             Action::Disable(one) => one.set_active(false, "Disabled").await,
         }
@@ -168,9 +176,9 @@ impl One {
         table::say(&text(&secret["secret"]))
     }
 
-    async fn hold(self, verb: &str, done: &str) -> anyhow::Result<()> {
+    async fn hold(self, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
         let remote = gateway_of(&self.acting, &self.id).await?;
-        let answer = remote.post(&format!("{}/{verb}", path(&self.id)), &json!({})).await?;
+        let answer = remote.post(&format!("{}/{verb}", path(&self.id)), &body).await?;
         if self.acting.client.json {
             return table::json(&answer);
         }

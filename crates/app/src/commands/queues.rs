@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    client::ClientArgs,
+    client::{ClientArgs, ReasonArgs},
     table::{self, Table, cell, count, millis, state, text},
 };
 use crate::remote::part;
@@ -23,7 +23,7 @@ enum Action {
     /// List the lanes with their backlogs, and what is paused.
     List(ClientArgs),
     /// Pause a lane. New work is still accepted.
-    Pause(One),
+    Pause(Pause),
     /// Deliver again.
     Resume(One),
 }
@@ -36,6 +36,14 @@ struct One {
     client: ClientArgs,
 }
 
+#[derive(Debug, Args)]
+struct Pause {
+    #[command(flatten)]
+    why: ReasonArgs,
+    #[command(flatten)]
+    one: One,
+}
+
 impl Queues {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
@@ -43,17 +51,17 @@ impl Queues {
                 let queues = client.gateway().await?.get("/v1/queues").await?;
                 if client.json { table::json(&queues) } else { show(&queues) }
             }
-            Action::Pause(one) => one.hold("pause", "Paused").await,
-            Action::Resume(one) => one.hold("resume", "Resumed").await,
+            Action::Pause(Pause { one, why }) => one.hold("pause", "Paused", why.body()).await,
+            Action::Resume(one) => one.hold("resume", "Resumed", json!({})).await,
         }
     }
 }
 
 impl One {
-    async fn hold(self, verb: &str, done: &str) -> anyhow::Result<()> {
+    async fn hold(self, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
         let remote = self.client.gateway().await?;
         let path = format!("/v1/queues/{}/{verb}", part(&self.lane));
-        let answer = remote.post(&path, &json!({})).await?;
+        let answer = remote.post(&path, &body).await?;
         if self.client.json {
             return table::json(&answer);
         }

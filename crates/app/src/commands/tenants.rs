@@ -3,10 +3,10 @@
 mod moving;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    client::{ClientArgs, rows, show_list},
+    client::{ClientArgs, ReasonArgs, rows, show_list},
     input::{self, Draft, confirmed},
     table::{self, Facts, Table, age, cell, flexible, state, text, when},
 };
@@ -32,7 +32,7 @@ enum Action {
     /// Change a tenant. Properties that are not given stay as they are.
     Update(Update),
     /// Hold back the deliveries of a tenant. Events are still accepted.
-    Pause(One),
+    Pause(Pause),
     /// Deliver again.
     Resume(One),
     /// Move a tenant to another database of a gateway that has several, while it is in use.
@@ -56,6 +56,14 @@ struct One {
     tenant: String,
     #[command(flatten)]
     client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+struct Pause {
+    #[command(flatten)]
+    why: ReasonArgs,
+    #[command(flatten)]
+    one: One,
 }
 
 #[derive(Debug, Args)]
@@ -185,8 +193,8 @@ impl Tenants {
                 table::say(&format!("Changed {}.", text(&tenant["slug"])))?;
                 facts(&tenant).print()
             }
-            Action::Pause(one) => hold(&one, "pause", "Paused").await,
-            Action::Resume(one) => hold(&one, "resume", "Resumed").await,
+            Action::Pause(Pause { one, why }) => hold(&one, "pause", "Paused", why.body()).await,
+            Action::Resume(one) => hold(&one, "resume", "Resumed", json!({})).await,
             Action::Move(to) => to.run().await,
             Action::Delete(delete) => delete.run().await,
         }
@@ -211,10 +219,10 @@ impl Delete {
     }
 }
 
-async fn hold(one: &One, verb: &str, done: &str) -> anyhow::Result<()> {
+async fn hold(one: &One, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
     let remote = one.client.gateway().await?;
     let path = format!("{}/{verb}", path(&one.tenant));
-    let answer = remote.post(&path, &serde_json::json!({})).await?;
+    let answer = remote.post(&path, &body).await?;
     if one.client.json {
         return table::json(&answer);
     }

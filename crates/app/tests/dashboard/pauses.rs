@@ -30,12 +30,19 @@ fn pages_say_who_paused_what_waits() {
     });
     ana.open(&format!("/ui/deliveries/dlv_{delivery}")).has("Paused by ana, ");
 
-    ana.submit_and_follow("/ui/tenants/acme/pause", &[]).has("Paused by ana, ");
+    // The reason that was given is shown as text, to the operator's own people.
+    let why = [("reason", " moving <b>their</b> servers ")];
+    let shown = ": “moving &lt;b&gt;their&lt;/b&gt; servers”";
+    ana.open("/ui/tenants/acme").has("name=\"reason\" maxlength=\"200\"");
+    let paused = ana.submit_and_follow("/ui/tenants/acme/pause", &why);
+    paused.has("Paused by ana, ").has(shown).lacks("<b>their</b>");
+    ana.open("/ui/audit").has("<q>moving &#60;b&#62;their&#60;/b&#62; servers</q>");
     let browser = Browser::logged_in(&gateway);
     browser.submit("/ui/queues/webhook/pause", &[]);
     let queues = browser.open("/ui/queues");
     queues.has("Paused by the operator token, ");
     assert_eq!(queues.html.matches("Paused by ana, ").count(), 2, "{}", queues.html);
+    queues.has(shown);
     // The paused endpoint is named by its URL, and leads to its page.
     queues.has(&format!("href=\"{page}\">{}", receiver.url()));
 
@@ -47,7 +54,18 @@ fn pages_say_who_paused_what_waits() {
     // A tenant's people are told no names of the operator's.
     let portal = Browser::in_portal(&gateway, "acme");
     let page = portal.open(&format!("/portal/endpoints/{endpoint}"));
-    page.lacks("ana").has("Paused by the operator, ");
+    page.lacks("ana").lacks("servers").has("Paused by the operator, ");
+
+    // A tenant's own words come back to its people.
+    portal.submit_in_portal(&format!("/portal/endpoints/{endpoint}/resume"), &[]);
+    let why = [("reason", "a new certificate")];
+    portal.submit_in_portal(&format!("/portal/endpoints/{endpoint}/pause"), &why);
+    gateway.operator("POST", "/v1/tenants/acme/resume", "");
+    gateway.operator("POST", "/v1/queues/webhook/resume", "");
+    let page = portal.open(&format!("/portal/endpoints/{endpoint}"));
+    page.has("Paused by someone in the customer portal, ").has(": “a new certificate”");
+    let log = gateway.stop();
+    assert!(!log.contains("a new certificate") && !log.contains("<b>their"), "{log}");
 }
 
 #[test]

@@ -92,6 +92,52 @@ fn selected_deliveries_are_retried_and_their_events_canceled() {
 }
 
 #[test]
+fn one_delivery_is_given_up_from_its_page_after_asking() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let broken = Receiver::start();
+    broken.answer(500);
+    let key = gateway.tenant("acme");
+    for name in ["a.b", "*"] {
+        endpoint(&gateway, name, &broken.url(), r#","retry":{"schedule":["1h"]}"#);
+    }
+    gateway.publish(&key, "a.b", "{}");
+    let browser = Browser::logged_in(&gateway);
+    let list = "/ui/deliveries?tenant=acme&status=retrying";
+    until("both wait for a retry", || ids(&browser, list).len() == 2);
+    let [first, second] = <[String; 2]>::try_from(ids(&browser, list)).unwrap();
+    let page = format!("/ui/deliveries/{first}?tenant=acme");
+    let stop = format!("/ui/deliveries/{first}/stop?tenant=acme");
+    browser.open(&page).has(&format!("action=\"{stop}\"")).has("Stop retrying</button>");
+
+    let asked = browser.submit(&stop, &[]);
+    assert_eq!(asked.status, 200, "{}", asked.html);
+    asked.has("Stop retrying?").has("Other deliveries of its event go on");
+    assert_eq!(ids(&browser, list).len(), 2, "it was only asked");
+    let stopped = browser.submit_and_follow(&stop, &[("confirm", "yes")]);
+    stopped.has("The delivery is canceled. No further attempt is made.").has("Canceled</span>");
+    stopped.lacks("Stop retrying</button>");
+    assert_eq!(ids(&browser, list), std::slice::from_ref(&second));
+    // The form of a page that was open before says so.
+    let late = browser.submit_and_follow(&stop, &[("confirm", "yes")]);
+    late.has("The delivery was not canceled: the delivery has ended already: it was canceled.");
+    browser.open("/ui/audit").has("Stop retrying a delivery").has("cancelDelivery");
+
+    // The same in the portal, and not for someone who only reads.
+    let body = r#"{"name":"ana","password":"a long enough password","role":"read_only"}"#;
+    assert_eq!(gateway.operator("POST", "/v1/users", body).status, 201);
+    let mut reader = Browser::new(&gateway);
+    reader.log_in_as("ana", "a long enough password");
+    let page = format!("/ui/deliveries/{second}?tenant=acme");
+    reader.open(&page).has("Why is it waiting?").lacks("Stop retrying</button>");
+    let portal = Browser::in_portal(&gateway, "acme");
+    let stop = format!("/portal/deliveries/{second}/stop");
+    portal.open(&format!("/portal/deliveries/{second}")).has(&format!("action=\"{stop}\""));
+    portal.submit_in_portal(&stop, &[]).has("Stop retrying?");
+    portal.submit_in_portal(&stop, &[("confirm", "yes")]).has("The delivery is canceled.");
+}
+
+#[test]
 fn a_retry_out_of_order_is_asked_first() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(folder.path(), &[]);

@@ -34,6 +34,10 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
     let listed = at.run(&["emails", "list", "--status", "sent"]).ok().out;
     assert!(listed.contains(&id) && listed.contains("j***@e***le.com"), "{listed}");
     assert!(!listed.contains("joao@"), "{listed}");
+    let to = |address: &str| at.json(&["emails", "list", "--to", address])["data"].clone();
+    assert_eq!(to("Joao@Example.com")[0]["outboxId"], id.as_str());
+    assert_eq!(to("ana@example.com"), json!([]));
+    assert!(at.run(&["emails", "list", "--to", "nobody"]).err.contains("recipient"));
     let shown = at.run(&["emails", "show", &id]).ok().out;
     assert!(shown.contains("captured by the sink"), "{shown}");
     let caught = at.run(&["emails", "caught"]).ok().out;

@@ -87,14 +87,51 @@ fn tour(at: &Operator) {
     assert_eq!(at.run(&["replays", "create"]).code, 2);
     assert_eq!(at.json(&["dlq", "purge", "--all", "--yes"])["purged"], 0);
 
-    at.run(&["queues", "pause", "email"]).ok();
+    pause_with_a_reason(at, &endpoint);
     assert!(at.run(&["queues", "list"]).ok().out.contains("email     paused"));
     at.run(&["queues", "resume", "email"]).ok();
     at.run(&["deliveries", "retry", &delivery]).ok();
+
+    export_deliveries(at, event.trim());
+    cancel_delivery(at);
     at.run(&["api-keys", "revoke", &id(&key), "--yes"]).ok();
     at.run(&["endpoints", "delete", &endpoint, "--yes"]).ok();
     assert_eq!(at.run(&["endpoints", "show", &endpoint]).code, 4);
     assert_eq!(at.run(&["events", "show", "evt_00000000000000000000000000"]).code, 4);
+}
+
+fn pause_with_a_reason(at: &Operator, endpoint: &str) {
+    at.run(&["queues", "pause", "email", "--reason", "moving the mail server"]).ok();
+    let acts = ["audit", "--operation", "pauseQueue"];
+    assert_eq!(at.json(&acts)["data"][0]["reason"], "moving the mail server");
+    assert!(at.run(&acts).ok().out.contains("moving the mail server"));
+    let too_long = "x".repeat(201);
+    let refused = at.run(&["endpoints", "pause", endpoint, "--reason", &too_long]);
+    assert!(refused.code != 0 && refused.err.contains("reason"), "{refused:?}");
+}
+
+fn export_deliveries(at: &Operator, event: &str) {
+    let exported = at.run(&["deliveries", "export", "--type", "invoice.*"]).ok();
+    let lines = exported.out.lines().count();
+    assert!(lines > 1 && exported.err.contains(&format!("{lines} deliveries written")));
+    let row: Value = serde_json::from_str(exported.out.lines().next().unwrap()).unwrap();
+    assert!(row["event_type"].as_str().unwrap().starts_with("invoice."), "{row}");
+    let file = at.folder.path().join("deliveries.ndjson");
+    let to_file = ["deliveries", "export", "--event", event, "--output", file.to_str().unwrap()];
+    at.run(&to_file).ok();
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
+    assert!(at.run(&to_file).code != 0, "nothing is overwritten");
+}
+
+fn cancel_delivery(at: &Operator) {
+    let event = at.run(&["publish", "invoice.late", "{}", "--deliver-at", "1h"]).ok().out;
+    let of_event = ["deliveries", "list", "--event", event.trim()];
+    let late = id(&at.json(&of_event)["data"][0]);
+    let said = at.run(&["deliveries", "cancel", &late]).ok().out;
+    assert!(said.contains(&format!("{late} is canceled.")), "{said}");
+    assert_eq!(at.json(&of_event)["data"][0]["last_error_code"], "CANCELED");
+    let again = at.run(&["deliveries", "cancel", &late]);
+    assert!(again.code != 0 && again.err.contains("ended already"), "{again:?}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ struct Act {
     code: Option<Text>,
     request_id: Option<Text>,
     address: Option<Text>,
+    reason: Option<Text>,
 }
 
 #[derive(Deserialize)]

@@ -26,6 +26,8 @@ const BEGINNING: Duration = Duration::from_mins(1);
 pub struct LastAct {
     at: Moment,
     actor: Actor,
+    /// Why, as they said it.
+    reason: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -96,9 +98,13 @@ impl LastAct {
         t.say("actor.changed").html("who", self.who(t)).html("ago", t.ago(&self.at))
     }
 
-    /// `Paused by ana, 2 h ago.`
+    /// `Paused by ana, 2 h ago.`, or `Paused by ana, 2 h ago: “moving their servers”`.
     pub fn paused(&self, t: &Texts) -> Sentence {
-        t.say("actor.paused").html("who", self.who(t)).html("ago", t.ago(&self.at))
+        let sentence = match &self.reason {
+            Some(reason) => t.say("actor.paused_because").with("reason", reason),
+            None => t.say("actor.paused"),
+        };
+        sentence.html("who", self.who(t)).html("ago", t.ago(&self.at))
     }
 }
 

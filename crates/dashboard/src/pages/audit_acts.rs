@@ -19,6 +19,8 @@ pub fn key(operation: &str) -> Option<&'static str> {
         "replaceEventType" => "act.replace_event_type",
         "deleteEventType" => "act.delete_event_type",
         "retryDelivery" | "retryWebhookDelivery" => "act.retry_delivery",
+        "cancelDelivery" => "act.cancel_delivery",
+        "exportDeliveries" => "act.export_deliveries",
         "checkDeliverySignature" => "act.check_delivery_signature",
         "addSuppression" => "act.add_suppression",
         "importSuppressions" => "act.import_suppressions",

@@ -1,5 +1,6 @@
 //! `/ui/deliveries`: where is this delivery, and what is happening right now?
 
+pub mod export;
 mod filter;
 mod histogram;
 pub mod live;
@@ -96,6 +97,10 @@ impl DeliveriesPage {
         self.filter.link_to(&self.s.visit, &format!("{PATH}/selection/{act}"))
     }
 
+    fn export(&self) -> Link {
+        self.filter.link_to(&self.s.visit, &format!("{PATH}/export"))
+    }
+
     fn without_peek(&self) -> Link {
         self.filter.link(&self.s.visit)
     }
@@ -126,7 +131,7 @@ pub async fn show(visit: Visit) -> PageResult {
         return Ok(page::see_other(&link.to_string()));
     }
     let cursor = visit.params.get("cursor");
-    let link = filter.to_api().with("limit", ROWS).maybe("cursor", cursor);
+    let link = filter.to_api("/v1/deliveries").with("limit", ROWS).maybe("cursor", cursor);
     // A wrong value is marked where it is.
     let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
         Ok(list) => (list, FormErrors::default()),

@@ -19,7 +19,7 @@ use self::{
 };
 use super::{
     confirm,
-    delivery_row::DeliveryRow,
+    delivery_row::{DeliveryRow, Reason},
     endpoint_facts::{EndpointFacts, find_endpoint},
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     failure, json, page,
     params::{Link, Params, segment},
     sentence::{Html, Sentence},
+    sessions::FlashKind,
     shell::Shell,
     submission::Submission,
     texts::Texts,
@@ -122,6 +123,12 @@ impl DeliveryPage {
     fn compare_link(&self, with: &Attempt) -> Link {
         let chosen = self.shown().map_or(0, |attempt| attempt.number);
         self.here().with("attempt", chosen).with("compare", with.number)
+    }
+
+    /// Whether it can be given up: it waits, and no attempt is in flight.
+    fn is_stoppable(&self) -> bool {
+        let waiting = self.row.waiting_for.as_ref();
+        waiting.is_some_and(|waiting| waiting.reason != Reason::Attempt)
     }
 
     /// Seconds after which the page is read again; 0 once it has ended.
@@ -289,6 +296,35 @@ pub async fn retry(submission: Submission) -> PageResult {
     }
     let _: DeliveryRow = visit.post(Link::new(format!("{link}/retry")), json!({})).await?;
     Ok(visit.done(&back, visit.t.say("delivery.retried")))
+}
+
+/// Gives it up after asking. The API refuses one that has ended meanwhile or is in flight, and the page says so.
+pub async fn stop(submission: Submission) -> PageResult {
+    let Submission { visit, form } = submission;
+    let t = visit.t;
+    let id = visit.segment("delivery");
+    let back = visit.link(format!("{PATH}/{id}"));
+    if form.get("confirm").is_none() {
+        let question = confirm::Question {
+            title: t.say("delivery.stop_title"),
+            text: t.say("delivery.stop_text"),
+            action: visit.link(format!("{PATH}/{id}/stop")),
+            submit: t.say("delivery.stop"),
+            fields: vec![("confirm", "yes".into())],
+            back,
+        };
+        return Ok(confirm::ask(&visit, PATH, question).await);
+    }
+    let link = Link::new(format!("/v1/deliveries/{id}/cancel"));
+    match visit.post::<IgnoredAny>(link, json!({})).await {
+        Ok(_) => Ok(visit.done(&back, t.say("delivery.stopped"))),
+        Err(problem) if problem.is_input() => {
+            let text = t.say("delivery.not_stopped").with("reason", &problem.detail);
+            visit.leave(FlashKind::Warning, text);
+            Ok(page::see_other(&back.to_string()))
+        }
+        Err(problem) => Err(problem),
+    }
 }
 
 /// What a retry at once would do to the order of the subject; `None` where none is kept.

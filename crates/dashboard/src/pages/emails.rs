@@ -28,8 +28,12 @@ use crate::{
 
 pub const PATH: &str = "/emails";
 
-const CONDITIONS: [list_filter::Template; 3] =
-    [("external", "externalId", "order-1042"), list_filter::SINCE, list_filter::UNTIL];
+const CONDITIONS: [list_filter::Template; 4] = [
+    ("recipient", "recipient", "ana@example.com"),
+    ("external", "externalId", "order-1042"),
+    list_filter::SINCE,
+    list_filter::UNTIL,
+];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

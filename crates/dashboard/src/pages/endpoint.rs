@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{
     audit_actor::LastAct, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts,
-    endpoint_stats::Week, endpoints::PATH, list::List,
+    endpoint_stats::Week, endpoints::PATH, list::List, pause,
 };
 use crate::{
     dashboard::PageResult,
@@ -209,17 +209,17 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
 
 pub async fn pause(submission: Submission) -> PageResult {
     let message = submission.visit.t.say("endpoint.was_paused");
-    act(&submission.visit, "pause", message).await
+    act(&submission.visit, "pause", pause::body(&submission.form), message).await
 }
 
 pub async fn resume(submission: Submission) -> PageResult {
     let message = submission.visit.t.say("endpoint.was_resumed");
-    act(&submission.visit, "resume", message).await
+    act(&submission.visit, "resume", None, message).await
 }
 
-async fn act(visit: &Visit, action: &str, message: Sentence) -> PageResult {
+async fn act(visit: &Visit, action: &str, body: Option<Value>, message: Sentence) -> PageResult {
     let link = Link::new(format!("/v1/webhooks/{}/{action}", visit.segment("endpoint")));
-    visit.send::<Value>(Method::POST, link, None).await?;
+    visit.send::<Value>(Method::POST, link, body).await?;
     Ok(visit.done(&here(visit), message))
 }
 

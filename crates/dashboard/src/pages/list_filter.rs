@@ -85,6 +85,7 @@ impl ListFilter {
         for one in &mut self.conditions {
             one.error = errors.has_parameter(one.parameter).then(|| match one.name {
                 "since" | "until" => t.say("filter.bad_time"),
+                "recipient" => t.say("filter.bad_address"),
                 _ => t.say("filter.bad_value"),
             });
         }
@@ -100,6 +101,7 @@ fn label(t: &Texts, name: &str) -> Sentence {
     match name {
         "type" => t.say("filter.type"),
         "external" => t.say("filter.external"),
+        "recipient" => t.say("filter.recipient"),
         "event" => t.say("filter.event_id"),
         "since" => t.say("filter.since"),
         "until" => t.say("filter.until"),

@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::audit_actor::LastAct;
+use super::{audit_actor::LastAct, pause};
 use crate::{
     dashboard::PageResult,
     escape::Text,
@@ -138,20 +138,24 @@ async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
 }
 
 pub async fn pause(submission: Submission) -> PageResult {
-    let visit = submission.visit;
-    change(&visit, "pause").await?;
+    let Submission { visit, form } = submission;
+    change(&visit, "pause", pause::body(&form)).await?;
     let message = visit.t.say("queues.was_paused").code("lane", visit.name("lane"));
     Ok(visit.done(&visit.link(PATH), message))
 }
 
 pub async fn resume(submission: Submission) -> PageResult {
     let visit = submission.visit;
-    change(&visit, "resume").await?;
+    change(&visit, "resume", None).await?;
     let message = visit.t.say("queues.was_resumed").code("lane", visit.name("lane"));
     Ok(visit.done(&visit.link(PATH), message))
 }
 
-async fn change(visit: &Visit, action: &str) -> Result<(), crate::problem::Problem> {
+async fn change(
+    visit: &Visit,
+    action: &str,
+    body: Option<Value>,
+) -> Result<(), crate::problem::Problem> {
     let link = Link::new(format!("/v1/queues/{}/{action}", visit.segment("lane")));
-    visit.send::<Value>(Method::POST, link, None).await.map(|_| ())
+    visit.send::<Value>(Method::POST, link, body).await.map(|_| ())
 }

@@ -9,6 +9,7 @@ use super::{
     api_key::{self, ApiKey, KeyDraft, NewKey},
     audit_actor::LastAct,
     list::List,
+    pause,
     plan::PlanUsage,
     tenants::{self, Fields, PATH, Pauses, Tenant},
 };
@@ -139,16 +140,16 @@ pub async fn revoke_key(submission: Submission) -> PageResult {
 
 pub async fn pause(submission: Submission) -> PageResult {
     let message = submission.visit.t.say("tenants.was_paused");
-    act(&submission.visit, "/pause", message).await
+    act(&submission.visit, "/pause", pause::body(&submission.form), message).await
 }
 
 pub async fn resume(submission: Submission) -> PageResult {
     let message = submission.visit.t.say("tenants.was_resumed");
-    act(&submission.visit, "/resume", message).await
+    act(&submission.visit, "/resume", None, message).await
 }
 
-async fn act(visit: &Visit, action: &str, message: Sentence) -> PageResult {
-    visit.send::<Value>(Method::POST, api(visit, action), None).await?;
+async fn act(visit: &Visit, action: &str, body: Option<Value>, message: Sentence) -> PageResult {
+    visit.send::<Value>(Method::POST, api(visit, action), body).await?;
     Ok(visit.done(&here(visit), message))
 }
 

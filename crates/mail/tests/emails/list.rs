@@ -15,9 +15,10 @@ on_both! { newest_first_and_by_filter only_ones_own }
 
 async fn newest_first_and_by_filter(on: StoreKind) {
     let stage = Stage::new(on, mail_server().plain()).await;
-    let mut ids = Vec::new();
+    let (mut ids, mut addresses) = (Vec::new(), Vec::new());
     for script in ["a", "rcpt-550", "b"] {
         let to = address(script);
+        addresses.push(to.clone());
         let draft = EmailDraft { external_id: Some(script.into()), ..draft(&to) };
         let id = stage.submit(draft).await;
         let failed = script == "rcpt-550";
@@ -40,6 +41,20 @@ async fn newest_first_and_by_filter(on: StoreKind) {
     let named = EmailFilter { external_id: Some("b".into()), ..EmailFilter::default() };
     let named = listed(named, PageRequest::first(9)).await;
     assert_eq!(named.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[2]]);
+
+    // By recipient, however the address is spelled, and in the index of what failed too.
+    let to = |address: &str| {
+        let recipient = Some(address.to_uppercase().parse().unwrap());
+        EmailFilter { recipient, ..EmailFilter::default() }
+    };
+    for (address, (id, failures)) in addresses.iter().zip([(ids[0], 0), (ids[1], 1), (ids[2], 0)]) {
+        let found = listed(to(address), PageRequest::first(9)).await;
+        assert_eq!(found.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [id], "{address}");
+        let failed = EmailFilter { status: Some(EmailStatus::Failed), ..to(address) };
+        let failed = listed(failed, PageRequest::first(9)).await;
+        assert_eq!(failed.rows.len(), failures, "{address}");
+    }
+    assert_eq!(listed(to("nobody@example.com"), PageRequest::first(9)).await.rows.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

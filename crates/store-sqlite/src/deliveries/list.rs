@@ -192,14 +192,14 @@ impl<'a> ListQuery<'a> {
         found: &mut VecDeque<i64>,
     ) -> Result<Option<i64>, TxError> {
         let from = format!(
-            "deliveries d WHERE d.seq >= ?13 AND d.seq < ?14 ORDER BY d.seq {} LIMIT ?15",
+            "deliveries d WHERE d.seq >= ?14 AND d.seq < ?15 ORDER BY d.seq {} LIMIT ?16",
             self.direction.word()
         );
         let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
         Ok(last.filter(|_| count >= step))
     }
 
-    /// Looks at the rows of a statement, whose parameters 1 to 12 are bound here and the others by
+    /// Looks at the rows of a statement, whose parameters 1 to 13 are bound here and the others by
     /// `more`. Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
     fn look(
         &self,
@@ -209,8 +209,10 @@ impl<'a> ListQuery<'a> {
         found: &mut VecDeque<i64>,
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
-        let parcels =
-            filter.event_type.is_some() || filter.external_id.is_some() || filter.subject.is_some();
+        let parcels = filter.event_type.is_some()
+            || filter.event_type_prefix.is_some()
+            || filter.external_id.is_some()
+            || filter.subject.is_some();
         let outcomes = filter.error_code.is_some() || filter.response_status.is_some();
         let text = filter.text.as_deref().map(str::as_bytes);
         let fit = fit(filter.status, parcels, outcomes, text.is_some());
@@ -227,10 +229,11 @@ impl<'a> ListQuery<'a> {
         );
         values.extend::<[&dyn ToSql; 3]>([&lane, &since, &until]);
         values.extend::<[&dyn ToSql; 4]>([&filter.event_type, &filter.external_id, &event, &text]);
-        values.extend::<[&dyn ToSql; 3]>([
+        values.extend::<[&dyn ToSql; 4]>([
             &filter.subject,
             &filter.error_code,
             &filter.response_status,
+            &filter.event_type_prefix,
         ]);
         values.extend(more);
         let mut rows = look.query(&*values)?;
@@ -308,11 +311,11 @@ impl Trail for FailureTrail<'_> {
     ) -> Result<Reach, TxError> {
         let (index, by) = match self.of {
             Ok(_) => ("deliveries_failed", "d.target_id = ?2"),
-            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?16"),
+            Err(_) => ("deliveries_failed_of_lane", "d.lane = ?17"),
         };
         let from = format!(
             "deliveries d INDEXED BY {index} WHERE d.state = {DEAD} AND d.tenant_id = ?1 AND {by}
-               AND d.seq >= ?13 AND d.seq < ?14 ORDER BY d.seq {} LIMIT ?15",
+               AND d.seq >= ?14 AND d.seq < ?15 ORDER BY d.seq {} LIMIT ?16",
             self.list.direction.word()
         );
         let direction = self.list.direction;
@@ -339,9 +342,9 @@ impl Trail for EventTrail<'_> {
         let word = self.list.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
-               WHERE q.seq = ?13 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
-                 AND j.value >= ?14 AND j.value < ?15
-               ORDER BY j.value {word} LIMIT ?16) n
+               WHERE q.seq = ?14 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
+                 AND j.value >= ?15 AND j.value < ?16
+               ORDER BY j.value {word} LIMIT ?17) n
              CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number {word}"
         );
         let (first, end) = self.list.direction.rows_below(below, 0, i64::MAX);

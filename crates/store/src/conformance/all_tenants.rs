@@ -82,6 +82,8 @@ pub async fn deliveries_of_all_come_newest_first<F: Fixture>() {
         assert_eq!(deliveries(&world, &all, max).await.0, made(&|_| true), "pages of {max}");
         let found = deliveries(&world, &rare, max).await.0;
         assert_eq!(found, made(&|one| &*one.parcel().event_type == "rare"), "pages of {max}");
+        let prefix = DeliveryFilter { event_type_prefix: Some("ra".to_owned()), ..all.clone() };
+        assert_eq!(deliveries(&world, &prefix, max).await.0, found, "pages of {max}");
     }
     let pending = DeliveryFilter { status: Some(Status::Pending), ..all.clone() };
     assert_eq!(deliveries(&world, &pending, 50).await.0.len(), 122);

@@ -23,6 +23,7 @@ fn entry<F: Fixture>(world: &World<F>, actor: Actor, tenant: Option<TenantId>) -
         code: String::new(),
         request_id: "req_1".to_owned(),
         address: "192.0.2.7".to_owned(),
+        reason: String::new(),
     }
 }
 
@@ -62,7 +63,8 @@ pub async fn entries_read_back_newest_first<F: Fixture>() {
         ..entry(&world, operator, None)
     };
     let odd = Actor::new(ActorKind::Anonymous, "a\u{202e}ção 'x' %_");
-    let three = entry(&world, odd, None);
+    let reason = "moving 'their' <b>servers</b>; ção \u{202e} %_".to_owned();
+    let three = AuditEntry { reason, ..entry(&world, odd, None) };
     append(&world, &[]).await;
     append(&world, &[one.clone(), two.clone()]).await;
     append(&world, std::slice::from_ref(&three)).await;

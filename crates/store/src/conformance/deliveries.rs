@@ -59,6 +59,9 @@ pub async fn each_filter_narrows_the_list<F: Fixture>() {
     filter.event_type = Some("invoice.paid".to_owned());
     assert_eq!(find(filter).await, [two, one]);
     let mut filter = all();
+    filter.event_type_prefix = Some("invoice.".to_owned());
+    assert_eq!(find(filter).await, [three, two, one]);
+    let mut filter = all();
     filter.event = Some(log.events[2]);
     assert_eq!(find(filter).await, [three]);
     let mut filter = all();
@@ -83,6 +86,7 @@ pub async fn filters_join<F: Fixture>() {
         endpoint: Some(log.shop),
         status: Some(Status::Pending),
         event_type: Some("invoice.paid".to_owned()),
+        event_type_prefix: Some("invoice.".to_owned()),
         event: Some(log.events[0]),
         external_id: Some("inv-1".to_owned()),
         text: Some("9.90".to_owned()),
@@ -92,10 +96,11 @@ pub async fn filters_join<F: Fixture>() {
     };
     let found = world.list(log.tenant, filter.clone()).await;
     assert_eq!(ids(&found), [one]);
-    let spoil: [fn(&mut DeliveryFilter); 6] = [
+    let spoil: [fn(&mut DeliveryFilter); 7] = [
         |filter| filter.lane = Some(Lane::Dispatch),
         |filter| filter.status = Some(Status::Delivered),
         |filter| filter.event_type = Some("invoice.sent".to_owned()),
+        |filter| filter.event_type_prefix = Some("user.".to_owned()),
         |filter| filter.external_id = Some("inv-2".to_owned()),
         |filter| filter.since = filter.until,
         |filter| filter.until = filter.since,
@@ -113,6 +118,11 @@ pub async fn text_is_found_as_it_is_written<F: Fixture>() {
     for odd in ["INV-1", "inv", "inv_1", "inv%", "%", "", "inv-1 ", "' OR 1=1 --"] {
         let filter =
             DeliveryFilter { external_id: Some(odd.to_owned()), ..DeliveryFilter::default() };
+        assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
+    }
+    for odd in ["invoice.%", "invoice_", "Invoice.", "nvoice.", "invoice.paidx", "invoice.*"] {
+        let filter =
+            DeliveryFilter { event_type_prefix: Some(odd.to_owned()), ..DeliveryFilter::default() };
         assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
     }
     for odd in ["invoice.%", "invoice_paid", "Invoice.paid", "", "invoice.*"] {

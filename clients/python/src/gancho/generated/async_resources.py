@@ -229,7 +229,7 @@ class AsyncAudit(AsyncResource):
 
         Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part
         of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named
-        there.
+        there, and their reasons are left out.
 
         A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none:
         continue until `next_cursor` is null.
@@ -756,7 +756,7 @@ class AsyncDeliveries(AsyncResource):
 
         :param limit: Maximum number of items per page. Default: 50.
         :param status: Only deliveries with this status.
-        :param event_type: Only deliveries of events of this type.
+        :param event_type: Only deliveries of events of this type, or of all types with a prefix: `invoice.*`.
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
         :param subject: Only deliveries of events with this subject.
@@ -779,6 +779,71 @@ class AsyncDeliveries(AsyncResource):
                 takes_tenant=True,
                 query=given({
                     "limit": limit,
+                    "status": status,
+                    "event_type": event_type,
+                    "event_id": event_id,
+                    "external_id": external_id,
+                    "subject": subject,
+                    "error_code": error_code,
+                    "response_status": response_status,
+                    "text": text,
+                    "since": since,
+                    "until": until,
+                    "webhook_id": webhook_id,
+                    "lane": lane,
+                    "partner": partner,
+                }),
+            )
+        )
+
+    def export(
+        self,
+        *,
+        status: types.DeliveryStatus | None = None,
+        event_type: str | None = None,
+        event_id: str | None = None,
+        external_id: str | None = None,
+        subject: str | None = None,
+        error_code: str | None = None,
+        response_status: int | None = None,
+        text: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        webhook_id: str | None = None,
+        lane: types.Lane | None = None,
+        partner: str | None = None,
+    ) -> AsyncIterator[models.Delivery]:
+        """Export deliveries.
+
+        Takes the filters of the list, and returns all that match, without payloads and attempts. At most 8 exports per
+        tenant, and 8 of the operator, are open on a node, those of dead letters included; further requests get 429 with
+        `Retry-After`.
+
+        Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param status: Only deliveries with this status.
+        :param event_type: Only deliveries of events of this type, or of all types with a prefix: `invoice.*`.
+        :param event_id: Only deliveries of this event.
+        :param external_id: Only deliveries of events with this external id.
+        :param subject: Only deliveries of events with this subject.
+        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
+            up. E.g. `TIMEOUT`.
+        :param response_status: Only deliveries whose last attempt got this response status.
+        :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
+            searches about 2,000 payloads.
+        :param since: Only deliveries created at or after this time.
+        :param until: Only deliveries created before this time.
+        :param webhook_id: Only deliveries to this webhook.
+        :param lane: Only deliveries in this lane. Default: `webhook`.
+        :param partner: Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.
+        """
+        return self._stream(
+            Operation(
+                "GET",
+                "/v1/deliveries/export",
+                model=models.Delivery,
+                takes_tenant=True,
+                query=given({
                     "status": status,
                     "event_type": event_type,
                     "event_id": event_id,
@@ -865,6 +930,29 @@ class AsyncDeliveries(AsyncResource):
             )
         )
 
+    async def cancel(
+        self,
+        delivery_id: str,
+    ) -> models.Delivery:
+        """Stop retrying a delivery.
+
+        Cancels one delivery that has not started or waits for a retry; other deliveries of its event go on. It fails
+        with the code `CANCELED`. Lists, counts and replays of dead letters leave it out, unless this code is asked for.
+        It can be retried later. Answers 409 if the delivery has ended already, or while an attempt is in flight.
+
+        Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
+
+        :param delivery_id: Id of the delivery.
+        """
+        return await self._call(
+            Operation(
+                "POST",
+                f"/v1/deliveries/{path(delivery_id)}/cancel",
+                model=models.Delivery,
+                takes_tenant=True,
+            )
+        )
+
     async def check_signature(
         self,
         delivery_id: str,
@@ -946,7 +1034,7 @@ class AsyncDeliveries(AsyncResource):
         :param id: Id of the webhook.
         :param limit: Maximum number of items per page. Default: 50.
         :param status: Only deliveries with this status.
-        :param event_type: Only deliveries of events of this type.
+        :param event_type: Only deliveries of events of this type, or of all types with a prefix: `invoice.*`.
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
         :param subject: Only deliveries of events with this subject.
@@ -1125,6 +1213,7 @@ class AsyncEmails(AsyncResource):
         limit: int | None = None,
         status: types.EmailStatus | None = None,
         external_id: str | None = None,
+        recipient: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
     ) -> AsyncPages[models.EmailSummary]:
@@ -1139,6 +1228,8 @@ class AsyncEmails(AsyncResource):
         :param status: Only e-mails with this status. An e-mail that bounced after it was sent is `FAILED`. With this
             filter a page may have fewer items than `limit`: continue until `next_cursor` is null.
         :param external_id: Only e-mails with this external id.
+        :param recipient: Only e-mails to this address. A page searches about 2,000 e-mails, and may have fewer items
+            than `limit`, even none: continue until `next_cursor` is null.
         :param since: Only e-mails submitted at or after this time.
         :param until: Only e-mails submitted before this time.
         """
@@ -1152,6 +1243,7 @@ class AsyncEmails(AsyncResource):
                     "limit": limit,
                     "status": status,
                     "externalId": external_id,
+                    "recipient": recipient,
                     "since": since,
                     "until": until,
                 }),
@@ -1770,6 +1862,8 @@ class AsyncQueues(AsyncResource):
     async def pause(
         self,
         lane: str,
+        *,
+        reason: str | None = None,
     ) -> None:
         """Pause a lane.
 
@@ -1777,12 +1871,16 @@ class AsyncQueues(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.queues.pause(lane, reason='text')`
+
         :param lane: Name of the lane: `webhook`, `dispatch` or `email`.
+        :param reason: Why, for others to read: it is recorded in the audit log.
         """
         await self._call(
             Operation[None](
                 "POST",
                 f"/v1/queues/{path(lane)}/pause",
+                body=given({"reason": reason}),
             )
         )
 
@@ -2975,6 +3073,8 @@ class AsyncTenants(AsyncResource):
     async def pause(
         self,
         tenant: str,
+        *,
+        reason: str | None = None,
     ) -> None:
         """Pause a tenant.
 
@@ -2982,12 +3082,16 @@ class AsyncTenants(AsyncResource):
 
         Operator only.
 
+        Example: `gancho.tenants.pause(tenant, reason='text')`
+
         :param tenant: Slug or id of the tenant.
+        :param reason: Why, for others to read: it is recorded in the audit log.
         """
         await self._call(
             Operation[None](
                 "POST",
                 f"/v1/tenants/{path(tenant)}/pause",
+                body=given({"reason": reason}),
             )
         )
 
@@ -3502,6 +3606,8 @@ class AsyncWebhooks(AsyncResource):
     async def pause(
         self,
         id: str,
+        *,
+        reason: str | None = None,
     ) -> None:
         """Pause a webhook.
 
@@ -3509,13 +3615,17 @@ class AsyncWebhooks(AsyncResource):
 
         Required scope: `manage`.
 
+        Example: `gancho.webhooks.pause(id, reason='text')`
+
         :param id: Id of the webhook.
+        :param reason: Why, for others to read: it is recorded in the audit log.
         """
         await self._call(
             Operation[None](
                 "POST",
                 f"/v1/webhooks/{path(id)}/pause",
                 takes_tenant=True,
+                body=given({"reason": reason}),
             )
         )
 

@@ -240,6 +240,8 @@ class AuditEntry(Model):
     """The `operationId` of the operation in this document, or `log_in`."""
     outcome: types.AuditOutcome
     """`done` or `refused`."""
+    reason: str | None = None
+    """Why it was done, as the caller said it: of a pause. A tenant does not see the operator's."""
     request_id: str | None = None
     resource: str | None = None
     """The id or name of what was changed."""

@@ -44,7 +44,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::OPERATOR_ONLY],
     tag: "Audit log",
     summary: "List audit log entries",
-    about: "Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there.\n\nA page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
+    about: "Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there, and their reasons are left out.\n\nA page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

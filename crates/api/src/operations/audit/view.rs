@@ -34,6 +34,8 @@ pub struct AuditEntryView {
     pub request_id: Option<String>,
     /// The address of the caller; of IPv6 addresses the block.
     pub address: Option<String>,
+    /// Why it was done, as the caller said it: of a pause. A tenant does not see the operator's.
+    pub reason: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,17 +64,20 @@ impl From<AuditEntry> for AuditEntryView {
             code: given(entry.code),
             request_id: given(entry.request_id),
             address: given(entry.address),
+            reason: given(entry.reason),
         }
     }
 }
 
 impl AuditEntryView {
-    /// For a tenant, people of the operator have neither names nor addresses.
+    /// For a tenant, people of the operator have neither names nor addresses, and give no reasons: those are written for
+    /// the operator's own.
     pub fn for_tenant(mut entry: AuditEntry) -> Self {
         if matches!(entry.actor.kind, ActorKind::Operator | ActorKind::User) {
             entry.actor.kind = ActorKind::Operator;
             entry.actor.name.clear();
             entry.address.clear();
+            entry.reason.clear();
         }
         entry.into()
     }

@@ -2,7 +2,7 @@
 
 use gancho_access::{Principal, Right};
 use gancho_domain::Time;
-use gancho_mail::{EmailFilter, EmailStatus};
+use gancho_mail::{EmailFilter, EmailStatus, Mailbox};
 
 use super::{TAG, view::EmailSummary};
 use crate::{
@@ -23,6 +23,9 @@ request! {
         optional status: String as choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
         /// Only e-mails with this external id.
         optional external_id = "externalId": String as text(1, 256),
+        /// Only e-mails to this address. A page searches about 2,000 e-mails, and may have fewer items than `limit`, even
+        /// none: continue until `next_cursor` is null.
+        optional recipient: String as text(3, 320),
         /// Only e-mails submitted at or after this time.
         optional since: Time as time(),
         /// Only e-mails submitted before this time.
@@ -48,7 +51,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let query: EmailsQuery = call.parse_query()?;
     let page = Page::of(&call, call.owner().tenant(), &query.page)?;
     let status = query.status.as_deref();
+    let recipient = query.recipient.as_deref().map(str::parse::<Mailbox>).transpose();
+    let recipient = recipient.map_err(|why| {
+        Problem::field("", format!("`recipient` is not a valid e-mail address: {why}"))
+    })?;
     let filter = EmailFilter {
+        recipient,
         status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
         external_id: query.external_id,
         since: query.since,

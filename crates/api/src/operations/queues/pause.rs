@@ -6,23 +6,41 @@ use http::Method;
 use super::TAG;
 use crate::{
     answer::Answer,
+    input::{Request, request},
     problem::Problem,
-    route::{Call, Gives, Needs, Route},
+    route::{Call, Gives, Needs, Route, Takes},
 };
+
+request! {
+    /// Of everything that can be paused.
+    pub struct PauseBody {
+        /// Why, for others to read: it is recorded in the audit log.
+        nullable reason: String as text(0, 200),
+    }
+}
+
+impl PauseBody {
+    pub fn reason(self) -> Option<String> {
+        let reason = self.reason.map(|reason| reason.trim().to_owned());
+        reason.filter(|reason| !reason.is_empty())
+    }
+}
 
 pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/pause",
     operation_id: "pauseQueue",
     needs: Needs::Operator,
+    takes: Takes::Maybe(PauseBody::FIELDS),
     gives: Gives::no_content("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a lane",
     about: "Deliveries in flight finish; all others wait until the lane is resumed.",
     run: |call| {
         Box::pin(async move {
+            let body: PauseBody = call.parse_body()?;
             call.api.engine.pause(pause(&call)?).await?;
-            Ok(Answer::no_content())
+            Ok(Answer::no_content().because(body.reason()))
         })
     },
     ..Route::DEFAULT

@@ -7,7 +7,9 @@ use super::{TAG, find};
 use crate::{
     answer::Answer,
     codes,
-    route::{Gives, Needs, Route},
+    input::Request,
+    operations::queues::pause::PauseBody,
+    route::{Gives, Needs, Route, Takes},
 };
 
 pub const PAUSE: Route = Route {
@@ -15,6 +17,7 @@ pub const PAUSE: Route = Route {
     path: "/tenants/{tenant}/pause",
     operation_id: "pauseTenant",
     needs: Needs::Operator,
+    takes: Takes::Maybe(PauseBody::FIELDS),
     gives: Gives::no_content("The tenant is paused. Pausing it again has no effect."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
@@ -22,9 +25,10 @@ pub const PAUSE: Route = Route {
     about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.",
     run: |call| {
         Box::pin(async move {
+            let body: PauseBody = call.parse_body()?;
             let tenant = find(&call).await?;
             call.api.engine.pause(Pause::Tenant(tenant.id)).await?;
-            Ok(Answer::no_content())
+            Ok(Answer::no_content().because(body.reason()))
         })
     },
     ..Route::DEFAULT

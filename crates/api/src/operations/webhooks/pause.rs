@@ -8,9 +8,10 @@ use http::Method;
 use super::TAG;
 use crate::{
     answer::Answer,
-    input::field::Noun,
+    input::{Request, field::Noun},
+    operations::queues::pause::PauseBody,
     problem::Problem,
-    route::{Call, Gives, Needs, Route},
+    route::{Call, Gives, Needs, Route, Takes},
 };
 
 pub const PAUSE: Route = Route {
@@ -18,15 +19,17 @@ pub const PAUSE: Route = Route {
     path: "/webhooks/{id}/pause",
     operation_id: "pauseWebhook",
     needs: Needs::Tenant(Right::Manage),
+    takes: Takes::Maybe(PauseBody::FIELDS),
     gives: Gives::no_content("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a webhook",
     about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.",
     run: |call| {
         Box::pin(async move {
+            let body: PauseBody = call.parse_body()?;
             let pause = existing(&call).await?;
             call.api.engine.pause(pause).await?;
-            Ok(Answer::no_content())
+            Ok(Answer::no_content().because(body.reason()))
         })
     },
     ..Route::DEFAULT

@@ -29,14 +29,15 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `1 key`, `2 keys`, `2 addresses`.
+/// `1 key`, `2 keys`, `2 addresses`, `2 deliveries`.
 pub fn many(number: usize, noun: &str) -> String {
-    let ending = match number {
-        1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
+    let (stem, ending) = match noun.strip_suffix("ry") {
+        _ if number == 1 => (noun, ""),
+        Some(stem) => (stem, "ries"),
+        None if noun.ends_with('s') => (noun, "es"),
+        None => (noun, "s"),
     };
-    format!("{} {noun}{ending}", count(number as u64))
+    format!("{} {stem}{ending}", count(number as u64))
 }
 
 /// A rate limit of the API as it is written on the command line: `100/s`.
@@ -126,6 +127,10 @@ mod tests {
         assert_eq!(when(&json!("2026-11-15T10:00:00.123Z")), "2026-11-15 10:00:00");
         assert_eq!(when(&Value::Null), "");
         assert_eq!((many(1, "key"), many(2, "key")), ("1 key".into(), "2 keys".into()));
+        assert_eq!(
+            (many(1, "delivery"), many(0, "delivery")),
+            ("1 delivery".into(), "0 deliveries".into())
+        );
     }
 
     #[test]

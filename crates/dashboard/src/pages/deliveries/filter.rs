@@ -159,8 +159,8 @@ impl Filter {
         ]
     }
 
-    pub fn to_api(&self) -> Link {
-        let link = Link::new("/v1/deliveries");
+    pub fn to_api(&self, path: &'static str) -> Link {
+        let link = Link::new(path);
         self.parameters().into_iter().fold(link, |link, (_, name, value)| link.maybe(name, value))
     }
 
@@ -168,9 +168,12 @@ impl Filter {
     pub fn chips(&self, visit: &Visit, errors: &FormErrors) -> Vec<Chip> {
         let t = visit.t;
         let fields = self.parameters().into_iter().filter_map(|(name, api_name, value)| {
-            // The API compares types as a whole; one with `*` matches nothing.
-            let is_pattern = name == "type" && value.is_some_and(|value| value.contains('*'));
-            let is_wrong = errors.has_parameter(api_name) || is_pattern;
+            // The API takes `invoice.*`; with a `*` elsewhere, a type matches nothing.
+            let is_odd = |value: &str| {
+                value.contains('*') && value.parse::<gancho_domain::Pattern>().is_err()
+            };
+            let is_odd_type = name == "type" && value.is_some_and(is_odd);
+            let is_wrong = errors.has_parameter(api_name) || is_odd_type;
             let label = match name {
                 "status" if is_wrong => t.say("row.status"),
                 "type" => t.say("filter.type"),

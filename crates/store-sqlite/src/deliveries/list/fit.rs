@@ -27,7 +27,8 @@ pub(super) fn fit(status: Option<Status>, parcels: bool, outcomes: bool, text: b
     let of_parcel = if parcels {
         "WHEN NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = d.parcel
            AND (?6 IS NULL OR p.event_type = ?6) AND (?7 IS NULL OR p.external_id = ?7)
-           AND (?10 IS NULL OR p.subject = ?10)) THEN 2"
+           AND (?10 IS NULL OR p.subject = ?10)
+           AND (?13 IS NULL OR substr(p.event_type, 1, length(?13)) = ?13)) THEN 2"
     } else {
         ""
     };

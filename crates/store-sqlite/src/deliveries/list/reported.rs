@@ -45,8 +45,8 @@ impl Trail for ReportTrail<'_> {
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery
              CROSS JOIN deliveries d ON d.seq = r.delivery
-             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?13 AND r.delivery < ?14
-             ORDER BY r.delivery {} LIMIT ?15",
+             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?14 AND r.delivery < ?15
+             ORDER BY r.delivery {} LIMIT ?16",
             direction.word()
         );
         let (first, end) = direction.rows_below(below, self.list.lowest(), self.list.end());

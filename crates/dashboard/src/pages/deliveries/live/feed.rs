@@ -82,7 +82,7 @@ impl LiveFeed {
 
     /// Reads the rows that the page would show if it were loaded now.
     pub async fn read_list(&mut self) -> ApiResult<()> {
-        let link = self.filter.to_api().with("limit", ROWS);
+        let link = self.filter.to_api("/v1/deliveries").with("limit", ROWS);
         let list: List<DeliveryRow> = self.visit.get(link).await?;
         for row in list.data {
             self.shown.entry(row.id.clone()).or_default();

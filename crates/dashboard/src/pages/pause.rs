@@ -1,0 +1,11 @@
+//! The form that pauses something: its one field is the reason, which may be left empty.
+
+use serde_json::{Value, json};
+
+use crate::params::Params;
+
+/// The body of the request that pauses.
+pub fn body(form: &Params) -> Option<Value> {
+    let reason = form.text("reason");
+    (!reason.is_empty()).then(|| json!({ "reason": reason }))
+}
