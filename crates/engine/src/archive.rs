@@ -51,11 +51,15 @@ pub enum ArchiveRunError {
 /// Maximum bytes read at once, so that memory does not grow with the size of dead letters.
 const MAX_BYTES: usize = 16 << 20;
 const WARN_AFTER: Duration = Duration::from_mins(1);
+/// The first round comes after this part of the interval.
+const START_DIVISOR: u32 = 60;
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     if engine.archive.is_none() {
         return;
     }
+    // A node that has just started has other things to do.
+    tokio::time::sleep(engine.limits.upkeep / START_DIVISOR).await;
     let mut warned_at: Option<Instant> = None;
     loop {
         if engine.trusts_clock(engine.clock.now()) {

@@ -56,8 +56,10 @@ async fn unread(stage: &Stage, hands: &Hands, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut begin = [0; 12];
-    stream.read_exact(&mut begin).await.unwrap();
-    assert_eq!(&begin, b"HTTP/1.1 200");
+    // One that is dropped to make room for others may end before it begins.
+    if stream.read_exact(&mut begin).await.is_ok() {
+        assert_eq!(&begin, b"HTTP/1.1 200");
+    }
     stream
 }
 
@@ -65,7 +67,8 @@ async fn unread(stage: &Stage, hands: &Hands, path: &str) -> TcpStream {
 async fn rest_of(mut stream: TcpStream) -> (usize, bool) {
     let mut text = Vec::new();
     let read = stream.read_to_end(&mut text).await;
-    let head = text.windows(4).position(|at| at == b"\r\n\r\n").unwrap() + 4;
+    let Some(end) = text.windows(4).position(|at| at == b"\r\n\r\n") else { return (0, false) };
+    let head = end + 4;
     let fields = String::from_utf8_lossy(&text[..head]).to_lowercase();
     let body = text.len() - head;
     let is_whole = match fields.split("content-length: ").nth(1) {
