@@ -3,7 +3,7 @@
 //! In reading order: [`router`] has the table of routes, [`route`] says what an entry contains. [`serve`] handles
 //! a request: [`auth`] (authentication and authorization), [`input`] (strict parsing), the operation, then
 //! [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is a file, in the folder
-//! of its noun. [`render`], [`page`] and [`cursor`] are shared by responses; [`openapi`] and [`docs`] generate
+//! of its noun. [`render`], [`page`], [`cursor`] and `json_lines` are shared by responses; [`openapi`] and [`docs`] generate
 //! the documentation. [`in_process`] serves callers in this process, such as the dashboard. [`policy`] says which
 //! roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the
 //! API; [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
@@ -29,6 +29,7 @@ pub mod host;
 pub mod in_process;
 pub mod ingest;
 pub mod input;
+mod json_lines;
 mod keep_alive;
 pub mod key_ring;
 pub mod listener;

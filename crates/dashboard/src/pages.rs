@@ -14,6 +14,7 @@ mod dead_letters;
 mod deliveries;
 mod delivery;
 mod delivery_row;
+mod download;
 mod emails;
 mod endpoint;
 mod endpoint_delete;

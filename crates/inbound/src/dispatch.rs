@@ -68,17 +68,14 @@ impl Carrier for DispatchCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
-        let read = || async {
-            let source = self.sources.of_tenant(job.tenant).await?;
-            Ok((source, self.sources.all().await?.has_unusable()))
-        };
+        let read = || self.sources.of_tenant(job.tenant);
         let source = match retry_read(read).await {
-            Ok((Some(source), _)) => source,
+            Ok(Some(source)) => source,
             // The target is unknown here; a node with the right key ring can send it.
-            Ok((None, true)) => {
+            Ok(None) if self.sources.has_unusable() => {
                 return internal_failure("the source is unusable on this node".to_owned());
             }
-            Ok((None, false)) => return target_gone("the source was deleted"),
+            Ok(None) => return target_gone("the source was deleted"),
             Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
         };
         let carried = match source.destination(job.target, was_given_up(job)) {

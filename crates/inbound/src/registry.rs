@@ -104,6 +104,11 @@ impl Sources {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))
     }
 
+    /// Whether a source that was read last cannot be used here.
+    pub fn has_unusable(&self) -> bool {
+        self.known.peek(()).is_some_and(|all| all.has_unusable())
+    }
+
     /// The partner of this tenant id, also for a deleted source; `None` for other tenants.
     pub async fn partner_of(&self, tenant: TenantId) -> Result<Option<Arc<str>>> {
         if let Some(source) = self.all().await?.of_tenant(tenant) {

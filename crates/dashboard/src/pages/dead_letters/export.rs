@@ -1,19 +1,9 @@
 //! `/ui/dead-letters/export`: the dead letters of the filter as a file of JSON lines.
 
-use axum::response::IntoResponse;
-use http::{HeaderValue, header};
-
 use super::filter::Filter;
-use crate::{dashboard::PageResult, visit::Visit};
+use crate::{dashboard::PageResult, pages::download, visit::Visit};
 
 pub async fn download(visit: Visit) -> PageResult {
-    let body = visit.stream(Filter::read(&visit.params).to_api("/v1/dlq/export")).await?;
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson")),
-        (
-            header::CONTENT_DISPOSITION,
-            HeaderValue::from_static("attachment; filename=\"dead-letters.ndjson\""),
-        ),
-    ];
-    Ok((headers, body).into_response())
+    let link = Filter::read(&visit.params).to_api("/v1/dlq/export");
+    download::json_lines(&visit, link, "attachment; filename=\"dead-letters.ndjson\"").await
 }
