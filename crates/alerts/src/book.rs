@@ -54,7 +54,8 @@ impl Alert {
 }
 
 /// What an evaluation changed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     Fired(Alert),
     /// It has been firing for long and is sent again.
@@ -98,6 +99,23 @@ impl AlertBook {
     pub fn is_firing(&self, rule: Rule, subject: &str) -> bool {
         let key = (rule, subject.to_owned());
         self.0.get(&key).is_some_and(|alert| alert.state == AlertState::Firing)
+    }
+
+    /// Adds the conditions of the alerts of such rules that fire: what cannot be read is not over.
+    pub(crate) fn keep_firing(&self, is_kept: impl Fn(Rule) -> bool, holding: &mut Vec<Condition>) {
+        let is_firing = |alert: &&Alert| alert.state == AlertState::Firing && is_kept(alert.rule);
+        for alert in self.0.values().filter(is_firing) {
+            let is_known = |one: &Condition| one.rule == alert.rule && one.subject == alert.subject;
+            if !holding.iter().any(is_known) {
+                holding.push(Condition {
+                    rule: alert.rule,
+                    subject: alert.subject.clone(),
+                    value: alert.value,
+                    threshold: alert.threshold,
+                    detail: alert.detail.clone(),
+                });
+            }
+        }
     }
 
     /// The alerts that fire, whose condition holds, and of which nothing was sent.
@@ -220,6 +238,24 @@ mod tests {
         assert_eq!(book.step(vec![], AFTER, at(120)), []);
         assert!(matches!(book.step(vec![], AFTER, at(180))[..], [Change::Resolved(_)]));
         assert!(book.alerts().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_over() {
+        let mut book = AlertBook::default();
+        for rule in [Rule::ApiKeyExpiring, Rule::WritesRefused] {
+            let mut holding = Vec::new();
+            book.keep_firing(|_| true, &mut holding);
+            holding.extend(holds(rule));
+            assert!(matches!(book.step(holding, AFTER, at(0))[..], [Change::Fired(_)]));
+        }
+        for seconds in [10, 100] {
+            let mut holding = Vec::new();
+            book.keep_firing(Rule::is_in_cells, &mut holding);
+            book.step(holding, AFTER, at(seconds));
+        }
+        assert!(book.is_firing(Rule::ApiKeyExpiring, ""));
+        assert!(!book.is_firing(Rule::WritesRefused, ""), "it does not depend on cells");
     }
 
     #[test]

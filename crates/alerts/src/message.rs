@@ -52,6 +52,7 @@ impl Message {
             ([one], ..) => format!("Gancho: {}", line(one)),
             (_, firing, 0) => format!("Gancho: {firing} alerts"),
             (_, 0, resolved) => format!("Gancho: {resolved} alerts resolved"),
+            (_, 1, resolved) => format!("Gancho: 1 alert, {resolved} resolved"),
             (_, firing, resolved) => format!("Gancho: {firing} alerts, {resolved} resolved"),
         }
     }

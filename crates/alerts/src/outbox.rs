@@ -1,12 +1,15 @@
 //! Messages that a channel has not taken yet. What an older message says about an alert is left out once a newer one
-//! says something about the same alert, so that no "firing" arrives after its "resolved".
+//! says something about the same alert, so that no "firing" arrives after its "resolved". The node that evaluates
+//! also stores them, for the node that evaluates after it.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
+use gancho_domain::Time;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::{Change, Channel, Message, Rule};
@@ -32,9 +35,20 @@ pub(crate) struct Unsent {
     due: Instant,
 }
 
+/// A message as it is stored, and the names of the channels that have not taken it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredMessage {
+    id: String,
+    at_us: i64,
+    changes: Vec<Change>,
+    channels: Vec<String>,
+}
+
 #[derive(Default)]
 pub(crate) struct Outbox {
     unsent: VecDeque<Unsent>,
+    /// Whether something was added or left since it was last stored.
+    pub is_changed: bool,
     count: u64,
     /// The last message about each alert.
     latest: HashMap<(Rule, String), u64>,
@@ -42,6 +56,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     pub fn push(&mut self, channels: &[Arc<dyn Channel>], message: Message) {
+        self.is_changed = true;
         self.count += 1;
         let oldest = self.count.saturating_sub(MAX_REMEMBERED);
         self.latest.retain(|_, number| *number >= oldest);
@@ -75,10 +90,56 @@ impl Outbox {
 
     /// After a failed attempt. Returns whether it is tried again.
     pub fn put_back(&mut self, mut unsent: Unsent, now: Instant) -> bool {
-        let Some(delay) = retry_delay(unsent.attempts) else { return false };
+        let Some(delay) = retry_delay(unsent.attempts) else {
+            self.is_changed = true;
+            return false;
+        };
         unsent.due = now + delay;
         self.unsent.push_back(unsent);
         true
+    }
+
+    /// What is to be stored, the oldest message first.
+    pub fn stored(&self) -> Vec<StoredMessage> {
+        let mut messages: BTreeMap<u64, StoredMessage> = BTreeMap::new();
+        for Unsent { channel, message, number, .. } in &self.unsent {
+            let stored = messages.entry(*number).or_insert_with(|| StoredMessage {
+                id: message.id.to_string(),
+                at_us: message.at.micros(),
+                changes: message.changes.clone(),
+                channels: Vec::new(),
+            });
+            stored.channels.push(channel.name().to_owned());
+        }
+        messages.into_values().collect()
+    }
+
+    /// Adds what another node could not send, or this one before a restart. A channel that is no longer configured gets
+    /// nothing.
+    pub fn adopt(&mut self, channels: &[Arc<dyn Channel>], stored: Vec<StoredMessage>) {
+        for StoredMessage { id, at_us, changes, channels: names } in stored {
+            let Ok(id) = id.parse() else { continue };
+            if self.unsent.iter().any(|unsent| unsent.message.id == id) {
+                continue;
+            }
+            let channels: Vec<Arc<dyn Channel>> = channels
+                .iter()
+                .filter(|channel| names.iter().any(|name| name == channel.name()))
+                .cloned()
+                .collect();
+            self.push(&channels, Message { id, at: Time::from_micros(at_us), changes });
+        }
+    }
+
+    /// Leaves out what another node sends from now on.
+    pub fn retain(&mut self, is_own: impl Fn(&Change) -> bool) {
+        self.unsent.retain_mut(|unsent| {
+            let own: Vec<Change> =
+                unsent.message.changes.iter().filter(|change| is_own(change)).cloned().collect();
+            let Message { id, at, .. } = *unsent.message;
+            unsent.message = Arc::new(Message { id, at, changes: own });
+            !unsent.message.changes.is_empty()
+        });
     }
 }
 

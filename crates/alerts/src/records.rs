@@ -8,10 +8,14 @@ use gancho_domain::Time;
 use gancho_store::{Collection, Expect, Result, Store, StoreError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Alert, Change, NodeReport, Rule, Silence, SilenceId, silence::SilenceRecord};
+use crate::{
+    Alert, Change, NodeReport, Rule, Silence, SilenceId, outbox::StoredMessage,
+    silence::SilenceRecord,
+};
 
 const STATE: Collection = Collection::operators("alerts");
 const STATE_KEY: &str = "state";
+const UNSENT_KEY: &str = "unsent";
 const SILENCES: Collection = Collection::operators("alert_silences");
 const HISTORY: Collection = Collection::operators("alert_history");
 const REPORTS: Collection = Collection::operators("node_reports");
@@ -92,6 +96,20 @@ pub(crate) async fn read_alerts(store: &dyn Store) -> Result<Vec<Alert>> {
 pub(crate) async fn write_alerts(store: &dyn Store, alerts: &[Alert]) -> Result<()> {
     let body = write(&alerts)?;
     store.put_document(STATE, STATE_KEY, body, Expect::Anything).await.map(|_| ())
+}
+
+pub(crate) async fn read_unsent(store: &dyn Store) -> Result<Vec<StoredMessage>> {
+    match store.document(STATE, UNSENT_KEY).await? {
+        Some(document) => parse(&document.body),
+        None => Ok(Vec::new()),
+    }
+}
+
+pub(crate) async fn write_unsent(store: &dyn Store, messages: &[StoredMessage]) -> Result<()> {
+    if messages.is_empty() {
+        return store.delete_document(STATE, UNSENT_KEY).await.map(|_| ());
+    }
+    store.put_document(STATE, UNSENT_KEY, write(&messages)?, Expect::Anything).await.map(|_| ())
 }
 
 pub(crate) async fn read_silences(store: &dyn Store, now: Time) -> Result<Vec<Silence>> {

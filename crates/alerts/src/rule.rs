@@ -132,6 +132,19 @@ impl Rule {
                 | Self::ApiKeyExpiring
         )
     }
+
+    /// Whether it is about tenants' data, which is in cells: nothing is known of those that do not respond.
+    pub(crate) const fn is_in_cells(self) -> bool {
+        matches!(
+            self,
+            Self::DeadLettersHigh
+                | Self::DeadLetterRateHigh
+                | Self::TenantDeadLettersHigh
+                | Self::EndpointFailing
+                | Self::QueueDelayed
+                | Self::ApiKeyExpiring
+        )
+    }
 }
 
 impl fmt::Display for Rule {

@@ -98,6 +98,9 @@ impl AlertService {
                 self.refresh_channels().await;
                 let mut memory = self.memory.lock();
                 memory.unavailable_since = None;
+                if memory.is_holder && holding.is_none() {
+                    self.outbox.lock().retain(|change| self.is_own(change.alert()));
+                }
                 memory.is_holder = holding.is_some();
                 let mut changes = memory.own.step(Vec::new(), self.setup.after, now);
                 if let Some(holding) = holding {
@@ -132,7 +135,9 @@ impl AlertService {
         }
         if !self.memory.lock().is_holder {
             let stored = records::read_alerts(&**store).await?;
+            let unsent = records::read_unsent(&**store).await?;
             self.memory.lock().book = AlertBook::of(stored);
+            self.outbox.lock().adopt(&self.setup.channels, unsent);
         }
         let reported = self.memory.lock().book.subjects(Rule::EndpointFailing);
         let mut facts = facts.read(reported).await?;
@@ -140,7 +145,15 @@ impl AlertService {
         facts.nodes.push(report);
         let memory = self.memory.lock();
         let is_firing = |rule, subject: &str| memory.book.is_firing(rule, subject);
-        Ok(Some(conditions(&facts, &self.setup.thresholds, is_firing)))
+        let mut holding = conditions(&facts, &self.setup.thresholds, is_firing);
+        if !facts.unavailable_cells.is_empty() {
+            memory.book.keep_firing(Rule::is_in_cells, &mut holding);
+        }
+        Ok(Some(holding))
+    }
+
+    fn is_own(&self, alert: &Alert) -> bool {
+        alert.rule == Rule::StoreUnavailable && alert.subject == self.setup.node
     }
 
     /// Every node raises this one for itself: no other can be asked. What fired before keeps firing meanwhile.
@@ -179,16 +192,34 @@ impl AlertService {
             memory.is_holder.then(|| memory.book.alerts())
         };
         let stored = async {
+            // Before the alerts: one that is stored as fired has been sent, or its message is stored.
+            self.store_unsent().await?;
             self.write_history(judged, now).await?;
             match alerts {
                 Some(alerts) => records::write_alerts(store, &alerts).await,
                 None => Ok(()),
             }
         };
-        match stored.await {
-            Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}
-            Err(error) => tracing::warn!(%error, "could not store alerts"),
+        note_unstored(stored.await);
+    }
+
+    /// So that another node can send what this one cannot.
+    async fn store_unsent(&self) -> Result<()> {
+        if !self.memory.lock().is_holder {
+            return Ok(());
         }
+        let unsent = {
+            let mut outbox = self.outbox.lock();
+            if !std::mem::take(&mut outbox.is_changed) {
+                return Ok(());
+            }
+            outbox.stored()
+        };
+        let stored = records::write_unsent(&*self.setup.store, &unsent).await;
+        if stored.is_err() {
+            self.outbox.lock().is_changed = true;
+        }
+        stored
     }
 
     /// What could not be written before comes first: that the store did not respond is only written when it does.
@@ -220,9 +251,13 @@ impl AlertService {
         let due = self.outbox.lock().take_due(now);
         for mut unsent in due {
             let channel = unsent.channel.clone();
-            let Some(message) = self.outbox.lock().current(&unsent) else { continue };
+            let Some(message) = self.outbox.lock().current(&unsent) else {
+                self.outbox.lock().is_changed = true;
+                continue;
+            };
             match channel.send(&message).await {
                 Ok(()) => {
+                    self.outbox.lock().is_changed = true;
                     let count = message.changes.len();
                     tracing::info!(channel = channel.name(), count, "alert sent");
                 }
@@ -235,6 +270,7 @@ impl AlertService {
                 }
             }
         }
+        note_unstored(self.store_unsent().await);
     }
 
     /// Lets the channels read what they need to send, while the store responds.
@@ -297,6 +333,14 @@ impl AlertService {
             outcomes.push((channel.name(), channel.send(&message).await));
         }
         outcomes
+    }
+}
+
+/// A store that is full or unavailable has an alert of its own.
+fn note_unstored(stored: Result<()>) {
+    match stored {
+        Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}
+        Err(error) => tracing::warn!(%error, "could not store alerts"),
     }
 }
 

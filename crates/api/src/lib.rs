@@ -18,6 +18,7 @@ pub mod answer;
 pub mod audit;
 pub mod auth;
 mod body_budget;
+pub mod breaker_relay;
 mod caller;
 mod caller_slots;
 pub mod cells;

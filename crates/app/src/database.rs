@@ -127,6 +127,20 @@ pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
     found.context("cannot open the database")
 }
 
+/// Whether a gateway could write to a database that has tables. Nothing is changed.
+pub async fn check_writable(url: &str) -> anyhow::Result<()> {
+    match url.strip_prefix("sqlite:") {
+        Some(path) => {
+            std::fs::OpenOptions::new()
+                .append(true)
+                .open(path)
+                .with_context(|| format!("cannot write to {path}"))?;
+            Ok(())
+        }
+        None => Ok(gancho_store_postgres::check_writable(url).await?),
+    }
+}
+
 /// A cell of a database besides the home cell: its name, and its URL or why it cannot be read.
 pub type OtherCell = (String, anyhow::Result<String>);
 

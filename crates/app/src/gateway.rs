@@ -9,6 +9,7 @@ mod live;
 mod mailing;
 mod notices;
 mod receiving;
+mod relays;
 mod setup;
 pub mod shared_settings;
 mod tenants;
@@ -20,7 +21,7 @@ use gancho_access::AdminToken;
 use gancho_alerts::AlertService;
 use gancho_api::{
     Api, ApiSetup, Ingest, Simulator, cells::CellService, reload::ReloadService, state::MailParts,
-    tail_relay::TailRelay, watch,
+    watch,
 };
 use gancho_domain::{
     Clock, EndReason, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant,
@@ -290,10 +291,7 @@ impl Gateway {
             alerting::spawn(alerts, &self.tasks, &self.stopping);
         }
         if is_shared {
-            let (store, clock) = (self.store.clone(), self.base.clock.clone());
-            let relay = TailRelay::new(self.engine.clone(), store, clock);
-            let stop = self.stopping.clone();
-            self.tasks.spawn(async move { relay.run(stop).await });
+            relays::start(self);
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         let engine = self.engine.clone();

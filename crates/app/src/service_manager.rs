@@ -7,8 +7,17 @@ use std::{
         linux::net::SocketAddrExt,
         unix::net::{SocketAddr, UnixDatagram},
     },
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
     time::Duration,
 };
+
+/// How much more time to start is asked for, three times within it.
+const MORE_TIME: Duration = Duration::from_secs(60);
+
+/// The gateway is starting, as long as this lives.
+#[expect(dead_code, reason = "dropping it is what ends the thread")]
+pub struct Starting(mpsc::Sender<Infallible>);
 
 pub struct ServiceManager {
     address: Option<SocketAddr>,
@@ -25,6 +34,19 @@ impl ServiceManager {
             address: look("NOTIFY_SOCKET").and_then(|path| address(&path)),
             watchdog: watchdog.and_then(|micros| micros.parse().ok()).map(Duration::from_micros),
         }
+    }
+
+    /// Asks for more time to start, again and again until the result is dropped: migrating a large database takes as
+    /// long as it takes. From a thread of its own, which nothing that blocks can hold up.
+    pub fn starting(&self) -> Option<Starting> {
+        let manager = Self { address: Some(self.address.clone()?), watchdog: None };
+        let (ended, is_ended) = mpsc::channel::<Infallible>();
+        let asking = thread::Builder::new().name("starting".to_owned()).spawn(move || {
+            while is_ended.recv_timeout(MORE_TIME / 3) == Err(RecvTimeoutError::Timeout) {
+                manager.send(&format!("EXTEND_TIMEOUT_USEC={}", MORE_TIME.as_micros()));
+            }
+        });
+        asking.ok().map(|_| Starting(ended))
     }
 
     pub fn ready(&self) {

@@ -8,6 +8,7 @@ mod alerts {
     mod notices;
     mod outage;
     mod recorder;
+    mod restart;
 }
 mod apply {
     mod file;
@@ -109,6 +110,7 @@ mod login {
     mod tls;
 }
 mod nodes {
+    mod breakers;
     mod failover;
     mod fleet;
     mod live_tail;

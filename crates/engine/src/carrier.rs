@@ -8,10 +8,10 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Failure, Next, Rate, RetryPlan, Time, Verdict,
+    Attempt, EndReason, Failure, Next, Rate, RetryPlan, Time, Verdict,
     pace::{Load, SLOW},
 };
-use gancho_store::{Job, NewParcel, Result};
+use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
@@ -39,6 +39,11 @@ pub trait Carrier: Send + Sync + 'static {
     ) -> Result<Vec<NewParcel>> {
         let _ = (job, carried, next, at);
         Ok(Vec::new())
+    }
+
+    /// Told of deliveries that the store gave up while they waited: nothing follows them in a transaction.
+    fn gave_up(&self, ended: &[EndedDelivery], reason: &EndReason, at: Time) {
+        let _ = (ended, reason, at);
     }
 }
 

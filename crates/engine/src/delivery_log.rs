@@ -115,6 +115,7 @@ impl Engine {
 
     /// `job` is the delivery that opened or closed the breaker of its target.
     pub(crate) fn log_breaker(&self, job: &Job, change: BreakerChange) {
+        self.open_breakers.note((job.lane, job.tenant, job.target), change, self.clock.now());
         if !self.log_sampler.allows(BREAKER, Some(job.target), self.clock.now()) {
             return;
         }

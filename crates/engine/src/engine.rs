@@ -25,6 +25,7 @@ use crate::{
     lane_counters::{Counter, LaneCounters},
     log_sampler::LogSampler,
     membership::Membership,
+    open_breakers::OpenBreakers,
     outcome_counters::OutcomeCounts,
     pauses, prune,
     refused_writes::RefusedWrites,
@@ -92,6 +93,7 @@ pub struct Engine {
     /// The number under which this engine writes statistics, whatever becomes of its membership.
     pub(crate) first_node: NodeId,
     pub(crate) statistics: StatisticsRecorder,
+    pub(crate) open_breakers: OpenBreakers,
     pub(crate) tails: Arc<Tails>,
     pub(crate) clock_guard: ClockGuard,
     pub(crate) log_sampler: LogSampler,
@@ -133,6 +135,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             first_node: node,
             statistics: StatisticsRecorder::default(),
+            open_breakers: OpenBreakers::default(),
             tails: Arc::default(),
             clock_guard,
             log_sampler: LogSampler::default(),

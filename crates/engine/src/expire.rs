@@ -52,6 +52,7 @@ impl Engine {
             let gone = self.store.expire(lane.lane, now - expiry, max, now).await?;
             expired += gone.len() as u64;
             self.count_ended(lane.lane, &EndReason::EXPIRED, &gone);
+            lane.carrier.gave_up(&gone, &EndReason::EXPIRED, now);
             if gone.len() < max {
                 return Ok(expired);
             }

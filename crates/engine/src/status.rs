@@ -5,7 +5,7 @@ use gancho_store::TargetId;
 
 use crate::{Engine, lane::Ticket, scheduler::Pool};
 
-/// How a target is doing, as far as this node has seen. Nodes of a fleet may have seen different things.
+/// How a target is doing: what this node has seen, and whether another node has opened its circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetStatus {
     /// Which pool of the lane it draws on: how it answers.
@@ -27,7 +27,7 @@ pub struct TargetStatus {
 }
 
 impl Engine {
-    /// Nothing where this node does not work the lane, or knows nothing of the target.
+    /// Nothing where no breaker of the target is open, and this node does not work the lane or has not seen the target.
     pub fn target_status(
         &self,
         lane: Lane,
@@ -35,7 +35,9 @@ impl Engine {
         target: TargetId,
     ) -> Option<TargetStatus> {
         let now = self.clock.now();
-        self.lane(lane)?.queue.lock().status((tenant, target), now)
+        let lane_state = self.lane(lane);
+        let seen = lane_state.and_then(|lane| lane.queue.lock().status((tenant, target), now));
+        self.fleet_status(seen, (lane, tenant, target))
     }
 
     /// Whether a delivery that is leased to this node is in its queue, and not in flight.

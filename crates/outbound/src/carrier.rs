@@ -9,7 +9,7 @@ use gancho_domain::{
 };
 use gancho_egress::{Client, carried, hops};
 use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
-use gancho_store::{Job, NewParcel, Result};
+use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
 use crate::{
@@ -99,6 +99,15 @@ impl Carrier for WebhookCarrier {
             return Ok(Vec::new());
         }
         self.notifier.parcels(job.tenant, &Notice::exhausted(&exhausted)).await
+    }
+
+    /// Many expire at once, as those of a paused endpoint do: they are reported together.
+    fn gave_up(&self, ended: &[EndedDelivery], reason: &EndReason, at: Time) {
+        for one in ended.iter().filter(|one| !one.is_test && !one.is_notice) {
+            let target = self.registry.known(one.tenant, one.target);
+            let url = target.as_ref().map(|target| target.endpoint.url.as_str());
+            self.health.count_ended(one, url, &reason.code, at);
+        }
     }
 }
 

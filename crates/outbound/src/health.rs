@@ -12,11 +12,12 @@ use std::{
 };
 
 use gancho_domain::{
-    Clock, DeliveryId, Endpoint, EndpointId, Failure, Health, Lane, Status, TenantScope, Time,
+    Clock, Code, DeliveryId, Endpoint, EndpointId, Failure, Health, Lane, Status, TenantScope,
+    Time,
     health::{AttemptSignal, Change, HealthNotice},
 };
 use gancho_engine::Engine;
-use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
+use gancho_store::{DeliveryFilter, EndedDelivery, PageRequest, Result, Store};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Registry,
     notify::{
-        ExhaustedDelivery, MissedDeliveries, Notice, Notifier, digest::Digests,
+        ExhaustedDelivery, MissedDeliveries, Notice, Notifier,
+        digest::{DeadLetter, Digests},
         stored_digests::StoredDigests,
     },
 };
@@ -106,6 +108,19 @@ impl HealthService {
     /// Whether a dead letter gets its own notice; otherwise it is counted for a digest.
     pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
+    }
+
+    /// Counts a dead letter that was made without an attempt for a digest.
+    pub(crate) fn count_ended(
+        &self,
+        ended: &EndedDelivery,
+        url: Option<&str>,
+        code: &Code,
+        at: Time,
+    ) {
+        let created_at = ended.delivery.time();
+        let letter = DeadLetter { id: ended.delivery, created_at, url, code, at };
+        self.digests.count((ended.tenant, ended.target), &letter);
     }
 
     /// Sends each digest when its window ends, until stopped; then sends the rest. A digest is stored about a

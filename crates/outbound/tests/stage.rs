@@ -31,11 +31,13 @@ pub struct Setup {
     pub rate: Option<Rate>,
     /// Whether the operator wants notices too.
     pub with_operator: bool,
+    /// When a delivery that waits is given up.
+    pub expiry: Option<Duration>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { plans: Plans::built_in(), rate: None, with_operator: false }
+        Self { plans: Plans::built_in(), rate: None, with_operator: false, expiry: None }
     }
 }
 
@@ -45,6 +47,7 @@ pub struct Stage {
     pub ids: Arc<IdMaker>,
     pub ring: Arc<KeyRing>,
     pub outbound: Outbound,
+    pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub desk: EndpointService,
     pub tenant: Tenant,
@@ -77,14 +80,17 @@ impl Stage {
             ..OutboundSetup::new(store.clone(), ring.clone(), ids.clone(), clock.clone())
         });
         let client = Client::new(settings()).unwrap();
-        let lane = LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client)));
+        let mut lane = LaneSetup::new(Lane::Webhook, Arc::new(outbound.carrier(&client)));
+        lane.terms.expiry = setup.expiry;
         let random = Arc::new(SeededRandom::new(2));
         let engine = Engine::start(EngineSetup {
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
             ..EngineSetup::new(store.clone(), clock.clone(), random, vec![lane])
         });
+        let engine = engine.await.unwrap();
         Self {
-            publisher: Arc::new(outbound.publisher(engine.await.unwrap())),
+            publisher: Arc::new(outbound.publisher(engine.clone())),
+            engine,
             desk: outbound.endpoints(&client),
             store,
             clock,

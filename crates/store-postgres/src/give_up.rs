@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
+use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time, event_type::is_reserved};
 use gancho_store::EndedDelivery;
 use uuid::Uuid;
 
@@ -45,7 +45,8 @@ with dead as (
 )
 select d.tenant_id, d.target_id, d.order_key, d.id, d.parcel_id, d.attempts,
     exists (select from parcels p
-        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test offset 0)
+        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test offset 0),
+    (select p.event_type from parcels p where p.tenant_id = d.tenant_id and p.id = d.parcel_id)
 from dead d"
     )
 });
@@ -120,6 +121,7 @@ fn ended_delivery(row: &tokio_postgres::Row) -> Result<EndedDelivery, TxError> {
         target: rows::id(row, 1)?,
         attempts: rows::get::<i32>(row, 5)? as u32,
         is_test: rows::get(row, 6)?,
+        is_notice: rows::get::<Option<&str>>(row, 7)?.is_some_and(is_reserved),
     })
 }
 

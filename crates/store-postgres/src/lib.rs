@@ -86,6 +86,7 @@ mod usage;
 mod walk;
 mod where_clause;
 mod withhold;
+mod writable;
 
 use std::{sync::Arc, time::Duration};
 
@@ -98,6 +99,7 @@ pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use moves::{CopiedRows, MOVED_TABLES, MoveRow, MoveStep, MovedTable};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
+pub use writable::check_writable;
 
 use crate::session::{Session, SessionPool, Turns};
 

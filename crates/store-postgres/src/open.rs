@@ -221,7 +221,7 @@ async fn identity(step: &Transaction<'_>) -> Result<String> {
 }
 
 /// Refuses a server that may lose commits that it has acknowledged.
-async fn check(client: &Transaction<'_>) -> Result<()> {
+pub(crate) async fn check(client: &Transaction<'_>) -> Result<()> {
     let version = show(client, "server_version_num").await?;
     if version.parse::<i32>().unwrap_or(0) < OLDEST_SERVER {
         let version = show(client, "server_version").await?;

@@ -1,7 +1,7 @@
 //! Keeping the file small and knowing how full it is.
 
 use async_trait::async_trait;
-use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
+use gancho_domain::{Failure, Lane, TenantId, Time, decide, event_type::is_reserved, id};
 use gancho_store::{EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -152,15 +152,16 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<Vec<EndedDelivery>,
 
 pub(crate) fn ended_delivery(tx: &Tx<'_>, seq: i64) -> Result<EndedDelivery, TxError> {
     let mut find = tx.db.prepare_cached(
-        "SELECT d.tenant_id, d.id, p.id, d.target_id, d.attempts, p.is_test
+        "SELECT d.tenant_id, d.id, p.id, d.target_id, d.attempts, p.is_test, p.event_type
          FROM deliveries d JOIN parcels p ON p.seq = d.parcel WHERE d.seq = ?1",
     )?;
     find.query_row([seq], |row| {
         let (attempts, is_test) = (row.get(4)?, row.get(5)?);
+        let is_notice = is_reserved(row.get_ref(6)?.as_str()?);
         let read = || {
             let (tenant, delivery) = (rows::id(row, 0)?, rows::id(row, 1)?);
             let (parcel, target) = (rows::id(row, 2)?, rows::id(row, 3)?);
-            Ok(EndedDelivery { tenant, delivery, parcel, target, attempts, is_test })
+            Ok(EndedDelivery { tenant, delivery, parcel, target, attempts, is_test, is_notice })
         };
         Ok(read())
     })?

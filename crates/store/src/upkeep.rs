@@ -64,6 +64,8 @@ pub struct EndedDelivery {
     pub target: TargetId,
     pub attempts: u32,
     pub is_test: bool,
+    /// It was to deliver a notice of the gateway itself.
+    pub is_notice: bool,
 }
 
 /// Retention of a tenant's monthly usage.

@@ -589,7 +589,7 @@ export interface EventUsage {
   used?: number | null;
 }
 
-/** Health of the webhook, as seen by the node that answers. */
+/** Health of the webhook, as seen by the node that answers. The circuit breaker is that of any node. */
 export interface Health {
   /**
    * `closed`, `open` (it failed too often in a row, and attempts are suspended) or `half_open`

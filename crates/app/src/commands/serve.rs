@@ -1,6 +1,10 @@
 //! `gancho serve`: runs the gateway until it is asked to stop.
 
-use std::{net::SocketAddr, sync::Arc, time::Instant};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context;
 use clap::Args;
@@ -61,36 +65,33 @@ impl Serve {
         };
         // One that cannot be read ends the start before anything is done.
         admin_token::find(settings)?;
+        let starting = service_manager.starting();
         let mut gateway = Gateway::start(setup).await?;
-        // A start that is refused leaves no token behind.
-        let written = shared_settings::with_token(written, &loaded)?;
-        let live_parts = gateway.live_parts();
-        live_parts.compare_settings(&written).await?;
-        let reloader = Arc::new(Reloader::new(live_parts, flags.clone(), written));
-        gateway.reloader = Some(reloader.clone());
-        declared_endpoints::keep_in_step(&gateway, &loaded).await?;
-        warn_of_private_networks(&gateway, settings).await?;
-        let unsent = gateway.unsent_emails().await?;
-        if unsent > 0 {
-            tracing::warn!(
-                count = unsent,
-                hint = "they are sent when email_via is set, or by another node, and become dead letters \
-                        (EXPIRED) an hour after email_expiry",
-                "e-mail is off on this node while e-mails are waiting"
-            );
-        }
-        if !gateway.has_archive {
-            tracing::warn!(
-                hint = "dead letters stay in the database until they are replayed or purged; set archive_url, or \
-                        archive_dir to a directory that all nodes share",
-                "neither archive_url nor archive_dir is set"
-            );
-        }
-        let mut servers = start_front(&gateway, &loaded, listener)?;
-        if let Some(listener) = ingest_listener {
-            let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
-            servers.receive(&gateway, settings, operator, listener)?;
-        }
+        let prepared = async {
+            // A start that is refused leaves no token behind.
+            let written = shared_settings::with_token(written, &loaded)?;
+            let live_parts = gateway.live_parts();
+            live_parts.compare_settings(&written).await?;
+            let reloader = Arc::new(Reloader::new(live_parts, flags.clone(), written));
+            gateway.reloader = Some(reloader.clone());
+            declared_endpoints::keep_in_step(&gateway, &loaded).await?;
+            warn_of_risks(&gateway, settings).await?;
+            let mut servers = start_front(&gateway, &loaded, listener)?;
+            if let Some(listener) = ingest_listener {
+                let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
+                servers.receive(&gateway, settings, operator, listener)?;
+            }
+            anyhow::Ok((reloader, servers))
+        };
+        let (reloader, servers) = match prepared.await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                // Without leaving, it would be reported as a lost node.
+                gateway.drain(Duration::ZERO).await;
+                return Err(error);
+            }
+        };
+        drop(starting);
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             api = %servers.address,
@@ -161,6 +162,28 @@ fn start_front(
         );
     }
     Servers::start(gateway, settings, token.check()?, listener)
+}
+
+/// What is permitted, and usually not intended.
+async fn warn_of_risks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
+    warn_of_private_networks(gateway, settings).await?;
+    let unsent = gateway.unsent_emails().await?;
+    if unsent > 0 {
+        tracing::warn!(
+            count = unsent,
+            hint = "they are sent when email_via is set, or by another node, and become dead letters \
+                    (EXPIRED) an hour after email_expiry",
+            "e-mail is off on this node while e-mails are waiting"
+        );
+    }
+    if !gateway.has_archive {
+        tracing::warn!(
+            hint = "dead letters stay in the database until they are replayed or purged; set archive_url, or \
+                    archive_dir to a directory that all nodes share",
+            "neither archive_url nor archive_dir is set"
+        );
+    }
+    Ok(())
 }
 
 /// Private networks that are open to one tenant are usually intended. Open to several tenants, one of

@@ -2,10 +2,10 @@
 //! for addresses: what the operator names may be in the operator's own networks.
 
 use async_trait::async_trait;
-use gancho_domain::{Next, TenantId, Time};
+use gancho_domain::{EndReason, Next, TenantId, Time};
 use gancho_engine::{AttemptResult, Carrier, Terms};
 use gancho_outbound::WebhookCarrier;
-use gancho_store::{Job, NewParcel, Result};
+use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
 pub struct NoticeCarrier {
     pub operator: TenantId,
@@ -42,5 +42,10 @@ impl Carrier for NoticeCarrier {
         at: Time,
     ) -> Result<Vec<NewParcel>> {
         self.of(job).follow(job, carried, next, at).await
+    }
+
+    /// Both count in the same digests.
+    fn gave_up(&self, ended: &[EndedDelivery], reason: &EndReason, at: Time) {
+        self.tenants.gave_up(ended, reason, at);
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -13,20 +16,37 @@ use serde_json::Value;
 pub struct Recorder {
     pub address: SocketAddr,
     bodies: Arc<Mutex<Vec<(String, Value)>>>,
+    /// Answers 503 while set.
+    is_refusing: Arc<AtomicBool>,
+    refused: Arc<AtomicUsize>,
 }
 
 impl Recorder {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let recorder = Self { address: listener.local_addr().unwrap(), bodies: Arc::default() };
-        let bodies = recorder.bodies.clone();
+        let recorder = Self {
+            address: listener.local_addr().unwrap(),
+            bodies: Arc::default(),
+            is_refusing: Arc::default(),
+            refused: Arc::default(),
+        };
+        let taking = recorder.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let bodies = bodies.clone();
-                thread::spawn(move || while take(&stream, &bodies).is_some() {});
+                let recorder = taking.clone();
+                thread::spawn(move || while recorder.take(&stream).is_some() {});
             }
         });
         recorder
+    }
+
+    pub fn refuse(&self, is_refusing: bool) {
+        self.is_refusing.store(is_refusing, Ordering::SeqCst);
+    }
+
+    /// How many requests were refused.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
     }
 
     pub fn url(&self) -> String {
@@ -59,27 +79,31 @@ impl Recorder {
         let wanted = (rule.to_owned(), subject.to_owned(), change.to_owned());
         self.alerts().contains(&wanted)
     }
-}
 
-fn take(mut stream: &TcpStream, bodies: &Mutex<Vec<(String, Value)>>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
+    fn take(&self, mut stream: &TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if line.trim_end().is_empty() {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                length = value.trim().parse().ok()?;
+            }
+            head.push_str(&line);
         }
-        if line.trim_end().is_empty() {
-            break;
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let body = serde_json::from_slice(&body).unwrap_or_default();
+        if self.is_refusing.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return stream.write_all(b"HTTP/1.1 503 Down\r\ncontent-length: 0\r\n\r\n").ok();
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
-            length = value.trim().parse().ok()?;
-        }
-        head.push_str(&line);
+        self.bodies.lock().unwrap().push((head, body));
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let body = serde_json::from_slice(&body).unwrap_or_default();
-    bodies.lock().unwrap().push((head, body));
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()
 }

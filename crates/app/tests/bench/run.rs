@@ -26,6 +26,18 @@ fn each_benchmark_measures_what_it_was_asked_to() {
 }
 
 #[test]
+fn several_nodes_and_cells_are_measured_together() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let url = database.url();
+    let serve =
+        ["serve", "--database-url", &url, "--nodes", "2", "--cells", "2", "--events", "500"];
+    let lines = run(&serve);
+    assert_eq!(lines[0]["count"], 500);
+    assert!(lines[0]["database_server_cpu_us_each"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
 fn so_do_those_of_receiving_and_of_mail() {
     let receive =
         run(&["receive", "--webhooks", "320", "--dispatch", "--flood", "200", "--loris", "50"]);

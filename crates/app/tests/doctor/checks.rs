@@ -31,7 +31,7 @@ fn each_check_has_a_line_and_a_remedy() {
     }
     let shown = at.run(&["doctor"]).ok().out;
     assert!(
-        shown.lines().any(|line| line.starts_with("ok    store           SQLite: reachable")),
+        shown.lines().any(|line| line.starts_with("ok    store           SQLite: writable")),
         "{shown}"
     );
 
@@ -122,4 +122,14 @@ fn migrations_are_checked_and_run() {
     assert_eq!(at.run(&["doctor"]).code, 0);
     let version = at.json(&["version"]);
     assert_eq!(version["schema"]["postgres"], at.json(&["migrate"])["schema"]);
+    // As after a failover: the server answers, and refuses every write.
+    let read_only =
+        "do $$ begin execute format('alter database %I set default_transaction_read_only = on',
+        current_database()); end $$";
+    runtime.block_on(async {
+        database.client().await.unwrap().batch_execute(read_only).await.unwrap();
+    });
+    let refused = at.run(&["doctor"]);
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    assert!(refused.out.contains("read-only transaction"), "{}", refused.out);
 }

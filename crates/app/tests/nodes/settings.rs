@@ -4,7 +4,7 @@ use gancho_testkit::{postgres::fresh_database, until};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, command};
 
 const MESSAGE: &str = "settings differ from those of another node";
 
@@ -47,4 +47,30 @@ fn a_node_that_sets_something_else_is_named() {
     for node in [first, alike, different] {
         node.stop();
     }
+}
+
+/// Otherwise the others would take it for lost, and report that.
+#[test]
+fn a_node_whose_start_is_refused_leaves() {
+    let runtime = Runtime::new().unwrap();
+    let database = runtime.block_on(fresh_database()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let first = Gateway::start(folder.path(), &[("GANCHO_DATABASE_URL", &database.url())]);
+    let mut refused = command(&["serve"], folder.path());
+    refused.env("GANCHO_DATABASE_URL", database.url());
+    refused.env("WEBHOOK_URL_ACME", "http://127.0.0.1:18080/");
+    // The endpoint that the settings declare cannot be created.
+    let refuse = "create function refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'no endpoints today'; end $$;
+        create trigger refuse before insert on endpoints execute function refuse()";
+    runtime.block_on(async {
+        database.client().await.unwrap().batch_execute(refuse).await.unwrap();
+    });
+    let refused = refused.output().unwrap();
+    let log = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && log.contains("no endpoints today"), "{log}");
+    assert!(log.contains("engine started"), "it had joined: {log}");
+    let nodes = first.operator("GET", "/v1/nodes", "").json()["data"].clone();
+    assert_eq!(nodes.as_array().unwrap().len(), 1, "{nodes}");
+    first.stop();
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gancho_domain::{DeliveryId, EndpointId, TenantId, Time};
+use gancho_domain::{Code, DeliveryId, EndpointId, TenantId, Time};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -47,6 +47,15 @@ pub(crate) struct Window {
     pub oldest: Time,
 }
 
+/// A dead letter as a digest counts it.
+pub(crate) struct DeadLetter<'a> {
+    pub id: DeliveryId,
+    pub created_at: Time,
+    pub url: Option<&'a str>,
+    pub code: &'a Code,
+    pub at: Time,
+}
+
 impl Digests {
     /// Whether this dead letter is reported by itself. If not, it is counted, once.
     pub fn is_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
@@ -56,7 +65,14 @@ impl Digests {
         if !windows.contains_key(&key) && windows.len() >= MAX_WINDOWS {
             return true;
         }
-        let window = windows.entry(key).or_insert_with(|| Window::new(what));
+        let letter = DeadLetter {
+            id,
+            created_at: what.job.created_at,
+            url: what.url,
+            code: what.failure.code(),
+            at: what.at,
+        };
+        let window = windows.entry(key).or_insert_with(|| Window::new(&letter));
         if window.single.contains(&id) {
             return true;
         }
@@ -65,11 +81,25 @@ impl Digests {
             window.single.push(id);
             return true;
         }
-        window.count(what, id);
+        self.count_in(window, &letter);
+        false
+    }
+
+    /// Counts a dead letter that is not reported by itself. Beyond the maximum number of windows it is reported by
+    /// none: the list of dead letters has it.
+    pub fn count(&self, key: (TenantId, EndpointId), letter: &DeadLetter<'_>) {
+        let mut windows = self.windows.lock();
+        if windows.contains_key(&key) || windows.len() < MAX_WINDOWS {
+            let window = windows.entry(key).or_insert_with(|| Window::new(letter));
+            self.count_in(window, letter);
+        }
+    }
+
+    fn count_in(&self, window: &mut Window, letter: &DeadLetter<'_>) {
+        window.count(letter);
         if !window.is_saved() {
             self.first_counted.notify_one();
         }
-        false
     }
 
     /// Waits until a window has counted something and none of it is stored.
@@ -125,22 +155,23 @@ impl Digests {
 }
 
 impl Window {
-    fn new(what: &ExhaustedDelivery<'_>) -> Self {
+    fn new(letter: &DeadLetter<'_>) -> Self {
         Self {
-            began: what.at,
+            began: letter.at,
             single: Vec::new(),
             known: HashSet::new(),
             counted: 0,
             saved: 0,
             url: None,
-            since: what.at,
-            until: what.at,
+            since: letter.at,
+            until: letter.at,
             by_code: BTreeMap::new(),
-            oldest: what.job.created_at,
+            oldest: letter.created_at,
         }
     }
 
-    fn count(&mut self, what: &ExhaustedDelivery<'_>, id: DeliveryId) {
+    fn count(&mut self, letter: &DeadLetter<'_>) {
+        let DeadLetter { id, created_at, url, code, at } = *letter;
         if self.known.contains(&id) {
             return;
         }
@@ -148,14 +179,14 @@ impl Window {
             self.known.insert(id);
         }
         if self.counted == 0 {
-            self.since = what.at;
-            self.oldest = what.job.created_at;
+            self.since = at;
+            self.oldest = created_at;
         }
         self.counted += 1;
-        self.until = self.until.max(what.at);
-        self.oldest = self.oldest.min(what.job.created_at);
-        self.url = what.url.map(str::to_owned);
-        *self.by_code.entry(what.failure.code().as_str().to_owned()).or_default() += 1;
+        self.until = self.until.max(at);
+        self.oldest = self.oldest.min(created_at);
+        self.url = url.map(str::to_owned);
+        *self.by_code.entry(code.as_str().to_owned()).or_default() += 1;
     }
 
     pub fn notice(&self, tenant: TenantId, endpoint: EndpointId) -> Notice {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use gancho_domain::{Clock, RetryDraft, TenantScope};
 use gancho_outbound::{EndpointDraft, PublishError};
-use gancho_store::{Collection, DeadFilter, DeliveryFilter, PageRequest};
+use gancho_store::{Collection, DeadFilter, DeliveryFilter, PageRequest, Pause};
 use gancho_testkit::{
     http_request::{HttpRequest, answering, arrived},
     receiver::Receiver,
@@ -272,6 +272,34 @@ async fn many_that_are_exhausted_are_told_together() {
     let seen = arrived(&notices, 13).await;
     let of_two = |seen: &&HttpRequest| seen.json()["data"]["failed_deliveries"] == 2;
     assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));
+}
+
+/// What expires while its endpoint is paused is reported too, and the report of it is not reported again.
+#[tokio::test]
+async fn those_that_expire_while_they_wait_are_told_together() {
+    let stage = Stage::with(Setup { expiry: Some(DAY), ..Setup::default() }).await;
+    let (paused, notices) = (ok().await, ok().await);
+    let id = stage.endpoint(&paused, &["a.b"]).await;
+    let also_paused = stage.endpoint(&paused, &["webhook.delivery.exhausted"]).await;
+    for id in [id, also_paused] {
+        stage.engine.pause(Pause::Endpoint(stage.tenant.id, id)).await.unwrap();
+    }
+    for _ in 0..3 {
+        stage.publish(event("a.b", "{}")).await;
+    }
+    stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
+    stage.clock.advance(2 * DAY);
+    assert_eq!(stage.engine.expire_once().await.unwrap(), 3);
+    stage.outbound.health.send_digests(true).await;
+    let data = arrived(&notices, 1).await[0].json()["data"].clone();
+    assert_eq!(data["webhook_id"], id.to_string());
+    assert_eq!((&data["is_digest"], &data["failed_deliveries"]), (&true.into(), &3.into()));
+    assert_eq!(data["by_failure_code"], serde_json::json!({ "EXPIRED": 3 }));
+    // The notice to the paused endpoint expires as well.
+    stage.clock.advance(2 * DAY);
+    assert_eq!(stage.engine.expire_once().await.unwrap(), 1);
+    stage.outbound.health.send_digests(true).await;
+    assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 2);
 }
 
 /// A node dies before it sends a digest: another one sends what was counted until then, once, and says that it may be more.

@@ -38,6 +38,7 @@ pub async fn an_expired_one_is_a_dead_letter<F: Fixture>() {
         target,
         attempts: 1,
         is_test: false,
+        is_notice: false,
     };
     assert_eq!(ended, [told]);
 

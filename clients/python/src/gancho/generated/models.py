@@ -644,7 +644,7 @@ class EventUsage(Model):
 
 @dataclass(kw_only=True, repr=False)
 class Health(Model):
-    """Health of the webhook, as seen by the node that answers."""
+    """Health of the webhook, as seen by the node that answers. The circuit breaker is that of any node."""
     circuit_breaker: types.CircuitBreakerState
     """`closed`, `open` (it failed too often in a row, and attempts are suspended) or `half_open`
     (one delivery is sent to test whether it works again).

@@ -10,7 +10,7 @@ use crate::{
     state::Api,
 };
 
-/// Health of the webhook, as seen by the node that answers.
+/// Health of the webhook, as seen by the node that answers. The circuit breaker is that of any node.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// `untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or

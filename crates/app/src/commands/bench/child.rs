@@ -129,7 +129,17 @@ impl Child {
     }
 
     pub fn watch(&self) -> Stopwatch {
-        Stopwatch::of(report::Process::Other(self.id))
+        Self::watch_all(std::slice::from_ref(self))
+    }
+
+    pub fn watch_all(nodes: &[Self]) -> Stopwatch {
+        Stopwatch::of(nodes.iter().map(|node| report::Process::Other(node.id)).collect())
+    }
+
+    /// Makes a schema of the gateway's own database a cell.
+    pub async fn cell(&self, name: &str, url: &str) -> anyhow::Result<()> {
+        let cell = json!({"name": name, "url": url});
+        self.call("POST", "/v1/cells", &Self::operator(), &cell).await.map(|_| ())
     }
 
     /// CPU time so far.

@@ -47,41 +47,70 @@ impl Process {
 }
 
 pub struct Stopwatch {
-    process: Process,
+    processes: Vec<Process>,
     started: Instant,
     cpu: Duration,
+    /// Of the PostgreSQL servers on this machine.
+    servers_cpu: Duration,
 }
 
 impl Stopwatch {
     pub fn start() -> Self {
-        Self::of(Process::Own)
+        Self::of(vec![Process::Own])
     }
 
-    pub fn of(process: Process) -> Self {
-        Self { process, started: Instant::now(), cpu: process.cpu() }
+    pub fn of(processes: Vec<Process>) -> Self {
+        let (cpu, servers_cpu) = (total_cpu(&processes), total_cpu(&database_servers()));
+        Self { processes, started: Instant::now(), cpu, servers_cpu }
     }
 
     /// Prints the rate and gives it back.
     pub fn report(&self, what: &str, count: u64, json: bool) -> f64 {
         let took = self.started.elapsed();
         let rate = count as f64 / took.as_secs_f64();
-        let micros =
-            self.process.cpu().saturating_sub(self.cpu).as_micros() as f64 / count.max(1) as f64;
+        let each = |now: Duration, before: Duration| {
+            now.saturating_sub(before).as_micros() as f64 / count.max(1) as f64
+        };
+        let micros = each(total_cpu(&self.processes), self.cpu);
+        let peak = self.processes.iter().map(|process| process.peak_memory()).max().unwrap_or(0);
         if json {
             let line = serde_json::json!({
                 "what": what, "count": count, "seconds": took.as_secs_f64(),
-                "per_second": rate.round(), "cpu_us_each": micros, "peak_mib": self.process.peak_memory(),
+                "per_second": rate.round(), "cpu_us_each": micros, "peak_mib": peak,
+                "database_server_cpu_us_each": each(total_cpu(&database_servers()), self.servers_cpu),
             });
             anstream::println!("{line}");
         } else {
             anstream::println!(
-                "{what:<40} {rate:>10.0}/s   {micros:>6.1} us CPU each   {count} in {:.2} s   {} MiB at most",
+                "{what:<40} {rate:>10.0}/s   {micros:>6.1} us CPU each   {count} in {:.2} s   {peak} MiB at most",
                 took.as_secs_f64(),
-                self.process.peak_memory()
             );
         }
         rate
     }
+
+    /// Prints what the PostgreSQL servers of this machine have used.
+    pub fn report_servers(&self, count: u64) {
+        let used = total_cpu(&database_servers()).saturating_sub(self.servers_cpu);
+        let micros = used.as_micros() as f64 / count.max(1) as f64;
+        anstream::println!(
+            "{:<40} {:>12}   {micros:>6.1} us CPU each",
+            "PostgreSQL on this machine",
+            ""
+        );
+    }
+}
+
+fn total_cpu(processes: &[Process]) -> Duration {
+    processes.iter().map(|process| process.cpu()).sum()
+}
+
+/// The server, and the process of each of its connections.
+fn database_servers() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let processes = ids.map(Process::Other);
+    processes.filter(|process| process.read("comm").trim() == "postgres").collect()
 }
 
 /// How latencies are spread.

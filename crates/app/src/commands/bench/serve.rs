@@ -36,6 +36,12 @@ pub struct ServeBench {
     /// Number of tenants.
     #[arg(long, default_value_t = 50)]
     tenants: usize,
+    /// Number of nodes, which share the database and are published to in equal parts. More than one needs PostgreSQL.
+    #[arg(long, default_value_t = 1)]
+    nodes: usize,
+    /// Number of cells: the database, and schemas of it that must not exist yet. More than one needs PostgreSQL.
+    #[arg(long, default_value_t = 1)]
+    cells: usize,
     /// Number of tenants whose endpoint never responds.
     #[arg(long, default_value_t = 0)]
     hanging: usize,
@@ -62,9 +68,19 @@ impl ServeBench {
             "at least one tenant must have an endpoint that answers"
         );
         let (url, folder) = place::database(self.database_url.as_deref())?;
+        let is_alone = self.nodes <= 1 && self.cells <= 1;
+        ensure!(
+            is_alone || !url.starts_with("sqlite:"),
+            "several nodes or cells need PostgreSQL: name a database with --database-url"
+        );
         let tasks = TaskTracker::new();
         let sink = Sink::start(self.events, NUMBERED, &tasks).await?;
         let gateway = Child::start(&url, folder.path(), &[]).await?;
+        for cell in 1..self.cells {
+            let mark = if url.contains('?') { '&' } else { '?' };
+            let name = format!("bench-{cell}");
+            gateway.cell(&name, &format!("{url}{mark}schema=gancho_bench_{cell}")).await?;
+        }
         let mut routes = Vec::new();
         for number in 0..self.tenants {
             let manner = if number < self.hanging { Manner::Hangs } else { Manner::Answers };
@@ -85,12 +101,40 @@ impl ServeBench {
         self.make_noise(&gateway, &load, &sink).await?;
         self.hang_some(&load, hanging).await?;
 
-        let watch = gateway.watch();
-        load.run(healthy, self.events, self.connections, self.pace()).await?;
+        let mut nodes = vec![gateway];
+        while nodes.len() < self.nodes {
+            nodes.push(Child::start(&url, folder.path(), &[]).await?);
+        }
+        let watch = Child::watch_all(&nodes);
+        self.publish(&nodes, &load, healthy).await?;
         sink.arrived(self.events, PATIENCE).await?;
         watch.report("publish to arrival, over HTTP", self.events as u64, self.json);
+        if !self.json && !url.starts_with("sqlite:") {
+            watch.report_servers(self.events as u64);
+        }
         Spread::of(sink.latencies()).report("publish to arrival", self.json);
-        gateway.stop().await
+        for node in nodes {
+            node.stop().await?;
+        }
+        Ok(())
+    }
+
+    /// An equal part to each node, all at once.
+    async fn publish(&self, nodes: &[Child], load: &Load, routes: &[Route]) -> anyhow::Result<()> {
+        let share = |total: usize, place: usize| {
+            total * (place + 1) / nodes.len() - total * place / nodes.len()
+        };
+        let parts = nodes.iter().enumerate().map(|(place, node)| {
+            let first = self.events * place / nodes.len();
+            let load = Load { gateway: node.address, first, ..load.clone() };
+            let (events, lines) = (share(self.events, place), share(self.connections, place));
+            let pace = match self.pace() {
+                Pace::Open(rate) => Pace::Open((rate / nodes.len() as u32).max(1)),
+                Pace::Closed => Pace::Closed,
+            };
+            async move { load.run(routes, events, lines.max(1), pace).await }
+        });
+        futures_util::future::try_join_all(parts).await.map(|_| ())
     }
 
     fn pace(&self) -> Pace {

@@ -126,14 +126,21 @@ pub async fn store(report: &mut Report, settings: &Settings) {
             format!("{kind}: schema {} of {}", schema.found, schema.known),
             "the next start migrates it; `gancho migrate` does it now",
         ),
-        Ok(schema) => report.ok(
-            CHECK,
-            format!(
-                "{kind}: reachable, schema {} is current; retention {}",
-                schema.found,
-                span::write(settings.retention)
+        Ok(schema) => match database::check_writable(&url).await {
+            Ok(()) => report.ok(
+                CHECK,
+                format!(
+                    "{kind}: writable, schema {} is current; retention {}",
+                    schema.found,
+                    span::write(settings.retention)
+                ),
             ),
-        ),
+            Err(error) => report.fail(
+                CHECK,
+                format!("{kind}: {error:#}"),
+                "the gateway must be able to write: check that it is the primary server, its settings and its disk",
+            ),
+        },
     }
 }
 

@@ -1,0 +1,116 @@
+//! Which circuit breakers are open on the nodes of the fleet: each node opens its own, and people ask any node.
+
+use std::{collections::HashMap, time::Duration};
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::TargetId;
+use parking_lot::Mutex;
+
+use crate::{
+    Engine, TargetStatus,
+    scheduler::{BreakerChange, Pool},
+};
+
+/// A circuit breaker that is open, or half-open once `until` has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenBreaker {
+    pub lane: Lane,
+    pub tenant: TenantId,
+    pub target: TargetId,
+    pub until: Time,
+}
+
+/// Of one node. The rest is known to that node only.
+const MAX_KNOWN: usize = 500;
+/// After this time without an attempt, nobody knows how the target is doing.
+const FORGET_AFTER: Duration = Duration::from_mins(10);
+
+type Key = (Lane, TenantId, TargetId);
+
+#[derive(Default)]
+pub(crate) struct OpenBreakers {
+    own: Mutex<HashMap<Key, Time>>,
+    of_others: Mutex<HashMap<Key, Time>>,
+}
+
+impl OpenBreakers {
+    pub fn note(&self, key: Key, change: BreakerChange, now: Time) {
+        let mut own = self.own.lock();
+        match change {
+            BreakerChange::Closed => {
+                own.remove(&key);
+            }
+            BreakerChange::Opened { until } => {
+                if own.len() >= MAX_KNOWN {
+                    own.retain(|_, until| now.since(*until) < FORGET_AFTER);
+                }
+                if own.len() < MAX_KNOWN || own.contains_key(&key) {
+                    own.insert(key, until);
+                }
+            }
+        }
+    }
+
+    fn elsewhere(&self, key: Key, now: Time) -> Option<TargetStatus> {
+        let until = *self.of_others.lock().get(&key)?;
+        let rests_until = (until > now).then_some(until);
+        Some(TargetStatus {
+            pool: Pool::Troubled,
+            has_failed: true,
+            in_flight: 0,
+            queued: 0,
+            rests_until,
+            is_probed: rests_until.is_none(),
+            rate_allows_at: None,
+            is_behind: false,
+        })
+    }
+}
+
+impl Engine {
+    /// The circuit breakers that this node has opened, in a fixed order.
+    pub fn open_breakers(&self) -> Vec<OpenBreaker> {
+        let now = self.clock.now();
+        let mut own = self.open_breakers.own.lock();
+        own.retain(|_, until| now.since(*until) < FORGET_AFTER);
+        let mut open: Vec<_> = own
+            .iter()
+            .map(|(&(lane, tenant, target), &until)| OpenBreaker { lane, tenant, target, until })
+            .collect();
+        open.sort_by_key(|one| (one.lane.number(), one.tenant, one.target));
+        open
+    }
+
+    /// Takes over what the other nodes say, instead of what they said before.
+    pub fn show_breakers(&self, of_others: impl IntoIterator<Item = OpenBreaker>) {
+        let mut latest: HashMap<Key, Time> = HashMap::new();
+        for OpenBreaker { lane, tenant, target, until } in of_others {
+            let known = latest.entry((lane, tenant, target)).or_insert(until);
+            *known = until.max(*known);
+        }
+        *self.open_breakers.of_others.lock() = latest;
+    }
+
+    /// What this node has seen of a target or, if that is no trouble, what another has.
+    pub(crate) fn fleet_status(
+        &self,
+        seen: Option<TargetStatus>,
+        key: Key,
+    ) -> Option<TargetStatus> {
+        let is_open = |seen: &TargetStatus| seen.rests_until.is_some() || seen.is_probed;
+        if seen.as_ref().is_some_and(is_open) {
+            return seen;
+        }
+        let elsewhere = self.open_breakers.elsewhere(key, self.clock.now());
+        match (seen, elsewhere) {
+            (Some(seen), Some(elsewhere)) => Some(TargetStatus {
+                in_flight: seen.in_flight,
+                queued: seen.queued,
+                rate_allows_at: seen.rate_allows_at,
+                is_behind: seen.is_behind,
+                ..elsewhere
+            }),
+            (seen, elsewhere) => seen.or(elsewhere),
+        }
+    }
+}
