@@ -9,12 +9,12 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    AccessError, AdminToken, ApiKeys, Operator, PortalRevocations, PortalTokens, Principal,
+    AccessError, ApiKeys, Operator, OperatorToken, PortalRevocations, PortalTokens, Principal,
     TenantCache, Users, key_text, portal,
 };
 
 pub struct Access {
-    pub admin: AdminToken,
+    pub admin: OperatorToken,
     pub keys: ApiKeys,
     pub portal: PortalTokens,
     pub portal_revocations: PortalRevocations,
@@ -25,7 +25,7 @@ pub struct Access {
 impl Access {
     /// `tasks` runs the writes that requests do not wait for.
     pub fn new(
-        admin: AdminToken,
+        admin: OperatorToken,
         store: Arc<dyn Store>,
         ring: Arc<KeyRing>,
         ids: Arc<IdMaker>,

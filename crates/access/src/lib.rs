@@ -5,12 +5,11 @@
 //! or a [`portal`] token, which a browser exchanges for a [`portal_session`], unless [`portal_revocations`] has
 //! it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
 //! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
-//! except for credentials in its [`seen_set`]. [`users`] have a name, a [`password`] that is not among the
+//! except for credentials in its [`recent_set`]. [`users`] have a name, a [`password`] that is not among the
 //! [`common_passwords`], and a [`role`]. [`tenant_cache`] caches tenants.
 //!
 //! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 
-pub mod admin_token;
 pub mod api_key;
 pub mod authenticate;
 pub mod common_passwords;
@@ -18,30 +17,31 @@ mod digest;
 pub mod error;
 pub mod expiring_keys;
 pub mod key_text;
+pub mod operator_token;
 pub mod password;
 pub mod portal;
 pub mod portal_revocations;
 pub mod portal_session;
 pub mod principal;
+pub mod recent_set;
 pub mod rights;
 pub mod role;
-pub mod seen_set;
 pub mod tenant_cache;
 pub mod throttle;
 pub mod users;
 
-pub use admin_token::{AdminToken, AdminTokenError};
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
 pub use gancho_store::{Actor, ActorKind};
+pub use operator_token::{OperatorToken, OperatorTokenError};
 pub use portal::{PortalLinkError, PortalTokens};
 pub use portal_revocations::PortalRevocations;
 pub use portal_session::{NewPortalSession, OpenPortalError, PortalSession};
 pub use principal::{Operator, Principal, TenantPrincipal};
+pub use recent_set::RecentSet;
 pub use rights::{Needs, Right, Rights};
 pub use role::Role;
-pub use seen_set::SeenSet;
 pub use tenant_cache::TenantCache;
 pub use throttle::{Throttle, ThrottleError, ThrottleKey};
 pub use users::{NewUser, User, UserChange, UserError, Users};

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::{SeenSet, digest::sha256};
+use crate::{RecentSet, digest::sha256};
 
 /// Invalid credentials that cost nothing, because keys are mistyped.
 const FREE_FAILURES: u32 = 10;
@@ -75,7 +75,7 @@ pub struct Throttle {
     records: Mutex<Records>,
     /// Number of addresses with failures. While it is zero, nothing is locked.
     count: AtomicUsize,
-    seen: SeenSet,
+    seen: RecentSet,
 }
 
 #[derive(Default)]

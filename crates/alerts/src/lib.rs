@@ -1,7 +1,7 @@
 //! Alerts that the gateway raises itself, once for all nodes of a database.
 //!
 //! In reading order: [`facts`] is what is looked at, [`rule`] the rules and their thresholds, [`condition`] what
-//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] and `judge` what is not
+//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] and `silencing` what is not
 //! sent, [`message`] what is sent, [`outbox`] what a channel has not taken yet, [`records`] how all of it is stored, [`lease`]
 //! which node evaluates, and [`service`] the loop that does it.
 //!
@@ -11,7 +11,6 @@
 pub mod book;
 pub mod condition;
 pub mod facts;
-mod judge;
 pub mod lease;
 pub mod message;
 pub mod outbox;
@@ -19,6 +18,7 @@ pub mod records;
 pub mod rule;
 pub mod service;
 pub mod silence;
+mod silencing;
 
 pub use book::{Alert, AlertBook, AlertState, Change};
 pub use condition::Condition;

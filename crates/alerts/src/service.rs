@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
-    Rule, Silence, SilenceId, Thresholds, condition::conditions, judge::judge, lease::Lease,
-    outbox::Outbox, records,
+    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, outbox::Outbox,
+    records, silencing::mark_silenced,
 };
 
 pub struct AlertSetup {
@@ -171,18 +171,18 @@ impl AlertService {
     async fn tell(&self, changes: &[Change], now: Time) {
         let store = &*self.setup.store;
         let silences = records::read_silences(store, now).await.ok();
-        let judged = {
+        let marked = {
             let EvaluationState { book, own, is_holder, .. } = &mut *self.memory.lock();
             // What another node evaluates is sent by that node.
             let mut none = AlertBook::default();
             let book = if *is_holder { book } else { &mut none };
-            judge(changes, [own, book], silences.as_deref(), now)
+            mark_silenced(changes, [own, book], silences.as_deref(), now)
         };
-        for (change, is_silenced) in &judged {
+        for (change, is_silenced) in &marked {
             log(change, *is_silenced);
         }
         let loud: Vec<Change> =
-            judged.iter().filter(|(_, silent)| !silent).map(|(change, _)| change.clone()).collect();
+            marked.iter().filter(|(_, silent)| !silent).map(|(change, _)| change.clone()).collect();
         if !loud.is_empty() {
             let message = Message { id: self.setup.ids.make(), at: now, changes: loud };
             self.outbox.lock().push(&self.setup.channels, message);
@@ -194,7 +194,7 @@ impl AlertService {
         let stored = async {
             // Before the alerts: one that is stored as fired has been sent, or its message is stored.
             self.store_unsent().await?;
-            self.write_history(judged, now).await?;
+            self.write_history(marked, now).await?;
             match alerts {
                 Some(alerts) => records::write_alerts(store, &alerts).await,
                 None => Ok(()),
@@ -223,16 +223,16 @@ impl AlertService {
     }
 
     /// What could not be written before comes first: that the store did not respond is only written when it does.
-    async fn write_history(&self, judged: Vec<(Change, bool)>, now: Time) -> Result<()> {
+    async fn write_history(&self, marked: Vec<(Change, bool)>, now: Time) -> Result<()> {
         let mut unwritten = std::mem::take(&mut self.memory.lock().unwritten);
-        if !judged.is_empty() {
-            unwritten.push_back((now, judged));
+        if !marked.is_empty() {
+            unwritten.push_back((now, marked));
         }
         while unwritten.len() > MAX_UNWRITTEN {
             unwritten.pop_front();
         }
-        while let Some((at, judged)) = unwritten.front() {
-            match records::append_history(&*self.setup.store, judged, *at).await {
+        while let Some((at, marked)) = unwritten.front() {
+            match records::append_history(&*self.setup.store, marked, *at).await {
                 Err(error @ (StoreError::Full(_) | StoreError::Unavailable(_))) => {
                     self.memory.lock().unwritten = unwritten;
                     return Err(error);

@@ -14,7 +14,7 @@ mod simulate;
 
 use std::{io, ops::Deref, sync::Arc, time::Duration};
 
-use gancho_access::{AdminToken, SeenSet, Throttle};
+use gancho_access::{OperatorToken, RecentSet, Throttle};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
@@ -39,7 +39,7 @@ pub struct IngestState {
     pub traffic: Arc<Traffic>,
     budget: BodyBudget,
     /// Addresses that sent a verified webhook.
-    verified_addresses: SeenSet,
+    verified_addresses: RecentSet,
     /// For guesses of the operator token.
     throttle: Throttle,
     pub settings: IngestSettings,
@@ -60,7 +60,7 @@ pub struct IngestSettings {
 pub enum Simulator {
     Nobody,
     /// Callers with the operator token.
-    Operator(AdminToken),
+    Operator(OperatorToken),
     /// All callers on this machine, for development.
     Anyone,
 }
@@ -96,7 +96,7 @@ impl Ingest {
             ids,
             traffic: Arc::default(),
             budget: BodyBudget::new(settings.body_bytes),
-            verified_addresses: SeenSet::default(),
+            verified_addresses: RecentSet::default(),
             throttle: Throttle::default(),
             settings,
         }))

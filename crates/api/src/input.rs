@@ -11,6 +11,7 @@ pub mod field;
 pub mod query;
 pub mod request;
 pub mod spec;
+pub mod time_range;
 pub mod value;
 
 use gancho_domain::{FieldError, nearest};

@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
-use gancho_access::{Access, AdminToken, Throttle};
+use gancho_access::{Access, OperatorToken, Throttle};
 use gancho_alerts::AlertService;
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::{Engine, TenantShares};
@@ -163,7 +163,7 @@ impl Deref for State {
 
 impl Api {
     /// `admin` and `ring` are secrets; the API does not expose them.
-    pub fn new(setup: ApiSetup, admin: AdminToken, ring: Arc<KeyRing>) -> Self {
+    pub fn new(setup: ApiSetup, admin: OperatorToken, ring: Arc<KeyRing>) -> Self {
         let tasks = TaskTracker::new();
         let access = Access::new(
             admin,

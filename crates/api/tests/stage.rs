@@ -2,7 +2,7 @@
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
-use gancho_access::AdminToken;
+use gancho_access::OperatorToken;
 use gancho_api::{
     Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
     key_ring::KeyRingService,
@@ -57,7 +57,7 @@ pub struct Choices {
     /// Their plan; short where it is not given.
     pub mail_plan: Option<RetryPlan>,
     /// Rows that a page of a list looks at; as many as usual where it is not given.
-    pub max_looks: Option<usize>,
+    pub max_scanned: Option<usize>,
     /// Whether it only sends webhooks: it neither receives any nor sends e-mails.
     pub is_bare: bool,
 }
@@ -81,7 +81,7 @@ impl Stage {
 
     #[expect(clippy::too_many_lines, reason = "a whole gateway is put together")]
     async fn on(kind: StoreKind, choices: Choices) -> Self {
-        let place = StorePlace::new(kind).await.with_max_looks(choices.max_looks);
+        let place = StorePlace::new(kind).await.with_max_looks(choices.max_scanned);
         let store = place.open().await;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
@@ -209,7 +209,7 @@ impl Stage {
             alerts: None,
             settings: choices.settings,
         };
-        let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);
+        let api = Api::new(setup, OperatorToken::new(ADMIN).unwrap(), ring);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = router(&api, axum::Router::new());

@@ -5,11 +5,11 @@ mod alerting;
 mod archiving;
 mod email_off;
 mod lanes;
-mod live;
 mod mailing;
 mod notices;
 mod receiving;
 mod relays;
+mod reloadable;
 mod setup;
 pub mod shared_settings;
 mod tenants;
@@ -17,7 +17,7 @@ mod tenants;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_access::AdminToken;
+use gancho_access::OperatorToken;
 use gancho_alerts::AlertService;
 use gancho_api::{
     Api, ApiSetup, Ingest, Simulator, cells::CellService, reload::ReloadService, state::MailParts,
@@ -43,7 +43,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use alerting::AlertSettings;
 pub use archiving::ArchiveSetup;
 pub use lanes::Lanes;
-pub use live::{LiveParts, LiveSettings};
+pub use reloadable::{ReloadableParts, ReloadableSettings};
 pub use setup::{Setup, database_url, has_role, role_names};
 pub use tenants::Tenants;
 
@@ -325,7 +325,7 @@ impl Gateway {
     }
 
     /// What the API is made of.
-    pub fn api(&self, admin: AdminToken, settings: gancho_api::Settings) -> Api {
+    pub fn api(&self, admin: OperatorToken, settings: gancho_api::Settings) -> Api {
         let setup = ApiSetup {
             store: self.store.clone(),
             reader: self.base.reader.clone(),

@@ -11,7 +11,6 @@
 //! [`dev_gateway`] finds that of `gancho dev`; [`receiver`] is the built-in webhook receiver of `gancho dev`,
 //! and [`paint`] its colors. [`api_backend`] is the API in this process, which [`dashboard`] and [`svix`] use.
 
-mod admin_token;
 mod api_backend;
 mod cells;
 mod cli;
@@ -28,6 +27,7 @@ mod key_rotator;
 mod lifecycle;
 mod login_profiles;
 mod logs;
+mod operator_token;
 mod paint;
 mod private_file;
 mod receiver;

@@ -7,7 +7,7 @@ use gancho_api::reload::{ReloadService, ReloadedSettings};
 use parking_lot::Mutex;
 
 use crate::{
-    gateway::{LiveParts, LiveSettings, shared_settings},
+    gateway::{ReloadableParts, ReloadableSettings, shared_settings},
     lifecycle::ReloadSignal,
     logs,
     settings::{self, Flags},
@@ -44,7 +44,7 @@ pub const LIVE: [&str; 23] = [
 ];
 
 pub struct Reloader {
-    parts: LiveParts,
+    parts: ReloadableParts,
     flags: Flags,
     /// What this process runs with.
     running: Mutex<ShownSettings>,
@@ -52,7 +52,7 @@ pub struct Reloader {
 
 impl Reloader {
     /// `running` are the settings that the gateway was started with.
-    pub fn new(parts: LiveParts, flags: Flags, running: ShownSettings) -> Self {
+    pub fn new(parts: ReloadableParts, flags: Flags, running: ShownSettings) -> Self {
         Self { parts, flags, running: Mutex::new(running) }
     }
 
@@ -79,7 +79,7 @@ impl Reloader {
 impl ReloadService for Reloader {
     fn load(&self) -> Result<Box<dyn FnOnce() -> ReloadedSettings + Send + '_>, String> {
         let read = settings::load(&self.flags).map_err(|error| error.to_string())?;
-        let live = LiveSettings::of(&read.settings).map_err(|error| format!("{error:#}"))?;
+        let live = ReloadableSettings::of(&read.settings).map_err(|error| format!("{error:#}"))?;
         let written = shared_settings::written(&read).map_err(|error| format!("{error:#}"))?;
         Ok(Box::new(move || {
             self.parts.apply(live);

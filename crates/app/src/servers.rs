@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use gancho_access::{AdminToken, Principal};
+use gancho_access::{OperatorToken, Principal};
 use gancho_api::{Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
 use gancho_dashboard::LoginLinks;
 use gancho_engine::StopSummary;
@@ -30,7 +30,7 @@ impl Servers {
     pub fn start(
         gateway: &Gateway,
         settings: &Settings,
-        admin: AdminToken,
+        admin: OperatorToken,
         listener: TcpListener,
     ) -> anyhow::Result<Self> {
         let address = listener.local_addr()?;

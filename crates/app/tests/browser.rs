@@ -47,6 +47,14 @@ impl Page {
         rest.split('"').next().unwrap()
     }
 
+    /// What a hidden field sends.
+    pub fn value_of(&self, name: &str) -> String {
+        let (_, rest) =
+            self.html.split_once(&format!("name=\"{name}\" value=\"")).expect("a field");
+        let escaped = rest.split('"').next().unwrap();
+        escaped.replace("&#34;", "\"").replace("&#39;", "'").replace("&#38;", "&")
+    }
+
     #[track_caller]
     pub fn has(&self, text: &str) -> &Self {
         assert!(self.html.contains(text), "`{text}` is not in:\n{}\n{}", self.head, self.html);

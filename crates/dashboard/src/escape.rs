@@ -45,8 +45,17 @@ pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for symbol in text.chars() {
+    let mut symbols = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(symbol) = symbols.next() {
+        let last = std::mem::replace(&mut before, symbol);
         match symbol {
+            // They join emoji, and letters of some scripts; between others they hide.
+            '\u{200c}' | '\u{200d}'
+                if is_joined(last) && symbols.peek().copied().is_some_and(is_joined) =>
+            {
+                shown.push(symbol);
+            }
             '\n' if is_hidden(symbol) => shown.push_str("\\n"),
             '\t' if is_hidden(symbol) => shown.push_str("\\t"),
             '\r' => shown.push_str("\\r"),
@@ -57,6 +66,11 @@ pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// Whether joiners are usual next to it: emoji and their modifiers, Arabic, Persian, and the scripts of India.
+fn is_joined(symbol: char) -> bool {
+    matches!(symbol, '\u{0600}'..='\u{0dff}' | '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// Text from outside, for one line of a page. Hidden characters are shown from the start, so that no
@@ -118,6 +132,10 @@ mod tests {
         assert_eq!(visible("a\u{202e}b\u{0}\r\nc", Layout::Block), "a\\u{202e}b\\u{0}\\r\nc");
         assert_eq!(visible("a\tb\nc", Layout::Line), "a\\tb\\nc");
         assert!(matches!(visible("São Paulo 東京", Layout::Line), Cow::Borrowed(_)));
+        for joined in ["\u{1f469}\u{200d}\u{1f4bb}", "\u{0645}\u{06cc}\u{200c}\u{062e}"] {
+            assert_eq!(visible(joined, Layout::Line), joined);
+        }
+        assert_eq!(visible("pay\u{200d}pal \u{200d}", Layout::Line), "pay\\u{200d}pal \\u{200d}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod backend;
 pub mod base;
 pub mod brand;
 pub mod catalog;
+mod changes;
 pub mod charts;
 pub mod color;
 pub mod cookies;

@@ -25,7 +25,7 @@ use crate::{
     language::Language,
     page,
     pages::{self, error, show_portal_error},
-    params::Params,
+    params::{Link, Params, segment},
     problem::Problem,
     submission::Submission,
     texts::Texts,
@@ -34,6 +34,9 @@ use crate::{
 };
 
 const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
+
+/// The parameter with which a frame learns whether the browser has kept the session: the token that was used.
+pub const ENTERED: &str = "entered";
 
 /// How the portal looks, and where it may be embedded.
 #[derive(Debug, Clone, Default)]
@@ -117,14 +120,30 @@ pub async fn session(parts: &Parts, dashboard: &Arc<Dashboard>) -> Result<Portal
         Ok(None) => Problem::new(StatusCode::UNAUTHORIZED, "portal_ended", ""),
         Err(error) => unavailable(&error),
     };
+    // It was entered a moment ago, in a frame, and the browser did not keep the cookie.
+    let params = Params::parse(parts.uri.query().unwrap_or_default());
+    if let (None, Some(token)) = (cookie, params.get(ENTERED).filter(|it| it.starts_with(PREFIX))) {
+        let problem = Problem::new(StatusCode::UNAUTHORIZED, "portal_blocked", "");
+        let again = Link::new(format!("/portal/{}", segment(token)));
+        return Err(refuse_with(dashboard, &parts.headers, &problem, Some(again)));
+    }
     Err(refuse(dashboard, &parts.headers, &problem))
 }
 
 /// An error for someone without a session.
 fn refuse(dashboard: &Dashboard, headers: &HeaderMap, problem: &Problem) -> Response {
+    refuse_with(dashboard, headers, problem, None)
+}
+
+fn refuse_with(
+    dashboard: &Dashboard,
+    headers: &HeaderMap,
+    problem: &Problem,
+    way_on: Option<Link>,
+) -> Response {
     let (language, now) = (language(headers), dashboard.clock.now());
     let t = Texts { language, now, is_portal: true };
-    show_portal_error(t, Theme::of(headers), &dashboard.portal, problem, None)
+    show_portal_error(t, Theme::of(headers), &dashboard.portal, problem, way_on)
 }
 
 /// `/portal/{token}` enters. Anything else that is no page is not found.
@@ -148,7 +167,7 @@ async fn enter(dashboard: &Dashboard, parts: &Parts, token: &str) -> Response {
     let from = parts.extensions.get::<AddressBlock>().copied();
     let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
     let problem = match dashboard.backend.open_portal(from, token).await {
-        Ok(session) => return begin(dashboard, parts, &session),
+        Ok(session) => return begin(dashboard, parts, &session, token),
         Err(PortalError::Expired) => Problem::new(StatusCode::GONE, "portal_expired", ""),
         Err(PortalError::Invalid) => Problem::new(StatusCode::NOT_FOUND, "portal_invalid", ""),
         Err(PortalError::Unavailable) => {
@@ -165,11 +184,21 @@ async fn enter(dashboard: &Dashboard, parts: &Parts, token: &str) -> Response {
     refuse(dashboard, &parts.headers, &problem)
 }
 
-fn begin(dashboard: &Dashboard, parts: &Parts, session: &NewPortalSession) -> Response {
+fn begin(
+    dashboard: &Dashboard,
+    parts: &Parts,
+    session: &NewPortalSession,
+    token: &str,
+) -> Response {
     let params = Params::parse(parts.uri.query().unwrap_or_default());
-    let page = params.get("page").map(|page| Base::Portal.address(page));
-    let page = page.filter(|page| Base::Portal.has(page) && !page.contains(".."));
-    let mut response = page::see_other(page.as_deref().unwrap_or("/portal/"));
+    let page = first_page(&params);
+    let is_framed = parts.headers.get("sec-fetch-dest").is_some_and(|it| it == "iframe");
+    let mut response = if is_framed {
+        let start = Link::new("/portal/").with(ENTERED, token).maybe("page", params.get("page"));
+        page::see_other(&start.to_string())
+    } else {
+        page::see_other(&page)
+    };
     let is_secure = dashboard.is_secure();
     let mut set = |name, value: &str, max_age| {
         let cookie = cookies::write_for(Base::Portal, name, value, max_age, is_secure);
@@ -185,6 +214,13 @@ fn begin(dashboard: &Dashboard, parts: &Parts, session: &NewPortalSession) -> Re
         set(cookies::THEME, theme.name(), YEAR_SECS);
     }
     response
+}
+
+/// The page that a link leads to.
+pub fn first_page(params: &Params) -> String {
+    let page = params.get("page").map(|page| Base::Portal.address(page));
+    let page = page.filter(|page| Base::Portal.has(page) && !page.contains(".."));
+    page.unwrap_or_else(|| "/portal/".to_owned())
 }
 
 async fn preferences(submission: Submission) -> PageResult {

@@ -143,11 +143,11 @@ impl Transport for SmtpTransport {
     }
 
     async fn close(&self) {
-        const PATIENCE: Duration = Duration::from_secs(1);
+        const TIMEOUT: Duration = Duration::from_secs(1);
         let idle = std::mem::take(&mut *self.idle.lock());
         for mut kept in idle {
             // A courtesy: failures do not matter.
-            let _ = tokio::time::timeout(PATIENCE, kept.session.quit()).await;
+            let _ = tokio::time::timeout(TIMEOUT, kept.session.quit()).await;
         }
     }
 }

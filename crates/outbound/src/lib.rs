@@ -4,13 +4,14 @@
 //! [`intake`] accepts what `gancho.publish` has stored; [`fan_out`] selects the endpoints; [`endpoints`] creates
 //! and changes them; [`registry`] caches them, prepared for delivery; [`carrier`] makes one attempt, with the
 //! headers of `request`. [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends
-//! deliveries to deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
+//! deliveries to deleted endpoints. [`replay`] sends past events again, [`endpoint_test`] sends a sample. [`owner`]
 //! distinguishes tenants and the operator. [`setup`] puts all of it together.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection itself (egress does), never
 //! shows or stores a secret in the clear, and does not know the API.
 
 pub mod carrier;
+pub mod endpoint_test;
 pub mod endpoints;
 pub mod event_types;
 pub mod fan_out;
@@ -26,9 +27,9 @@ pub mod registry;
 pub mod replay;
 mod request;
 pub mod setup;
-pub mod try_out;
 
 pub use carrier::WebhookCarrier;
+pub use endpoint_test::{EndpointTest, EndpointTestError, test_endpoint};
 pub use endpoints::{
     EndpointDraft, EndpointError, EndpointService, NewEndpoint, RevealedSecret, RotatedSecret,
 };
@@ -44,4 +45,3 @@ pub use publish::{NewEvent, PublishError, Published, Publisher};
 pub use registry::Registry;
 pub use replay::{NewReplay, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState, Replays};
 pub use setup::{Outbound, OutboundSetup};
-pub use try_out::{TryOut, TryOutError, try_out};

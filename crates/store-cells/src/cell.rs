@@ -19,10 +19,10 @@ const REST: Duration = Duration::from_secs(1);
 /// Failures in a row after which a cell rests.
 const MAX_FAILURES: u32 = 3;
 /// How long a heartbeat, and what is as simple, may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a list or a step of upkeep over all cells waits for one of them. A cell that hangs is known to by its
 /// heartbeats before.
-pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of the home cell.
 pub const HOME: u32 = 0;
@@ -226,9 +226,9 @@ impl Cell {
         self.unavailable("it does not answer")
     }
 
-    /// A simple call, which a cell answers within [`PATIENCE`] if it answers at all.
+    /// A simple call, which a cell answers within [`TIMEOUT`] if it answers at all.
     pub async fn bounded<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout(PATIENCE, call).await {
+        match tokio::time::timeout(TIMEOUT, call).await {
             Ok(result) => self.noted(result),
             Err(_) => Err(self.hangs()),
         }
@@ -236,7 +236,7 @@ impl Cell {
 
     /// A call that may take long, and that other cells wait for.
     pub async fn long<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout(LONG_PATIENCE, call).await {
+        match tokio::time::timeout(LONG_TIMEOUT, call).await {
             Ok(result) => self.noted(result),
             Err(_) => Err(self.unavailable("it takes too long")),
         }

@@ -17,7 +17,7 @@ use gancho_store::{
 use crate::{
     CellStore,
     accept::in_parts,
-    cell::{Cell, PATIENCE},
+    cell::{Cell, TIMEOUT},
 };
 
 /// How long a notice is told from one that comes again.
@@ -93,7 +93,7 @@ impl CellStore {
             Ok(store) => {
                 let accepting = store.accept(vec![keyed], NodeId(0));
                 let slow = |_| Err(StoreError::Unavailable("it does not answer".into()));
-                let accepted = tokio::time::timeout(PATIENCE, accepting).await;
+                let accepted = tokio::time::timeout(TIMEOUT, accepting).await;
                 cell.noted(accepted.unwrap_or_else(slow))
             }
             Err(error) => Err(error),

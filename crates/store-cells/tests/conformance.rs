@@ -17,11 +17,11 @@ struct Cells {
 }
 
 fn options() -> Options {
-    Options { pool: 4, lists: 2, max_looks: Cells::MAX_LOOKS, ..Options::default() }
+    Options { pool: 4, lists: 2, max_scanned: Cells::MAX_SCANNED, ..Options::default() }
 }
 
 impl Fixture for Cells {
-    const MAX_LOOKS: usize = 1_000;
+    const MAX_SCANNED: usize = 1_000;
 
     async fn open() -> Self {
         let database = fresh_database().await.unwrap();

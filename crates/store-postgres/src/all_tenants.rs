@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    delivery_list::{OUTCOME, add_filter, max_looks, parcel_columns, read_place, write_place},
-    look::{Ids, Looks, Step, Trail, page},
+    delivery_list::{OUTCOME, add_filter, max_scanned, parcel_columns, read_place, write_place},
     rows::{self, DELIVERY, uuid},
+    scan::{Ids, ScanBudget, Step, Trail, page},
     session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
@@ -29,10 +29,10 @@ impl AllTenants for PostgresStore {
     ) -> Result<Page<TenantRow<DeliveryRow>>> {
         let session = self.lists.next(None).await?;
         let ids = rows::ids_at(ListOrder::NewestFirst, filter.since, filter.until);
-        let looks = Looks::new(max_looks(self.max_looks, &filter), request.max);
+        let budget = ScanBudget::new(max_scanned(self.max_scanned, &filter), request.max);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let trail = AllDeliveries { session: &session, filter: &filter, ids };
-        let (found, next) = page(&trail, request.max, looks, after).await?;
+        let (found, next) = page(&trail, request.max, budget, after).await?;
         Ok(Page { rows: read(&session, &found).await?, next: next.map(write_place) })
     }
 
@@ -98,8 +98,8 @@ impl Trail for AllDeliveries<'_> {
     type Row = Key;
     type Place = Uuid;
 
-    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Key, Uuid>> {
-        let (sql, conditions) = looked(self.filter, self.ids, after, looks);
+    async fn step(&self, after: Uuid, budget: i64) -> Result<Step<Key, Uuid>> {
+        let (sql, conditions) = looked(self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -119,13 +119,13 @@ pub(crate) fn looked(
     filter: &DeliveryFilter,
     ids: Ids,
     after: Uuid,
-    looks: i64,
+    budget: i64,
 ) -> (String, Conditions) {
     let mut conditions = Conditions::default();
     add_filter(&mut conditions, filter, "d.tenant_id");
     let fits = conditions.sql();
     let mut conditions = conditions.without_conditions();
-    let (after, looks) = (conditions.value(after), conditions.value(looks));
+    let (after, budget) = (conditions.value(after), conditions.value(budget));
     let edge = conditions.value(ids.edge());
     let of_parcel = match parcel_columns(filter) {
         Some(columns) => format!(
@@ -136,7 +136,7 @@ pub(crate) fn looked(
     };
     let sql = format!(
         "with looked as materialized (
-             select * from deliveries_of_all({after}, {edge}, {looks}::bigint::int))
+             select * from deliveries_of_all({after}, {edge}, {budget}::bigint::int))
          select case when f.fits then d.id end, d.reached, d.tenant_id
          from looked d cross join lateral (
              select exists (select from {of_parcel} p where {fits}) as fits offset 0) f

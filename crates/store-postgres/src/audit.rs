@@ -74,12 +74,12 @@ impl AuditLog for PostgresStore {
     async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
         let session = self.lists.next(filter.tenant).await?;
         // Without other conditions each row that is looked at is one of the page.
-        let max_looks = if filter.is_range() { page.max + 1 } else { self.max_looks };
-        let (sql, conditions) = list(&filter, &page, max_looks);
+        let max_scanned = if filter.is_range() { page.max + 1 } else { self.max_scanned };
+        let (sql, conditions) = list(&filter, &page, max_scanned);
         let found = query(&session, &sql, &conditions.values()).await.map_err(store_error)?;
         let (mut rows, mut next) = (Vec::new(), None);
         for row in &found {
-            if rows::get::<i64>(row, 11)? == max_looks as i64 {
+            if rows::get::<i64>(row, 11)? == max_scanned as i64 {
                 next = rows::get::<Option<Uuid>>(row, 12)?.map(Uuid::into_bytes);
             }
             if rows::get::<Option<Uuid>>(row, 0)?.is_some() {
@@ -97,7 +97,7 @@ impl AuditLog for PostgresStore {
 
 /// Looks at a number of rows, and finds those of them that are wanted. Each row also has how many were looked
 /// at, and the last of them.
-fn list(filter: &AuditFilter, page: &PageRequest, max_looks: usize) -> (String, Conditions) {
+fn list(filter: &AuditFilter, page: &PageRequest, max_scanned: usize) -> (String, Conditions) {
     let (beyond, order, back) = match page.order {
         ListOrder::NewestFirst => ("id < ?", "desc", "asc"),
         ListOrder::OldestFirst => ("id > ?", "asc", "desc"),
@@ -118,14 +118,14 @@ fn list(filter: &AuditFilter, page: &PageRequest, max_looks: usize) -> (String, 
         conditions.add_plain(if is_done { "code = ''" } else { "code <> ''" });
     }
     let wanted = conditions.sql();
-    let looks = conditions.value(max_looks as i64);
+    let budget = conditions.value(max_scanned as i64);
     let max = conditions.value(page.max as i64 + 1);
     let sql = format!(
         "with looked as materialized (
-            select {COLUMNS} from audit_log where {in_range} order by id {order} limit {looks}),
+            select {COLUMNS} from audit_log where {in_range} order by id {order} limit {budget}),
         wanted as (select * from looked where {wanted} order by id {order} limit {max})
-        select w.*, s.looks, s.last
-        from (select (select count(*) from looked) as looks,
+        select w.*, s.budget, s.last
+        from (select (select count(*) from looked) as budget,
             (select id from looked order by id {back} limit 1) as last) s
         left join wanted w on true order by w.id {order}"
     );

@@ -14,8 +14,8 @@ use self::list::Letters;
 use crate::{
     PostgresStore,
     arm::Arming,
-    look::{Looks, page},
     rows::{self, uuid},
+    scan::{ScanBudget, page},
     session::{execute, query},
     states::Sql,
     tx_error::{corrupt, store_error},
@@ -91,7 +91,7 @@ impl DeadLetters for PostgresStore {
             let order = ListOrder::OldestFirst;
             let letters = Letters { session: &session, filter: &filter, order, ended: true };
             let after = list::start(order, after.as_ref());
-            page(&letters, max, Looks::new(self.max_looks, max), after).await?
+            page(&letters, max, ScanBudget::new(self.max_scanned, max), after).await?
         };
         let next = next.map(list::write_place);
         if found.is_empty() {

@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
+    scan::{Ids, ScanBudget, Step, Trail, page},
     session::{Session, query},
     states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
     tx_error::store_error,
@@ -36,13 +36,13 @@ impl PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let list = ListQuery { session: &session, scope, filter, ids };
-        let looks = Looks::new(max_looks(self.max_looks, filter), request.max);
+        let budget = ScanBudget::new(max_scanned(self.max_scanned, filter), request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
-            list.named(request, looks).await?
+            list.named(request, budget).await?
         } else {
             let place = request.after.as_ref();
             let after = place.map_or(ids.start(), |place| ids.from(read_place(place)));
-            let (ids, next) = page(&list, request.max, looks, after).await?;
+            let (ids, next) = page(&list, request.max, budget, after).await?;
             (ids, next.map(write_place))
         };
         Ok(Page { rows: read(&session, scope, &ids).await?, next })
@@ -62,7 +62,7 @@ impl ListQuery<'_> {
     async fn named(
         &self,
         request: &PageRequest,
-        looks: Looks,
+        budget: ScanBudget,
     ) -> Result<(Vec<Uuid>, Option<[u8; 32]>)> {
         // An event may have been sent again long after it was made: no event is too old.
         let start = match request.order {
@@ -70,7 +70,7 @@ impl ListQuery<'_> {
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
         };
         let begin = request.after.as_ref().map_or(start, read_named_place);
-        let (ids, next) = page(&ExternalIdTrail(self), request.max, looks, begin).await?;
+        let (ids, next) = page(&ExternalIdTrail(self), request.max, budget, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
 }
@@ -100,8 +100,8 @@ impl Trail for ListQuery<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
-    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
-        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, looks);
+    async fn step(&self, after: Uuid, budget: i64) -> Result<Step<Uuid, Uuid>> {
+        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -127,12 +127,12 @@ impl Trail for ExternalIdTrail<'_> {
     async fn step(
         &self,
         (event, delivery): NamedPlace,
-        looks: i64,
+        budget: i64,
     ) -> Result<Step<Uuid, NamedPlace>> {
         let list = self.0;
         let name = list.filter.external_id.as_ref().map(String::as_bytes);
         let tenant = uuid(list.scope.tenant());
-        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &looks];
+        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &budget];
         // By event, then by delivery; behind all of an event's deliveries.
         let (sql, beyond, behind_all) = match list.ids.order {
             ListOrder::NewestFirst => (EVENTS_NAMED, "<", Uuid::nil()),
@@ -142,12 +142,12 @@ impl Trail for ExternalIdTrail<'_> {
         let (mut ids, mut weight) = (Vec::<Uuid>::new(), 0);
         for row in &events {
             weight += 1 + rows::get::<i32>(row, 1)?;
-            if !ids.is_empty() && i64::from(weight) > looks {
+            if !ids.is_empty() && i64::from(weight) > budget {
                 break;
             }
             ids.push(rows::get(row, 0)?);
         }
-        let is_end = ids.len() == events.len() && (events.len() as i64) < looks;
+        let is_end = ids.len() == events.len() && (events.len() as i64) < budget;
         let reached = ids.last().filter(|_| !is_end).map(|last| (*last, behind_all));
         let mut conditions = fitting(list.scope, list.filter);
         let events = conditions.value(ids);
@@ -202,14 +202,14 @@ pub(crate) fn looked(
     filter: &DeliveryFilter,
     ids: Ids,
     after: Uuid,
-    looks: i64,
+    budget: i64,
 ) -> (String, Conditions) {
     let conditions = fitting(scope, filter);
     let fits = conditions.sql();
     let mut conditions = conditions.without_conditions();
-    let (after, looks) = (conditions.value(after), conditions.value(looks));
+    let (after, budget) = (conditions.value(after), conditions.value(budget));
     let edge = conditions.value(ids.edge());
-    let range = LookRange { ids, after: &after, edge: &edge, looks: &looks };
+    let range = ScanRange { ids, after: &after, edge: &edge, budget: &budget };
     let (looked, is_walk) = match (filter.event, filter.endpoint, filter.lane, filter.status) {
         (Some(event), ..) => (range.of_event(&conditions.value(uuid(event))), false),
         (None, Some(target), _, Some(Status::Failed)) => {
@@ -233,7 +233,7 @@ pub(crate) fn looked(
                 format!(
                     "select w.id, w.target_id, w.parcel_id, w.created_at, w.attempts, w.lane, w.state,
                          w.place, w.reached
-                     from {walk}($1, {target}, {lane}, {after}, {edge}, {looks}::bigint::int) w"
+                     from {walk}($1, {target}, {lane}, {after}, {edge}, {budget}::bigint::int) w"
                 ),
                 true,
             )
@@ -250,7 +250,7 @@ pub(crate) fn looked(
     let reached = if is_walk {
         "d.reached".to_owned()
     } else {
-        format!("case when d.place = {looks} then d.id end as reached")
+        format!("case when d.place = {budget} then d.id end as reached")
     };
     let sql = format!(
         "with looked as materialized ({looked})
@@ -258,7 +258,7 @@ pub(crate) fn looked(
          from looked d cross join lateral (
              select exists (select from {of_parcel} p where {fits}) as fits offset 0) f
          where f.fits or {} order by d.place",
-        if is_walk { "d.reached is not null".to_owned() } else { format!("d.place = {looks}") },
+        if is_walk { "d.reached is not null".to_owned() } else { format!("d.place = {budget}") },
     );
     (sql, conditions)
 }
@@ -328,7 +328,7 @@ fn has_outcome(filter: &DeliveryFilter) -> bool {
 }
 
 /// How many rows a page may look at. A search of bodies costs much more than a look at a row.
-pub(crate) fn max_looks(max: usize, filter: &DeliveryFilter) -> usize {
+pub(crate) fn max_scanned(max: usize, filter: &DeliveryFilter) -> usize {
     match filter.text {
         Some(_) => (max / BODY_COST).max(1),
         None if has_outcome(filter) => (max / OUTCOME_COST).max(1),
@@ -345,32 +345,32 @@ const BODY_COST: usize = 50;
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
 /// The rows that one step looks at; the statement's parameters for its bounds.
-struct LookRange<'a> {
+struct ScanRange<'a> {
     ids: Ids,
     after: &'a str,
     edge: &'a str,
-    looks: &'a str,
+    budget: &'a str,
 }
 
-impl LookRange<'_> {
+impl ScanRange<'_> {
     fn by_index(&self, by: &str) -> String {
-        let (word, looks) = (self.ids.word(), self.looks);
+        let (word, budget) = (self.ids.word(), self.budget);
         let within = self.ids.within("d.id", self.after, self.edge);
         format!(
             "select {LOOKED}, row_number() over (order by d.id {word}) as place from (
                select {LOOKED} from deliveries d
-               where d.tenant_id = $1 and {by} and {within} order by d.id {word} limit {looks}) d"
+               where d.tenant_id = $1 and {by} and {within} order by d.id {word} limit {budget}) d"
         )
     }
 
     fn of_event(&self, event: &str) -> String {
-        let (word, looks) = (self.ids.word(), self.looks);
+        let (word, budget) = (self.ids.word(), self.budget);
         let within = self.ids.within("n.id", self.after, self.edge);
         format!(
             "select {LOOKED}, row_number() over (order by d.id {word}) as place from (
                select n.id from parcels p cross join lateral unnest(p.deliveries) as n(id)
                where p.tenant_id = $1 and p.id = {event} and {within}
-               order by n.id {word} limit {looks}) n
+               order by n.id {word} limit {budget}) n
              cross join lateral (select {LOOKED} from deliveries d
                where d.tenant_id = $1 and d.id = n.id offset 0) d"
         )

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     delivery_list::{self, read_place, write_place},
-    look::{Ids, Looks, Step, Trail, page},
     rows::{self, text, uuid},
+    scan::{Ids, ScanBudget, Step, Trail, page},
     session::{Session, execute, query},
     states::DEAD,
     suppressions,
@@ -71,9 +71,9 @@ impl EmailReports for PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, which.since, which.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
-        let looks = Looks::new(self.max_looks, request.max);
+        let budget = ScanBudget::new(self.max_scanned, request.max);
         let failed = FailureTrail { session: &session, scope, which, ids };
-        let (ids, next) = page(&failed, request.max, looks, after).await?;
+        let (ids, next) = page(&failed, request.max, budget, after).await?;
         let rows = delivery_list::read(&session, scope, &ids).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
@@ -159,7 +159,7 @@ impl Trail for FailureTrail<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
-    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
+    async fn step(&self, after: Uuid, budget: i64) -> Result<Step<Uuid, Uuid>> {
         let (word, ids) = (self.ids.word(), self.ids);
         let sql = format!(
             "select k.id, d.id is not null from (
@@ -184,7 +184,7 @@ impl Trail for FailureTrail<'_> {
             &uuid(self.which.target),
             &after,
             &ids.edge(),
-            &looks,
+            &budget,
             &Lane::Email.number(),
             &self.which.since.map_or(i64::MIN, Time::micros),
             &self.which.until.map_or(i64::MAX, Time::micros),
@@ -196,7 +196,7 @@ impl Trail for FailureTrail<'_> {
             if rows::get(row, 1)? {
                 step.found.push((id, id));
             }
-            step.reached = Some(id).filter(|_| looked.len() as i64 == looks);
+            step.reached = Some(id).filter(|_| looked.len() as i64 == budget);
         }
         Ok(step)
     }

@@ -12,8 +12,8 @@ use crate::{
     PostgresStore,
     deliveries::{from_parcels, list, of_parcels},
     delivery_list::{read_place, write_place},
-    look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
+    scan::{Ids, ScanBudget, Step, Trail, page},
     session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
@@ -31,11 +31,11 @@ impl PostgresStore {
         request: &PageRequest,
     ) -> Result<Page<TenantRow<EventRow>>> {
         let session = self.lists.next(scope.map(TenantScope::tenant)).await?;
-        let looks = Looks::new(self.max_looks, request.max);
+        let budget = ScanBudget::new(self.max_scanned, request.max);
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let events = Events { session: &session, scope, filter, ids };
-        let (rows, next) = page(&events, request.max, looks, after).await?;
+        let (rows, next) = page(&events, request.max, budget, after).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
 }
@@ -84,8 +84,8 @@ impl Trail for Events<'_> {
     type Row = TenantRow<EventRow>;
     type Place = Uuid;
 
-    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<TenantRow<EventRow>, Uuid>> {
-        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, looks);
+    async fn step(&self, after: Uuid, budget: i64) -> Result<Step<TenantRow<EventRow>, Uuid>> {
+        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -108,7 +108,7 @@ pub(crate) fn looked(
     filter: &EventFilter,
     ids: Ids,
     after: Uuid,
-    looks: i64,
+    budget: i64,
 ) -> (String, Conditions) {
     let mut conditions = Conditions::default();
     conditions.add("p.kind = ?", filter.kind.number());
@@ -125,14 +125,14 @@ pub(crate) fn looked(
     if filter.is_unmatched {
         within.add_plain("p.deliveries = '{}'");
     }
-    let looks = within.value(looks);
+    let budget = within.value(budget);
     let sql = format!(
-        "select {EVENT}, p.fits, p.place = {looks}, p.tenant_id from (
+        "select {EVENT}, p.fits, p.place = {budget}, p.tenant_id from (
            select p.*, row_number() over (order by p.id {word}) as place from (
              select p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test, p.deliveries,
                p.created_at, p.tenant_id, {fits} as fits
-             from parcels p where {} order by p.id {word} limit {looks}) p) p
-         where p.fits or p.place = {looks} order by p.place",
+             from parcels p where {} order by p.id {word} limit {budget}) p) p
+         where p.fits or p.place = {budget} order by p.place",
         within.sql(),
         word = ids.word()
     );

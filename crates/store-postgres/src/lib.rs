@@ -51,7 +51,6 @@ mod ledger;
 #[cfg(test)]
 mod list_cost;
 mod listen;
-mod look;
 mod migrations;
 mod moves;
 mod nodes;
@@ -71,6 +70,7 @@ mod redeliver;
 mod replays;
 mod replica;
 mod rows;
+mod scan;
 mod schema;
 mod scratch;
 mod session;
@@ -118,7 +118,7 @@ pub struct PostgresStore {
     committers: queue::Queue,
     bells: Arc<listen::Bells>,
     orphaned_leases: Arc<orphaned_leases::OrphanedLeases>,
-    max_looks: usize,
+    max_scanned: usize,
     dead_letter_ttl: Duration,
     over: expiry_time::ExpiryTime,
     passes: prune::Passes,

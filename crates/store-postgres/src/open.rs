@@ -33,7 +33,7 @@ pub struct Options {
     /// batch is being prepared; more get in each other's way.
     pub committers: usize,
     /// Maximum rows that one page of a list scans before it returns where to continue.
-    pub max_looks: usize,
+    pub max_scanned: usize,
     pub dead_letter_ttl: Duration,
 }
 
@@ -43,7 +43,7 @@ impl Default for Options {
             pool: 8,
             lists: 3,
             committers: 2,
-            max_looks: 100_000,
+            max_scanned: 100_000,
             dead_letter_ttl: Duration::from_secs(7 * 24 * 60 * 60),
         }
     }
@@ -94,7 +94,7 @@ impl PostgresStore {
             committers,
             bells,
             orphaned_leases: rules.orphaned_leases,
-            max_looks: options.max_looks,
+            max_scanned: options.max_scanned,
             dead_letter_ttl: options.dead_letter_ttl,
             over: rules.over,
             passes: Passes::default(),

@@ -10,7 +10,7 @@ use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::{look::Ids, tx_error::corrupt};
+use crate::{scan::Ids, tx_error::corrupt};
 
 pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())

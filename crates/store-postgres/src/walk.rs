@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Maximum targets that a claim scans; the next one continues from there.
-const MAX_LOOKS: i32 = 1_000;
+const MAX_SCANNED: i32 = 1_000;
 
 /// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
 /// paused tenant.
@@ -69,7 +69,7 @@ pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool
             &small(claim.per_target.max(1)),
             &small(claim.per_proven.max(1)),
             &small(claim.per_tenant.max(1)),
-            &MAX_LOOKS,
+            &MAX_SCANNED,
             &tenant.map(uuid),
             &turn.map(|turn| uuid(turn.tenant)),
             &turn.and_then(|turn| turn.from).map(uuid),

@@ -13,11 +13,11 @@ struct Postgres {
 }
 
 fn options() -> Options {
-    Options { max_looks: Postgres::MAX_LOOKS, ..Options::default() }
+    Options { max_scanned: Postgres::MAX_SCANNED, ..Options::default() }
 }
 
 impl Fixture for Postgres {
-    const MAX_LOOKS: usize = 1_000;
+    const MAX_SCANNED: usize = 1_000;
 
     async fn open() -> Self {
         let database = fresh_database().await.unwrap();

@@ -9,10 +9,9 @@ use gancho_store::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore, deliveries, endpoints, events,
-    look::Looks,
-    replays,
+    SqliteStore, deliveries, endpoints, events, replays,
     rows::{self, seq},
+    scan::ScanBudget,
     suppressions,
     tx_error::TxError,
 };
@@ -35,10 +34,10 @@ impl AllTenants for SqliteStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<TenantRow<DeliveryRow>>> {
-        let mut looks = Looks::new(self.max_looks);
+        let mut budget = ScanBudget::new(self.max_scanned);
         let page = page.in_order(ListOrder::NewestFirst);
         self.read_list(None, move |db| {
-            let found = deliveries::page_of_all(db, &filter, &page, &mut looks)?;
+            let found = deliveries::page_of_all(db, &filter, &page, &mut budget)?;
             with_tenants(found, |row| owner(db, "deliveries", seq(row.id)))
         })
         .await
@@ -49,10 +48,10 @@ impl AllTenants for SqliteStore {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<TenantRow<EventRow>>> {
-        let mut looks = Looks::new(self.max_looks);
+        let mut budget = ScanBudget::new(self.max_scanned);
         let page = page.in_order(ListOrder::NewestFirst);
         self.read_list(None, move |db| {
-            let found = events::page_of(db, None, &filter, &page, &mut looks)?;
+            let found = events::page_of(db, None, &filter, &page, &mut budget)?;
             with_tenants(found, |row| owner(db, "parcels", seq(row.id)))
         })
         .await

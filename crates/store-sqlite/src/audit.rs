@@ -27,8 +27,8 @@ impl AuditLog for SqliteStore {
     }
 
     async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
-        let max_looks = self.max_looks;
-        self.read_list(filter.tenant, move |db| list(db, &filter, &page, max_looks)).await
+        let max_scanned = self.max_scanned;
+        self.read_list(filter.tenant, move |db| list(db, &filter, &page, max_scanned)).await
     }
 }
 
@@ -60,7 +60,7 @@ fn list(
     db: &Connection,
     filter: &AuditFilter,
     page: &PageRequest,
-    max_looks: usize,
+    max_scanned: usize,
 ) -> Result<Page<AuditEntry>, TxError> {
     let (beyond, order) = match page.order {
         ListOrder::NewestFirst => ("id < $", "DESC"),
@@ -80,13 +80,13 @@ fn list(
         format!("SELECT {COLUMNS} FROM audit_log WHERE {} ORDER BY id {order}", conditions.sql());
     let mut list = db.prepare_cached(&sql)?;
     let mut found = list.query(&*conditions.values())?;
-    let (mut rows, mut looks, mut last) = (Vec::new(), 0, None);
+    let (mut rows, mut budget, mut last) = (Vec::new(), 0, None);
     while let Some(row) = found.next()? {
-        if rows.len() == page.max || looks == max_looks {
+        if rows.len() == page.max || budget == max_scanned {
             return Ok(Page { rows, next: last.map(place_of) });
         }
         let entry = read(row)?;
-        (looks, last) = (looks + 1, Some(entry.id));
+        (budget, last) = (budget + 1, Some(entry.id));
         if is_wanted(&entry, filter) {
             rows.push(entry);
         }

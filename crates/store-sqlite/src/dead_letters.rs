@@ -14,8 +14,8 @@ use self::list::{Letters, page_of};
 use crate::{
     SqliteStore,
     deliveries::arm_in_turn,
-    look::Looks,
     rows::{self, seq},
+    scan::ScanBudget,
     states::{DEAD, sql},
     tx_error::{TxError, corrupt},
     where_clause::Conditions,
@@ -28,8 +28,8 @@ impl DeadLetters for SqliteStore {
         filter: DeadFilter,
         page: PageRequest,
     ) -> Result<Page<DeadLetter>> {
-        let mut looks = Looks::new(self.max_looks);
-        self.read_list(filter.tenant, move |db| page_of(db, &filter, &page, &mut looks)).await
+        let mut budget = ScanBudget::new(self.max_scanned);
+        self.read_list(filter.tenant, move |db| page_of(db, &filter, &page, &mut budget)).await
     }
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
@@ -59,13 +59,13 @@ impl DeadLetters for SqliteStore {
         after: Option<[u8; 32]>,
         now: Time,
     ) -> Result<ReplayPage> {
-        let (tenant, mut looks) = (filter.tenant, Looks::new(self.max_looks));
+        let (tenant, mut budget) = (filter.tenant, ScanBudget::new(self.max_scanned));
         let (found, next) = self
             .read_list(tenant, move |db| {
                 // One that is being replayed already is left alone.
                 let letters =
                     Letters { db, filter: &filter, order: ListOrder::OldestFirst, ended: true };
-                letters.find(after.as_ref(), max, &mut looks)
+                letters.find(after.as_ref(), max, &mut budget)
             })
             .await?;
         let next = next.map(list::Place::write);

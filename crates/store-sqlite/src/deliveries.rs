@@ -15,11 +15,10 @@ use rusqlite::{Connection, Row, ToSql, params};
 use crate::{
     SqliteStore,
     body_prefixes::body_prefixes,
-    events,
-    look::Looks,
-    orphans,
+    events, orphans,
     redeliver::redeliver,
     rows::{self, ATTEMPT, PARCEL, seq},
+    scan::ScanBudget,
     states::{DEAD, PENDING, WAITING, sql},
     tx_error::TxError,
 };
@@ -89,9 +88,9 @@ impl Deliveries for SqliteStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        let mut looks = Looks::new(self.max_looks);
+        let mut budget = ScanBudget::new(self.max_scanned);
         let tenant = Some(scope.tenant());
-        self.read_list(tenant, move |db| page_of(db, scope, &filter, &page, &mut looks)).await
+        self.read_list(tenant, move |db| page_of(db, scope, &filter, &page, &mut budget)).await
     }
 
     async fn events(
@@ -100,10 +99,10 @@ impl Deliveries for SqliteStore {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
-        let mut looks = Looks::new(self.max_looks);
+        let mut budget = ScanBudget::new(self.max_scanned);
         let tenant = Some(scope.tenant());
         self.read_list(tenant, move |db| {
-            events::page_of(db, Some(scope), &filter, &page, &mut looks)
+            events::page_of(db, Some(scope), &filter, &page, &mut budget)
         })
         .await
     }

@@ -12,8 +12,8 @@ use crate::{
     SqliteStore,
     accept::accept_all,
     deliveries::failed_emails,
-    look::Looks,
     rows::{self, seq},
+    scan::ScanBudget,
     suppressions,
     transaction::Tx,
     tx_error::{TxError, corrupt},
@@ -53,7 +53,7 @@ impl EmailReports for SqliteStore {
         which: FailedEmails,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        let max_looks = self.max_looks;
+        let max_scanned = self.max_scanned;
         self.read_list(Some(scope.tenant()), move |db| {
             let FailedEmails { target, since, until } = which;
             let filter = DeliveryFilter {
@@ -63,7 +63,7 @@ impl EmailReports for SqliteStore {
                 until,
                 ..DeliveryFilter::default()
             };
-            failed_emails(db, scope, &filter, target, &page, &mut Looks::new(max_looks))
+            failed_emails(db, scope, &filter, target, &page, &mut ScanBudget::new(max_scanned))
         })
         .await
     }

@@ -12,8 +12,9 @@ use gancho_store::{EventFilter, EventRow, Page, PageRequest};
 use rusqlite::{Connection, Row, ToSql};
 
 use crate::{
-    look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
-    rows, time_buckets,
+    rows,
+    scan::{Direction, PARCEL_COST, Reach, ScanBudget, Search, Trail, page},
+    time_buckets,
     tx_error::TxError,
 };
 
@@ -22,7 +23,7 @@ pub(crate) fn page_of(
     scope: Option<TenantScope>,
     filter: &EventFilter,
     request: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<EventRow>, TxError> {
     let indexes = if scope.is_none() {
         vec![EventIndex::Table]
@@ -40,7 +41,7 @@ pub(crate) fn page_of(
     let events = |index| Events { db, scope, filter, index, direction, first, end };
     let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.max);
     let read = |key| event_at(db, direction.key(key));
-    let (rows, next) = page(&mut search, request.max, looks, read)?;
+    let (rows, next) = page(&mut search, request.max, budget, read)?;
     Ok(Page { rows, next: next.map(|key| write_place(direction.key(key))) })
 }
 
@@ -124,17 +125,17 @@ impl Trail for Events<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let sql = match self.index {
-            EventIndex::TimeBuckets => return self.follow_buckets(below, step, looks, found),
+            EventIndex::TimeBuckets => return self.follow_buckets(below, step, budget, found),
             EventIndex::Unmatched => UNMATCHED,
             EventIndex::Named => NAMED,
             EventIndex::Table => IN_TABLE,
         };
         let rows = self.direction.rows_below(below, self.first, self.end);
-        let (count, last) = self.look(sql, rows, step, looks, found)?;
+        let (count, last) = self.look(sql, rows, step, budget, found)?;
         Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
     }
 }
@@ -145,7 +146,7 @@ impl Events<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let direction = self.direction;
@@ -156,9 +157,9 @@ impl Events<'_> {
         let Some(bucket) = time_buckets::next(self.db, scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
-        looks.spend(1);
+        budget.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let (count, last) = self.look(IN_TABLE, rows, step, looks, found)?;
+        let (count, last) = self.look(IN_TABLE, rows, step, budget, found)?;
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
@@ -168,7 +169,7 @@ impl Events<'_> {
         sql: &str,
         (first, end): (i64, i64),
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
@@ -192,7 +193,7 @@ impl Events<'_> {
         while let Some(row) = rows.next()? {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
             // Others' are passed over by their first columns; of one's own more is read.
-            looks.spend(if fit == 0 { 1 } else { PARCEL_COST });
+            budget.spend(if fit == 0 { 1 } else { PARCEL_COST });
             // In a bucket, what is in the index of unmatched ones is left to that.
             if fit == FITS
                 || fit == UNMATCHED_FITS && !matches!(self.index, EventIndex::TimeBuckets)

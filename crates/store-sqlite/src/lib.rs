@@ -38,7 +38,6 @@ mod key_buffer;
 mod ledger;
 #[cfg(test)]
 mod list_cost;
-mod look;
 mod migrations;
 mod nodes;
 mod open;
@@ -50,6 +49,7 @@ mod readers;
 mod redeliver;
 mod replays;
 mod rows;
+mod scan;
 mod settle;
 mod space;
 mod statistics;
@@ -78,7 +78,7 @@ pub use open::Options;
 
 use crate::{
     fan_out::MAX_PLACED,
-    open::MAX_LOOKS,
+    open::MAX_SCANNED,
     prune::Passes,
     readers::{Group, Readers},
     transaction::Tx,
@@ -98,7 +98,7 @@ pub struct SqliteStore {
     writer: Writer,
     bell: Arc<Notify>,
     passes: Passes,
-    max_looks: usize,
+    max_scanned: usize,
     /// Deliveries of a parcel that are placed in one transaction.
     max_placed: usize,
 }
@@ -111,8 +111,8 @@ impl SqliteStore {
         let counts = [LOOKUP_READERS, options.readers, UPKEEP_READERS];
         let readers = Readers::start(counts, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
-        let (passes, max_looks) = (Passes::default(), options.max_looks);
-        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
+        let (passes, max_scanned) = (Passes::default(), options.max_scanned);
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_scanned, max_placed: MAX_PLACED }))
     }
 
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
@@ -129,8 +129,8 @@ impl SqliteStore {
     fn reading(open: impl Fn() -> Result<Connection>) -> Result<Arc<Self>> {
         let readers = Readers::start([1, 1, 1], open)?;
         let (writer, bell) = (Writer::none(), Arc::default());
-        let (passes, max_looks) = (Passes::default(), MAX_LOOKS);
-        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
+        let (passes, max_scanned) = (Passes::default(), MAX_SCANNED);
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_scanned, max_placed: MAX_PLACED }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -139,14 +139,14 @@ impl SqliteStore {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone())?;
-        let (readers, passes, max_looks) = (Readers::none(), Passes::default(), MAX_LOOKS);
+        let (readers, passes, max_scanned) = (Readers::none(), Passes::default(), MAX_SCANNED);
         Ok(Arc::new(Self {
             readers,
             writer,
             bell,
             passes,
 
-            max_looks,
+            max_scanned,
             max_placed: SIMULATED_MAX_PLACED,
         }))
     }

@@ -18,8 +18,8 @@ use rusqlite::Connection;
 use crate::{
     accept::accept_all,
     archiving, dead_letters, deliveries, events,
-    look::Looks,
-    open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
+    open::{self, DEAD_LETTER_TTL, MAX_SCANNED},
+    scan::ScanBudget,
     states::{DEAD, sql},
     transaction::{Tx, alone},
     walk::{Head, next_target},
@@ -139,7 +139,7 @@ fn event_filters() -> Vec<EventFilter> {
 }
 
 /// What a page of 50 costs at most where it looks at so few rows.
-const FEW_LOOKS: usize = 200;
+const FEW_SCANNED: usize = 200;
 const FEW_STEPS: u64 = 60_000;
 
 #[test]
@@ -156,15 +156,15 @@ fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
         let mut db = store(events, targets);
         for filter in delivery_filters() {
             let (_, cost) = steps(&mut db, |db| {
-                let mut looks = Looks::new(FEW_LOOKS);
-                deliveries::page_of(db, scope, &filter, &request, &mut looks).unwrap()
+                let mut budget = ScanBudget::new(FEW_SCANNED);
+                deliveries::page_of(db, scope, &filter, &request, &mut budget).unwrap()
             });
             assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
         }
         for filter in event_filters() {
             let (_, cost) = steps(&mut db, |db| {
-                let mut looks = Looks::new(FEW_LOOKS);
-                events::page_of(db, Some(scope), &filter, &request, &mut looks).unwrap()
+                let mut budget = ScanBudget::new(FEW_SCANNED);
+                events::page_of(db, Some(scope), &filter, &request, &mut budget).unwrap()
             });
             assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
         }
@@ -179,15 +179,16 @@ fn the_first_page_is_full_and_costs_what_it_shows() {
     for (events, targets) in [(400, 3), (12, 2_500)] {
         let mut db = store(events, targets);
         let (page, cost) = steps(&mut db, |db| {
-            let mut looks = Looks::new(MAX_LOOKS);
-            deliveries::page_of(db, scope, &all, &PageRequest::first(50), &mut looks).unwrap()
+            let mut budget = ScanBudget::new(MAX_SCANNED);
+            deliveries::page_of(db, scope, &all, &PageRequest::first(50), &mut budget).unwrap()
         });
         assert_eq!(page.rows.len(), 50);
         assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
         let (page, cost) = steps(&mut db, |db| {
-            let mut looks = Looks::new(MAX_LOOKS);
+            let mut budget = ScanBudget::new(MAX_SCANNED);
             let request = PageRequest::first(10);
-            events::page_of(db, Some(scope), &EventFilter::default(), &request, &mut looks).unwrap()
+            events::page_of(db, Some(scope), &EventFilter::default(), &request, &mut budget)
+                .unwrap()
         });
         assert_eq!(page.rows.len(), 10);
         assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
@@ -200,22 +201,22 @@ fn a_page_of_all_tenants_costs_a_bounded_look() {
     for (events, targets) in [(400, 3), (12, 2_500)] {
         let mut db = store(events, targets);
         let (page, cost) = steps(&mut db, |db| {
-            let (all, mut looks) = (DeliveryFilter::default(), Looks::new(MAX_LOOKS));
-            deliveries::page_of_all(db, &all, &request, &mut looks).unwrap()
+            let (all, mut budget) = (DeliveryFilter::default(), ScanBudget::new(MAX_SCANNED));
+            deliveries::page_of_all(db, &all, &request, &mut budget).unwrap()
         });
         assert_eq!(page.rows.len(), 50);
         assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
         for filter in delivery_filters() {
             let (_, cost) = steps(&mut db, |db| {
-                let mut looks = Looks::new(FEW_LOOKS);
-                deliveries::page_of_all(db, &filter, &request, &mut looks).unwrap()
+                let mut budget = ScanBudget::new(FEW_SCANNED);
+                deliveries::page_of_all(db, &filter, &request, &mut budget).unwrap()
             });
             assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
         }
         for filter in event_filters() {
             let (_, cost) = steps(&mut db, |db| {
-                let mut looks = Looks::new(FEW_LOOKS);
-                events::page_of(db, None, &filter, &request, &mut looks).unwrap()
+                let mut budget = ScanBudget::new(FEW_SCANNED);
+                events::page_of(db, None, &filter, &request, &mut budget).unwrap()
             });
             assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
         }

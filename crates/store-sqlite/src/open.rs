@@ -23,7 +23,7 @@ pub struct Options {
     /// Threads that read tenants' lists.
     pub readers: usize,
     /// Maximum rows that one page of a list scans before it returns where to continue.
-    pub max_looks: usize,
+    pub max_scanned: usize,
     /// Publishing is refused above this size. Unset: the disk's.
     pub max_bytes: Option<u64>,
     pub dead_letter_ttl: Duration,
@@ -32,7 +32,7 @@ pub struct Options {
 /// How long to wait for another program's lock. There should be none.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 /// Some ten milliseconds.
-pub(crate) const MAX_LOOKS: usize = 100_000;
+pub(crate) const MAX_SCANNED: usize = 100_000;
 pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Options {
@@ -40,7 +40,7 @@ impl Options {
         Self {
             path: path.into(),
             readers: 2,
-            max_looks: MAX_LOOKS,
+            max_scanned: MAX_SCANNED,
             max_bytes: None,
             dead_letter_ttl: DEAD_LETTER_TTL,
         }

@@ -72,14 +72,14 @@ impl SqliteStore {
         max: usize,
         now: Time,
     ) -> Result<PruneStep> {
-        let max_looks = max * LOOKS;
-        let mut more = self.write(move |tx| idempotency::forget(tx, max_looks, now)).await?;
-        more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
-        more |= self.write(move |tx| audit::prune(tx, max_looks, now)).await?;
+        let max_scanned = max * LOOKS;
+        let mut more = self.write(move |tx| idempotency::forget(tx, max_scanned, now)).await?;
+        more |= self.write(move |tx| prune_small(tx, max_scanned, now)).await?;
+        more |= self.write(move |tx| audit::prune(tx, max_scanned, now)).await?;
         more |= self.write(move |tx| statistics::prune(tx, before, max, now)).await?;
         let (parcels, more_parcels) = self.prune_parcels(before, max, now).await?;
         more |= more_parcels;
-        more |= self.prune_buckets(before, max_looks).await?;
+        more |= self.prune_buckets(before, max_scanned).await?;
         Ok(PruneStep { parcels, more })
     }
 
@@ -103,12 +103,13 @@ impl SqliteStore {
 
     /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
     /// over all, after which there is nothing more to find.
-    async fn prune_buckets(&self, before: Time, max_looks: usize) -> Result<bool> {
+    async fn prune_buckets(&self, before: Time, max_scanned: usize) -> Result<bool> {
         let Pass { at, ended, .. } = *self.passes.buckets.lock();
         if ended {
             return Ok(false);
         }
-        let looked = self.read_aside(move |db| look_at_buckets(db, at, before, max_looks)).await?;
+        let looked =
+            self.read_aside(move |db| look_at_buckets(db, at, before, max_scanned)).await?;
         let found = !looked.ended.is_empty();
         if found {
             let empty = looked.ended.into_iter().collect();

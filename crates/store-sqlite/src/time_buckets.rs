@@ -11,7 +11,7 @@ use gancho_store::{NewDelivery, TargetId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    look::Direction, rows::seq, transaction::Tx, tx_error::TxError, writer_cache::LaneTarget,
+    rows::seq, scan::Direction, transaction::Tx, tx_error::TxError, writer_cache::LaneTarget,
 };
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a bucket.

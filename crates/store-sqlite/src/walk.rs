@@ -1,7 +1,7 @@
 //! The turns of a claim: once around the tenants, and in each tenant's turn once around its targets.
 //!
 //! **Invariant.** However many tenants and targets there are, a claim looks at no more than
-//! [`MAX_LOOKS`] targets, and the next one continues after the last of them. So each target is looked
+//! [`MAX_SCANNED`] targets, and the next one continues after the last of them. So each target is looked
 //! at within a bounded number of claims, whatever the others have.
 
 use std::{
@@ -20,7 +20,7 @@ use crate::{
     tx_error::TxError,
 };
 
-const MAX_LOOKS: usize = 1_000;
+const MAX_SCANNED: usize = 1_000;
 
 type Key = (TenantId, TargetId);
 
@@ -30,7 +30,7 @@ pub(crate) struct Walk<'w, 'a> {
     known: Option<&'w BTreeSet<Key>>,
     cursor: ClaimCursor,
     progress: ClaimProgress,
-    looks: usize,
+    budget: usize,
     /// The last answer of the index, which holds for every key between the two.
     last: Option<(Key, Option<Head>)>,
 }
@@ -65,7 +65,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub fn new(basket: &'w mut Basket<'a>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         let progress = ClaimProgress::resume(&mut cursor);
-        Self { basket, known: None, cursor, progress, looks: 0, last: None }
+        Self { basket, known: None, cursor, progress, budget: 0, last: None }
     }
 
     /// A walk over these targets, which are all that have something due.
@@ -76,7 +76,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let mut progress = ClaimProgress::resume(&mut cursor);
         progress.round = ClaimRound::after(cursor.tenant);
-        Self { basket, known: Some(targets), cursor, progress, looks: 0, last: None }
+        Self { basket, known: Some(targets), cursor, progress, budget: 0, last: None }
     }
 
     /// Once around the tenants at the most.
@@ -86,7 +86,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let unfinished = !caught_up && self.known.is_none();
         self.cursor.round = unfinished.then_some(self.progress.round);
         let ends_lap = self.progress.end_lap(&mut self.cursor);
-        let far = self.looks >= MAX_LOOKS;
+        let far = self.budget >= MAX_SCANNED;
         let left = self.progress.left;
         Ok(WalkResult { cursor: self.cursor, caught_up, ends_lap, left, far })
     }
@@ -99,7 +99,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         {
             return Ok(());
         }
-        while !self.basket.is_full() && self.looks < MAX_LOOKS && !self.progress.is_caught_up() {
+        while !self.basket.is_full() && self.budget < MAX_SCANNED && !self.progress.is_caught_up() {
             let after = self.cursor.tenant.map(|tenant| (tenant, Id::from_bits(u128::MAX)));
             match self.next_head(after)?.map(|head| head.key.0) {
                 // All the way round: the tenant where it began has had its turn too.
@@ -140,7 +140,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.cursor.targets.extend(turn.at.map(|at| (tenant, at)));
                 break;
             }
-            if self.looks >= MAX_LOOKS {
+            if self.budget >= MAX_SCANNED {
                 self.cursor.turn = Some(turn);
                 return Ok(Turn::Interrupted);
             }
@@ -183,7 +183,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         {
             return Ok(head);
         }
-        self.looks += 1;
+        self.budget += 1;
         let head = next_target(self.basket.tx.db, self.basket.claim.lane, after)?;
         self.last = Some((after, head));
         Ok(head)

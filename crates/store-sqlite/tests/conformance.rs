@@ -12,7 +12,7 @@ struct OnDisk {
 }
 
 impl Fixture for OnDisk {
-    const MAX_LOOKS: usize = 1_000;
+    const MAX_SCANNED: usize = 1_000;
 
     async fn open() -> Self {
         Self::at(tempfile::tempdir().unwrap())
@@ -31,7 +31,7 @@ impl Fixture for OnDisk {
 impl OnDisk {
     fn at(folder: TempDir) -> Self {
         let at = Options::at(folder.path().join("gancho.db"));
-        let options = Options { max_looks: Self::MAX_LOOKS, ..at };
+        let options = Options { max_scanned: Self::MAX_SCANNED, ..at };
         // The writer of a store that was just dropped lets go of the file when its thread ends.
         let started = std::time::Instant::now();
         loop {

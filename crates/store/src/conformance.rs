@@ -72,7 +72,7 @@ pub mod withheld;
 #[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
 pub trait Fixture: Sized + Send + Sync {
     /// Rows that a page of a list looks at, about. Small, so that a case can have many more.
-    const MAX_LOOKS: usize;
+    const MAX_SCANNED: usize;
 
     /// An empty store that no other case sees.
     async fn open() -> Self;

@@ -56,9 +56,9 @@ impl PythonServer {
 
     /// The first line, which is printed when it is ready.
     pub fn first(&self) -> Result<String> {
-        const PATIENCE: Duration = Duration::from_secs(60);
+        const TIMEOUT: Duration = Duration::from_secs(60);
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             if let Some(first) = self.lines().into_iter().next() {
                 return Ok(first);
             }

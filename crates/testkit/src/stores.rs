@@ -22,7 +22,7 @@ pub struct StorePlace {
     /// SQLite's file is in it; tests may put other files there.
     folder: TempDir,
     database: Option<Database>,
-    max_looks: Option<usize>,
+    max_scanned: Option<usize>,
 }
 
 impl StorePlace {
@@ -32,12 +32,12 @@ impl StorePlace {
             StoreKind::Sqlite => None,
             StoreKind::Postgres => Some(fresh_database().await.expect("a database")),
         };
-        Self { folder, database, max_looks: None }
+        Self { folder, database, max_scanned: None }
     }
 
     /// A page of a list looks at this many rows at most.
-    pub fn with_max_looks(self, max_looks: Option<usize>) -> Self {
-        Self { max_looks, ..self }
+    pub fn with_max_looks(self, max_scanned: Option<usize>) -> Self {
+        Self { max_scanned, ..self }
     }
 
     pub fn folder(&self) -> &Path {
@@ -52,13 +52,13 @@ impl StorePlace {
     pub async fn open(&self) -> Arc<dyn Store> {
         let Some(database) = &self.database else {
             let usual = gancho_store_sqlite::Options::at(self.folder().join("test.db"));
-            let max_looks = self.max_looks.unwrap_or(usual.max_looks);
-            let options = gancho_store_sqlite::Options { max_looks, ..usual };
+            let max_scanned = self.max_scanned.unwrap_or(usual.max_scanned);
+            let options = gancho_store_sqlite::Options { max_scanned, ..usual };
             return SqliteStore::open(&options).expect("the database opens");
         };
         let usual = gancho_store_postgres::Options::default();
-        let max_looks = self.max_looks.unwrap_or(usual.max_looks);
-        let options = gancho_store_postgres::Options { max_looks, ..usual };
+        let max_scanned = self.max_scanned.unwrap_or(usual.max_scanned);
+        let options = gancho_store_postgres::Options { max_scanned, ..usual };
         PostgresStore::connect(&database.url(), options).await.expect("the database answers")
     }
 }

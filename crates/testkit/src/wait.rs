@@ -6,12 +6,12 @@ use std::{
 };
 
 /// Longer than a lease, so that work of a node that was killed is taken over within it.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Looks again and again until there is something. Fails the test if there never is.
 pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = look().await {
             return found;
@@ -23,7 +23,7 @@ pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl F
 
 /// The same for tests without a runtime.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "it did not happen: {what}");
         thread::sleep(PAUSE);

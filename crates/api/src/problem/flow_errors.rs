@@ -5,7 +5,7 @@ use std::time::Duration;
 use gancho_inbound::{ReceiveError, SourceError};
 use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
-    EndpointError, EventTypeError, PlanLimit, PublishError, ReplayError, TryOutError,
+    EndpointError, EndpointTestError, EventTypeError, PlanLimit, PublishError, ReplayError,
 };
 use gancho_store::StoreError;
 use http::{HeaderName, HeaderValue};
@@ -196,18 +196,18 @@ impl From<SourceError> for Problem {
     }
 }
 
-impl From<TryOutError> for Problem {
-    fn from(error: TryOutError) -> Self {
+impl From<EndpointTestError> for Problem {
+    fn from(error: EndpointTestError) -> Self {
         match error {
-            TryOutError::NotFound => Self::not_found(Noun::Webhook),
-            TryOutError::EndpointOff => Self::new(
+            EndpointTestError::NotFound => Self::not_found(Noun::Webhook),
+            EndpointTestError::EndpointOff => Self::new(
                 &codes::CONFLICT,
                 "the webhook is disabled; set `is_active` to true first",
             ),
-            TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
-            TryOutError::Faulty(errors) => Self::invalid_fields(errors),
-            TryOutError::Publish(error) => error.into(),
-            TryOutError::Store(error) => error.into(),
+            EndpointTestError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
+            EndpointTestError::Faulty(errors) => Self::invalid_fields(errors),
+            EndpointTestError::Publish(error) => error.into(),
+            EndpointTestError::Store(error) => error.into(),
         }
     }
 }

@@ -70,7 +70,7 @@ async fn exported(stage: &Stage) {
 }
 
 fn few_looks() -> Choices {
-    Choices { max_looks: Some(60), ..Choices::default() }
+    Choices { max_scanned: Some(60), ..Choices::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use data_encoding::BASE64;
-use gancho_access::AdminToken;
+use gancho_access::OperatorToken;
 use gancho_api::{IngestSettings, Simulator};
 use serde_json::json;
 use tokio::{
@@ -250,7 +250,7 @@ async fn the_simulator_is_for_this_machine() {
     closed.partner().post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
 
     // Whatever stands before us on this machine may say nothing of it, so it takes the token.
-    let token = AdminToken::new("the-token-of-the-operator").unwrap();
+    let token = OperatorToken::new("the-token-of-the-operator").unwrap();
     let simulator = Simulator::Operator(token);
     let ingest = IngestSettings { simulator, ..IngestSettings::default() };
     let guarded = Stage::with(Choices { ingest, ..Choices::default() }).await;

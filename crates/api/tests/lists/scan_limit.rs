@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// So few that every list here takes several pages.
-const FEW_LOOKS: usize = 40;
+const FEW_SCANNED: usize = 40;
 
 fn choices() -> Choices {
-    Choices { max_looks: Some(FEW_LOOKS), ..Choices::default() }
+    Choices { max_scanned: Some(FEW_SCANNED), ..Choices::default() }
 }
 
 /// The ids on all pages, and how many pages were empty and had a next.

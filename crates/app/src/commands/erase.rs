@@ -13,7 +13,7 @@ use super::{
 use crate::remote::Remote;
 
 /// Deliveries in flight are waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Erase the content of events, e-mails or receipts.
@@ -98,7 +98,7 @@ async fn erase(remote: &Remote, field: &str, value: &str) -> anyhow::Result<Valu
     loop {
         let in_flight = pass(remote, field, value, &mut total, began).await?;
         total["in_flight"] = in_flight.into();
-        if in_flight == 0 || began.elapsed() > PATIENCE {
+        if in_flight == 0 || began.elapsed() > TIMEOUT {
             return Ok(total);
         }
         tokio::time::sleep(PAUSE).await;
@@ -117,7 +117,7 @@ async fn pass(
     loop {
         let report = match remote.post("/v1/erasures", &body).await {
             // One event, whose delivery is in flight.
-            Err(error) if error.to_string().contains("in flight") && began.elapsed() < PATIENCE => {
+            Err(error) if error.to_string().contains("in flight") && began.elapsed() < TIMEOUT => {
                 return Ok(1);
             }
             report => report?,

@@ -12,10 +12,10 @@ use gancho_api::Simulator;
 use tokio::net::TcpListener;
 
 use crate::{
-    admin_token, declared_endpoints, file_handles,
+    declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role, role_names, shared_settings},
     lifecycle::{ReloadSignal, Stop},
-    logs, private_file,
+    logs, operator_token, private_file,
     reload::Reloader,
     servers::Servers,
     service_manager::ServiceManager,
@@ -64,21 +64,21 @@ impl Serve {
             None
         };
         // One that cannot be read ends the start before anything is done.
-        admin_token::find(settings)?;
+        operator_token::find(settings)?;
         let starting = service_manager.starting();
         let mut gateway = Gateway::start(setup).await?;
         let prepared = async {
             // A start that is refused leaves no token behind.
             let written = shared_settings::with_token(written, &loaded)?;
-            let live_parts = gateway.live_parts();
-            live_parts.compare_settings(&written).await?;
-            let reloader = Arc::new(Reloader::new(live_parts, flags.clone(), written));
+            let reloadable_parts = gateway.reloadable_parts();
+            reloadable_parts.compare_settings(&written).await?;
+            let reloader = Arc::new(Reloader::new(reloadable_parts, flags.clone(), written));
             gateway.reloader = Some(reloader.clone());
             declared_endpoints::keep_in_step(&gateway, &loaded).await?;
             warn_of_risks(&gateway, settings).await?;
             let mut servers = start_front(&gateway, &loaded, listener)?;
             if let Some(listener) = ingest_listener {
-                let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
+                let operator = Simulator::Operator(operator_token::of(settings)?.check()?);
                 servers.receive(&gateway, settings, operator, listener)?;
             }
             anyhow::Ok((reloader, servers))
@@ -147,18 +147,20 @@ fn start_front(
     listener: TcpListener,
 ) -> anyhow::Result<Servers> {
     let settings = &loaded.settings;
-    let token = admin_token::of(settings)?;
+    let token = operator_token::of(settings)?;
     match &token.file {
         // A warning, so that it is visible at every log level: nobody can call the API without the token.
-        Some(path) if token.is_new => tracing::warn!(path = %path.display(), "admin token created"),
-        Some(path) => tracing::info!(path = %path.display(), "admin token loaded"),
+        Some(path) if token.is_new => {
+            tracing::warn!(path = %path.display(), "operator token created");
+        }
+        Some(path) => tracing::info!(path = %path.display(), "operator token loaded"),
         None => {}
     }
-    if let Some(weakness) = admin_token::weakness(token.text.reveal()) {
+    if let Some(weakness) = operator_token::weakness(token.text.reveal()) {
         tracing::warn!(
             reason = weakness,
             hint = "generate one with: openssl rand -hex 32",
-            "admin token is weak"
+            "operator token is weak"
         );
     }
     Servers::start(gateway, settings, token.check()?, listener)

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use gancho_store::{NodeRecord, SharedSettings};
 use gancho_vault::KeyRing;
 
-use crate::{admin_token, settings::LoadedSettings};
+use crate::{operator_token, settings::LoadedSettings};
 
 /// Shared values that are compared in another form than the settings table shows.
 const ALSO: [&str; 3] = ["admin_token", "plans", "profiles"];
@@ -94,7 +94,7 @@ pub fn with_token(
     mut written: Vec<(&'static str, String)>,
     loaded: &LoadedSettings,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let token = admin_token::of(&loaded.settings)?.text.reveal().to_owned();
+    let token = operator_token::of(&loaded.settings)?.text.reveal().to_owned();
     written.push(("admin_token", token));
     Ok(written)
 }

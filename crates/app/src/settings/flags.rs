@@ -16,7 +16,7 @@ pub struct Flags {
     /// Configuration file. Default: gancho.toml in the current directory, then in the data directory.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Data directory: database, key ring and admin token.
+    /// Data directory: database, key ring and operator token.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
     /// Database: sqlite:PATH or postgres://… Default: gancho.db in the data directory.

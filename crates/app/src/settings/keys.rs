@@ -76,7 +76,7 @@ const fn is_list(kind: &str) -> bool {
 
 settings! {
     "Storage and keys" {
-        /// Data directory: database, key ring, admin token and ledger checkpoints. Created if it does not
+        /// Data directory: database, key ring, operator token and ledger checkpoints. Created if it does not
         /// exist.
         data_dir: PathBuf = ".gancho",
         /// Database URL: a SQLite file (`sqlite:PATH`), or PostgreSQL 15 or later, which several nodes can
@@ -346,7 +346,7 @@ settings! {
         /// Log level: `error`, `warn`, `info`, `debug` or `trace`, optionally per module, e.g.
         /// `info,gancho_engine=debug`.
         log_level: String = "info",
-        /// Serve `/metrics` without authentication. Otherwise it requires the admin token.
+        /// Serve `/metrics` without authentication. Otherwise it requires the operator token.
         metrics_public: bool = "false",
         /// Serve `/metrics` without authentication to programs on this machine, while the API listens on the
         /// loopback interface only and the request has no proxy header (`X-Forwarded-For`, `Forwarded`, `Via`).

@@ -94,7 +94,7 @@ that gateway does the work. `gancho keys list` shows which keys are in use, and 
 one. Nodes that share the key file pick up a new key within seconds. Nodes with their own copies need the new file and
 a restart before you run `gancho keys rotate --no-new-key`.
 
-All nodes of one database use the same key ring and should use the same admin token. Copy `master.key` and
+All nodes of one database use the same key ring and should use the same operator token. Copy `master.key` and
 `admin.token` (mode 0600) from the first node to the others, or set `master_key_file` or `master_key`, and
 `admin_token`. A key ring is created only together with a new database. If the database contains encrypted secrets and
 the ring is missing, every command fails, names the missing file and creates nothing: restore `master.key` from another

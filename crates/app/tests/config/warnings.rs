@@ -39,10 +39,10 @@ fn on_sqlite_there_is_an_archive_without_asking() {
 fn a_weak_token_is_noticed_and_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let log = Gateway::start(folder.path(), &[]).stop();
-    assert!(log.contains("admin token is weak") && !log.contains(TOKEN), "{log}");
+    assert!(log.contains("operator token is weak") && !log.contains(TOKEN), "{log}");
     let strong = "4f1d7c9e2b8a6053d1e7f9a2c4b6d8e0aa91";
     let log = Gateway::start(folder.path(), &[("GANCHO_ADMIN_TOKEN", strong)]).stop();
-    assert!(!log.contains("admin token is weak") && !log.contains(strong), "{log}");
+    assert!(!log.contains("operator token is weak") && !log.contains(strong), "{log}");
 }
 
 // faults.md 27

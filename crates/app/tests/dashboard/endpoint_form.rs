@@ -79,3 +79,36 @@ fn plans_and_profiles_are_chosen_from_those_that_exist() {
     form.has("<option selected>pro</option>").has("<option selected>auracore</option>");
     browser.open("/ui/endpoints/new?tenant=acme").has("default of the tenant: auracore");
 }
+
+/// Two people edit the same endpoint: the one who saves last does not undo what the other has changed.
+#[test]
+fn a_form_changes_only_what_was_changed_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    let key = gateway.tenant("acme");
+    let made = gateway.endpoint(&key, "http://127.0.0.1:8443/hook");
+    let id = made["id"].as_str().unwrap();
+    let browser = Browser::logged_in(&gateway);
+    let edit = format!("/ui/endpoints/{id}/edit?tenant=acme");
+    let before = browser.open(&edit).value_of("before");
+    let fields = |name: &'static str, timeout: &'static str, max: &'static str| {
+        let before = before.clone();
+        [("url", "http://127.0.0.1:8443/hook"), ("events", "*"), ("profile", "standard")]
+            .into_iter()
+            .chain([("name", name), ("timeout", timeout), ("max_in_flight", max)])
+            .map(|(name, value)| (name, value.to_owned()))
+            .chain([
+                ("ordering", made["ordering"].as_str().unwrap().to_owned()),
+                ("before", before),
+            ])
+            .collect::<Vec<_>>()
+    };
+    for fields in [fields("Renamed", "7s", ""), fields("", "", "3")] {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let saved = browser.submit(&edit, &fields);
+        assert_eq!(saved.status, 303, "{}", saved.html);
+    }
+    let now = gateway.acting("acme", "GET", &format!("/v1/webhooks/{id}"), "").json();
+    assert_eq!((&now["name"], &now["max_in_flight"]), (&"Renamed".into(), &3.into()), "{now}");
+    assert_eq!(now["timeout"], "7s", "{now}");
+}

@@ -181,3 +181,29 @@ fn links_lead_to_the_public_address() {
     let at = |host| Browser::new(&gateway).send_to(host, "GET", &link, &[], "").status;
     assert_eq!((at("hooks.example.com"), at("elsewhere.example.com")), (303, 421));
 }
+
+/// A frame in which the browser keeps no cookie leads to a tab of its own, and one that keeps it to the clean address.
+#[test]
+fn a_frame_without_a_cookie_has_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    gateway.tenant("acme");
+    let link = portal_link(&gateway, "acme", "10m");
+    let framed = [("sec-fetch-dest", "iframe")];
+    let stranger = Browser::new(&gateway);
+    let entered = stranger.send("GET", &format!("{link}?page=/deliveries"), &framed, "");
+    let next = entered.location().to_owned();
+    assert!(next.starts_with("/portal/?entered=gp_"), "{next}");
+    let blocked = stranger.send("GET", &next, &framed, "");
+    assert_eq!(blocked.status, 401);
+    blocked.has("Your browser blocked the cookie").has("Open in a new tab");
+    blocked.has(&format!("href=\"{link}\" target=\"_blank\""));
+    let mut browser = Browser::new(&gateway);
+    browser.enter(&link);
+    assert_eq!(browser.get(&next).location(), "/portal/deliveries");
+    // Nothing but a token of ours is offered.
+    stranger
+        .get("/portal/?entered=//evil.example")
+        .lacks("evil.example")
+        .lacks("Open in a new tab");
+}

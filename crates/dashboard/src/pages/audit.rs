@@ -98,6 +98,11 @@ impl Act {
             }
             _ if is_about("User") || operation == "log_in" => below("users"),
             _ if is_about("Tenant") => below("tenants"),
+            // It is named after both.
+            _ if is_about("SourceKey") => {
+                let partner = id.split_once('/').map_or(id, |(partner, _)| partner);
+                Link::new(format!("/ui/sources/{}", segment(partner)))
+            }
             _ if is_about("Source") => below("sources"),
             _ if is_about("Queue") => Link::new("/ui/queues"),
             _ => return None,
@@ -209,6 +214,7 @@ mod tests {
             ("createTenantApiKey", Some("key_1"), Some("/ui/tenants/ten_1?tenant=ten_1")),
             ("updateUser", Some("ana@x"), Some("/ui/users/ana%40x?tenant=ten_1")),
             ("updateSource", Some("../a"), Some("/ui/sources/..%2Fa?tenant=ten_1")),
+            ("putSourceKey", Some("acme/k1"), Some("/ui/sources/acme?tenant=ten_1")),
             ("rotateEncryptionKeys", None, None),
             ("addSuppression", Some("a@b"), None),
         ] {

@@ -188,7 +188,7 @@ fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
         tab("pending", t.say("status.pending")),
         tab("retrying", t.say("status.retrying")),
         tab("delivered", t.say("status.delivered")),
-        tab("failed", t.say("status.dead_letter")),
+        tab("failed", t.say("dead.given_up")),
     ]
 }
 

@@ -305,6 +305,8 @@ pub async fn stop(submission: Submission) -> PageResult {
     let id = visit.segment("delivery");
     let back = visit.link(format!("{PATH}/{id}"));
     if form.get("confirm").is_none() {
+        // Nothing is asked about one that does not exist.
+        visit.get::<IgnoredAny>(Link::new(format!("/v1/deliveries/{id}"))).await?;
         let question = confirm::Question {
             title: t.say("delivery.stop_title"),
             text: t.say("delivery.stop_text"),

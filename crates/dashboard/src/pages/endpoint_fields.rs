@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::endpoint_facts::{EndpointFacts, Retry};
-use crate::{params::Params, typed_json::TypedObject};
+use crate::{changes::changed, params::Params, typed_json::TypedObject};
 
 /// Typed for a schedule without delays: the first attempt is the last one.
 const NO_RETRY: &str = "none";
@@ -29,6 +29,8 @@ pub struct Fields {
     pub ordering: String,
     pub headers: String,
     pub metadata: String,
+    /// The body of the endpoint as it was when the form was opened.
+    pub before: String,
 }
 
 impl Fields {
@@ -52,6 +54,7 @@ impl Fields {
             ordering: text("ordering"),
             headers: text("headers"),
             metadata: text("metadata"),
+            before: text("before"),
         }
     }
 
@@ -61,7 +64,7 @@ impl Fields {
             .map_or_else(Default::default, |rate| (rate.count.to_string(), rate.per.to_string()));
         let Retry { schedule, base, max, attempts } = endpoint.retry.unwrap_or_default();
         let metadata = endpoint.metadata.get().trim();
-        Self {
+        let mut fields = Self {
             url: endpoint.url,
             events: endpoint.events.join(", "),
             name: endpoint.name,
@@ -83,7 +86,14 @@ impl Fields {
             ordering: endpoint.ordering,
             headers: String::new(),
             metadata: if matches!(metadata, "{}" | "null") { "" } else { metadata }.to_owned(),
-        }
+            before: String::new(),
+        };
+        fields.before = fields.body(false);
+        fields
+    }
+
+    pub fn changes(&self) -> String {
+        changed(self.body(false), &self.before)
     }
 
     /// The body for the API. Empty fields are left out of a new endpoint, and cleared in a changed one.

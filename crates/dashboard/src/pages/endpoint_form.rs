@@ -123,7 +123,7 @@ pub async fn save(submission: Submission) -> PageResult {
     let fields = Fields::read(&form);
     let id = visit.segment("endpoint");
     let link = Link::new(format!("/v1/webhooks/{id}"));
-    match visit.send_text::<Value>(Method::PATCH, link, Some(fields.body(false))).await {
+    match visit.send_text::<Value>(Method::PATCH, link, Some(fields.changes())).await {
         Ok(_) => {
             let page = visit.link(format!("{PATH}/{id}"));
             Ok(visit.done(&page, visit.t.say("endpoint.was_saved")))

@@ -73,6 +73,8 @@ pub fn show_once(visit: &Visit, id: &str, why: &str, answer: &Value) -> PageResu
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let values = visit.once();
+    let endpoint = format!("/v1/webhooks/{}", visit.segment("endpoint"));
+    visit.get::<serde::de::IgnoredAny>(Link::new(endpoint)).await?;
     let title = match values.as_ref().and_then(|values| values["why"].as_str()) {
         Some("created") => t.say("secret.created"),
         Some("rotated") => t.say("secret.rotated"),

@@ -32,6 +32,7 @@ pub fn show(
     let (title, advice) = match problem.code.as_str() {
         "portal_expired" => (t.say("portal.expired"), t.say("portal.open_again")),
         "portal_invalid" => (t.say("portal.invalid"), t.say("portal.open_again")),
+        "portal_blocked" => (t.say("portal.blocked"), t.say("portal.blocked_advice")),
         "portal_ended" => (t.say("portal.ended"), t.say("portal.ended_advice")),
         _ => error::texts(&t, problem),
     };

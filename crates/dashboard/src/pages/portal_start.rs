@@ -10,8 +10,17 @@ use super::{
     plan::PlanUsage,
 };
 use crate::{
-    dashboard::PageResult, escape::Text, mark::Mark, page, params::Link, sentence::Html,
-    shell::Shell, statistics::EndpointStats, texts::Texts, visit::Visit,
+    dashboard::PageResult,
+    escape::Text,
+    mark::Mark,
+    page,
+    params::Link,
+    portal::{ENTERED, first_page},
+    sentence::Html,
+    shell::Shell,
+    statistics::EndpointStats,
+    texts::Texts,
+    visit::Visit,
 };
 
 const PATH: &str = "/";
@@ -52,6 +61,9 @@ impl PortalStartPage {
 }
 
 pub async fn show(visit: Visit) -> PageResult {
+    if visit.params.get(ENTERED).is_some() {
+        return Ok(page::see_other(&first_page(&visit.params)));
+    }
     let t = visit.t;
     let link = Link::new("/v1/webhooks").with("limit", 200);
     let List { data: mut endpoints, next_cursor } = visit.get::<List<EndpointFacts>>(link).await?;

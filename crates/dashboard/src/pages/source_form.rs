@@ -8,6 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::sources::PATH;
 use crate::{
+    changes::changed,
     dashboard::PageResult,
     escape::Text,
     page,
@@ -58,6 +59,8 @@ struct Fields {
     rate_per: String,
     schema: String,
     verify_token: String,
+    /// The body of the source as it was when the form was opened.
+    before: String,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +84,7 @@ impl From<Source> for Fields {
         let (count, per) = source
             .rate_limit
             .map_or_else(Default::default, |rate| (rate.count.to_string(), rate.per));
-        Self {
+        let mut fields = Self {
             other_preset: match &simple {
                 Some(_) => String::new(),
                 None => source.preset.get().to_owned(),
@@ -93,7 +96,9 @@ impl From<Source> for Fields {
             rate_per: per,
             schema: source.schema.map(|schema| schema.get().to_owned()).unwrap_or_default(),
             ..Self::default()
-        }
+        };
+        fields.before = fields.body(false);
+        fields
     }
 }
 
@@ -110,6 +115,7 @@ impl Fields {
             rate_per: text("rate_per"),
             schema: text("schema"),
             verify_token: text("verify_token"),
+            before: text("before"),
         }
     }
 
@@ -202,7 +208,8 @@ pub async fn edit(visit: Visit) -> PageResult {
 pub async fn save(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let fields = Fields::read(&form);
-    match visit.send_text::<Value>(Method::PATCH, api(&visit), Some(fields.body(false))).await {
+    let changes = changed(fields.body(false), &fields.before);
+    match visit.send_text::<Value>(Method::PATCH, api(&visit), Some(changes)).await {
         Ok(_) => Ok(visit.done(&page_of(&visit), visit.t.say("source_form.saved"))),
         Err(problem) if problem.is_input() => Ok(show(&visit, fields, problem.into()).await),
         Err(problem) => Err(problem),

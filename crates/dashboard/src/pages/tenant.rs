@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     base::Base,
+    changes::changed,
     dashboard::PageResult,
     page,
     params::{Link, segment},
@@ -182,7 +183,8 @@ pub async fn edit(visit: Visit) -> PageResult {
 pub async fn save(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let fields = Fields::read(&form);
-    let saved = visit.send::<Value>(Method::PATCH, api(&visit, ""), Some(fields.body(false))).await;
+    let changes = changed(fields.body(false).to_string(), &fields.before);
+    let saved = visit.send_text::<Value>(Method::PATCH, api(&visit, ""), Some(changes)).await;
     match saved {
         Ok(_) => Ok(visit.done(&here(&visit), visit.t.say("tenants.was_saved"))),
         Err(problem) if problem.is_input() => refuse(&visit, fields, problem).await,

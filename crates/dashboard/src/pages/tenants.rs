@@ -128,6 +128,8 @@ pub struct Fields {
     plan: String,
     profile: String,
     is_strict: bool,
+    /// The body of the tenant as it was when the form was opened.
+    pub before: String,
 }
 
 /// What a tenant gets where nothing is chosen.
@@ -171,17 +173,21 @@ impl Fields {
             plan: form.text("plan").to_owned(),
             profile: form.text("profile").to_owned(),
             is_strict: form.has("strict"),
+            before: form.text("before").to_owned(),
         }
     }
 
     pub fn of(tenant: &Tenant) -> Self {
-        Self {
+        let mut fields = Self {
             slug: tenant.slug.clone(),
             name: tenant.name.clone(),
             plan: tenant.plan.to_string(),
             profile: tenant.default_profile.to_string(),
             is_strict: tenant.strict_event_types,
-        }
+            before: String::new(),
+        };
+        fields.before = fields.body(false).to_string();
+        fields
     }
 
     /// Empty fields are left out.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{EndpointId, Lane, Status};
-use gancho_outbound::{EndpointDraft, TryOut, TryOutError, try_out};
+use gancho_outbound::{EndpointDraft, EndpointTest, EndpointTestError, test_endpoint};
 use gancho_store::{DeadFilter, DeliveryFilter, Pause};
 use gancho_testkit::{
     http_request::arrived,
@@ -16,9 +16,9 @@ async fn trying(
     stage: &Stage,
     id: EndpointId,
     event_type: Option<&str>,
-) -> Result<TryOut, TryOutError> {
+) -> Result<EndpointTest, EndpointTestError> {
     let event_type = event_type.map(str::to_owned);
-    try_out(&stage.publisher, stage.scope, &stage.tenant, id, event_type).await
+    test_endpoint(&stage.publisher, stage.scope, &stage.tenant, id, event_type).await
 }
 
 #[tokio::test]
@@ -111,23 +111,26 @@ async fn what_cannot_be_tried() {
     let receiver = ok().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     let unknown = trying(&stage, EndpointId::from_bits(7), None).await;
-    assert!(matches!(unknown, Err(TryOutError::NotFound)));
+    assert!(matches!(unknown, Err(EndpointTestError::NotFound)));
     let malformed = trying(&stage, id, Some("a..b")).await;
     assert!(
-        matches!(malformed, Err(TryOutError::Faulty(errors)) if errors[0].pointer == "/event_type")
+        matches!(malformed, Err(EndpointTestError::Faulty(errors)) if errors[0].pointer == "/event_type")
     );
     // faults.md C6: a test would wait with the rest, so it is refused at once.
     let tenant = stage.scope.tenant();
     for pause in [Pause::Endpoint(tenant, id), Pause::Tenant(tenant), Pause::Lane(Lane::Webhook)] {
         stage.publisher.engine.pause(pause).await.unwrap();
         let refused = trying(&stage, id, None).await;
-        assert!(matches!(refused, Err(TryOutError::Paused(what)) if what == pause), "{refused:?}");
+        assert!(
+            matches!(refused, Err(EndpointTestError::Paused(what)) if what == pause),
+            "{refused:?}"
+        );
         stage.publisher.engine.resume(pause).await.unwrap();
     }
     assert_eq!(stage.deliveries(DeliveryFilter::default()).await, []);
     let off = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
     stage.desk.change(stage.scope, id, off, false).await.unwrap();
-    assert!(matches!(trying(&stage, id, None).await, Err(TryOutError::EndpointOff)));
+    assert!(matches!(trying(&stage, id, None).await, Err(EndpointTestError::EndpointOff)));
     assert_eq!(receiver.accepted(), 0);
 }
 

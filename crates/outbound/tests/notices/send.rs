@@ -131,9 +131,10 @@ async fn gone_tests_and_wishes_are_not_exhausted() {
     let bad = stage.create(once(&bad, &["a.test"])).await.endpoint.id;
     stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
     stage.publish_and_end(event("a.gone", "{}")).await;
-    let test = gancho_outbound::try_out(&stage.publisher, stage.scope, &stage.tenant, bad, None)
-        .await
-        .unwrap();
+    let test =
+        gancho_outbound::test_endpoint(&stage.publisher, stage.scope, &stage.tenant, bad, None)
+            .await
+            .unwrap();
     stage.until_ended(test.delivery).await;
     assert_eq!(stage.read(bad).await.health.failing_since, None, "a test says nothing of health");
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 0);

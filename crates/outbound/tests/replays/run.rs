@@ -128,7 +128,7 @@ async fn tests_and_notices_are_not_meant() {
     stage.endpoint(&notices, &["webhook.*"]).await;
     publish(&stage, "a.b", 1).await;
     stage.of_type(stage.scope, "webhook.delivery.exhausted").await;
-    gancho_outbound::try_out(&stage.publisher, stage.scope, &stage.tenant, tried, None)
+    gancho_outbound::test_endpoint(&stage.publisher, stage.scope, &stage.tenant, tried, None)
         .await
         .unwrap();
     publish(&stage, "c.d", 1).await;

@@ -11,8 +11,8 @@ use super::{LETTER, SENDABLE, dead_letter};
 use crate::{
     PostgresStore,
     arm::Key,
-    look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
+    scan::{ScanBudget, Step, Trail, page, word},
     session::{Session, query},
     states::{DEAD, sql},
     tx_error::{corrupt, store_error},
@@ -31,9 +31,9 @@ impl PostgresStore {
     ) -> Result<Page<DeadLetter>> {
         let session = self.lists.next(filter.tenant).await?;
         let letters = Letters { session: &session, filter, order: request.order, ended: false };
-        let looks = Looks::new(self.max_looks, request.max);
+        let budget = ScanBudget::new(self.max_scanned, request.max);
         let after = start(request.order, request.after.as_ref());
-        let (found, next) = page(&letters, request.max, looks, after).await?;
+        let (found, next) = page(&letters, request.max, budget, after).await?;
         let keys: Vec<Key> = found.iter().map(|(key, _)| *key).collect();
         let count = letters.fitting(&keys, request.max_bytes).await?;
         let next = match found.get(count.wrapping_sub(1)) {
@@ -58,8 +58,8 @@ impl Trail for Letters<'_> {
     type Row = (Key, i64);
     type Place = Place;
 
-    async fn step(&self, after: Place, looks: i64) -> Result<Step<Self::Row, Place>> {
-        let (sql, conditions) = looked(self.filter, self.order, self.ended, after, looks);
+    async fn step(&self, after: Place, budget: i64) -> Result<Step<Self::Row, Place>> {
+        let (sql, conditions) = looked(self.filter, self.order, self.ended, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -69,7 +69,7 @@ impl Trail for Letters<'_> {
             if rows::get(row, 3)? {
                 step.found.push((((rows::id(row, 0)?, delivery), moved_at), place));
             }
-            step.reached = Some(place).filter(|_| found.len() as i64 == looks);
+            step.reached = Some(place).filter(|_| found.len() as i64 == budget);
         }
         Ok(step)
     }
@@ -81,7 +81,7 @@ pub(crate) fn looked(
     order: ListOrder,
     ended: bool,
     after: Place,
-    looks: i64,
+    budget: i64,
 ) -> (String, Conditions) {
     let mut conditions = Conditions::default();
     conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
@@ -109,12 +109,12 @@ pub(crate) fn looked(
         ListOrder::OldestFirst => ">",
     };
     within.add(&format!("(l.moved_at, l.delivery_id) {behind} ({moved_at}, ?)"), after.1);
-    let looks = within.value(looks);
+    let budget = within.value(budget);
     let word = word(order);
     let sql = format!(
         "select l.tenant_id, l.delivery_id, l.moved_at, {fits} from (
            select * from dead_letters l where {}
-           order by l.moved_at {word}, l.delivery_id {word} limit {looks}) l
+           order by l.moved_at {word}, l.delivery_id {word} limit {budget}) l
          order by l.moved_at {word}, l.delivery_id {word}",
         within.sql()
     );

@@ -20,12 +20,12 @@ struct Pooled {
 async fn open(database: &Database) -> Arc<PostgresStore> {
     let pgbouncer = pgbouncer::shared(database.server()).unwrap();
     let url = with_direct(&pgbouncer.url(database.name()), &database.url());
-    let options = Options { max_looks: Pooled::MAX_LOOKS, ..Options::default() };
+    let options = Options { max_scanned: Pooled::MAX_SCANNED, ..Options::default() };
     PostgresStore::connect(&url, options).await.unwrap()
 }
 
 impl Fixture for Pooled {
-    const MAX_LOOKS: usize = 1_000;
+    const MAX_SCANNED: usize = 1_000;
 
     async fn open() -> Self {
         let database = fresh_database().await.unwrap();

@@ -63,7 +63,7 @@ async fn nothing_is_left_in_the_poolers_connections() {
     for _ in 0..5 {
         tokio::join!(deliver(&first), deliver(&second));
     }
-    let looks = (0..20).map(|_| async {
+    let budget = (0..20).map(|_| async {
         let client = connect_to(&url).await.unwrap();
         // Long enough that the next has another connection.
         let sql = "select pg_backend_pid(), current_setting('enable_seqscan'), current_setting('search_path'), \
@@ -76,7 +76,8 @@ async fn nothing_is_left_in_the_poolers_connections() {
             _ => None,
         })
     });
-    let found: Vec<_> = futures_util::future::join_all(looks).await.into_iter().flatten().collect();
+    let found: Vec<_> =
+        futures_util::future::join_all(budget).await.into_iter().flatten().collect();
     let connections: std::collections::BTreeSet<_> = found.iter().map(|one| &one[0]).collect();
     assert!(connections.len() > 1, "{found:?}");
     for one in &found {

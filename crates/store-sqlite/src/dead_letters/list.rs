@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{LETTER, add_letter_conditions, dead_letter};
 use crate::{
-    look::Looks,
     rows::{self, seq},
+    scan::ScanBudget,
     states::{DEAD, sql},
     tx_error::{TxError, corrupt},
     where_clause::Conditions,
@@ -47,10 +47,10 @@ pub(crate) fn page_of(
     db: &Connection,
     filter: &DeadFilter,
     page: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<DeadLetter>, TxError> {
     let letters = Letters { db, filter, order: page.order, ended: false };
-    let (found, next) = letters.find(page.after.as_ref(), page.max, looks)?;
+    let (found, next) = letters.find(page.after.as_ref(), page.max, budget)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut bodies = HashMap::<i64, Bytes>::new();
     let mut last = None;
@@ -98,7 +98,7 @@ impl Letters<'_> {
         &self,
         after: Option<&[u8; 32]>,
         max: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
     ) -> Result<(Vec<Place>, Option<Place>), TxError> {
         let mut at = after.map(Place::read).transpose()?;
         let mut found = Vec::new();
@@ -107,7 +107,7 @@ impl Letters<'_> {
             let looked = self.step(at, step)?;
             let is_end = looked.len() < step;
             for (place, fits) in looked {
-                looks.spend(1);
+                budget.spend(1);
                 if fits && found.len() == max {
                     let last = found.last().copied().or(at);
                     return Ok((found, last));
@@ -115,7 +115,7 @@ impl Letters<'_> {
                 if fits {
                     found.push(place);
                     if found.len() == max {
-                        looks.only_for_another_page();
+                        budget.only_for_another_page();
                     }
                 }
                 at = Some(place);
@@ -123,7 +123,7 @@ impl Letters<'_> {
             if is_end {
                 return Ok((found, None));
             }
-            if looks.are_spent() {
+            if budget.are_spent() {
                 return Ok((found, at));
             }
             step = (step * 2).min(MAX_STEP);

@@ -22,8 +22,8 @@ use self::{
 pub(crate) use self::{reported::failed_emails, table::page_of_all};
 use super::read;
 use crate::{
-    look::{BODY_COST, Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
+    scan::{BODY_COST, Direction, PARCEL_COST, Reach, ScanBudget, Search, Trail, page},
     states::DEAD,
     time_buckets,
     tx_error::TxError,
@@ -34,13 +34,13 @@ pub(crate) fn page_of(
     scope: TenantScope,
     filter: &DeliveryFilter,
     request: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     if filter.external_id.is_some() && filter.event.is_none() {
-        return named(db, scope, filter, request, looks);
+        return named(db, scope, filter, request, budget);
     }
     let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
-    list.page(list.trails(scope), request, looks)
+    list.page(list.trails(scope), request, budget)
 }
 
 /// Several events may have the same id: they are read one after the other.
@@ -49,7 +49,7 @@ fn named(
     scope: TenantScope,
     filter: &DeliveryFilter,
     request: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let direction = Direction(request.order);
     let list = ListQuery { db, scope: Some(scope), filter, direction };
@@ -67,14 +67,14 @@ fn named(
             let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
             let max = request.max - rows.len();
             let mut search = Search::new(vec![EventTrail { list, event }], below, max);
-            looks.spend(PARCEL_COST);
-            let (found, next) = page(&mut search, max, looks, |key| list.row(key))?;
+            budget.spend(PARCEL_COST);
+            let (found, next) = page(&mut search, max, budget, |key| list.row(key))?;
             rows.extend(found);
             if let Some(next) = next {
                 let place = place_in_named(event, direction.key(next));
                 return Ok(Page { rows, next: Some(place) });
             }
-            if looks.are_spent() {
+            if budget.are_spent() {
                 let behind_all = if direction.is_newest_first() { 0 } else { i64::MAX };
                 return Ok(Page { rows, next: Some(place_in_named(event, behind_all)) });
             }
@@ -140,13 +140,13 @@ impl<'a> ListQuery<'a> {
         self,
         trails: Vec<DeliveryTrail<'_>>,
         request: &PageRequest,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
     ) -> Result<Page<DeliveryRow>, TxError> {
         let direction = self.direction;
         let after = request.after.as_ref().map(|place| seq(place_id(place)));
         let below = direction.start(after, self.lowest(), self.end());
         let mut search = Search::new(trails, below, request.max);
-        let (rows, next) = page(&mut search, request.max, looks, |key| self.row(key))?;
+        let (rows, next) = page(&mut search, request.max, budget, |key| self.row(key))?;
         Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
     }
 
@@ -188,14 +188,14 @@ impl<'a> ListQuery<'a> {
         &self,
         (first, end): (i64, i64),
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Option<i64>, TxError> {
         let from = format!(
             "deliveries d WHERE d.seq >= ?14 AND d.seq < ?15 ORDER BY d.seq {} LIMIT ?16",
             self.direction.word()
         );
-        let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], budget, found)?;
         Ok(last.filter(|_| count >= step))
     }
 
@@ -205,7 +205,7 @@ impl<'a> ListQuery<'a> {
         &self,
         from: &str,
         more: &[&dyn ToSql],
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
@@ -240,7 +240,7 @@ impl<'a> ListQuery<'a> {
         let (mut count, mut last) = (0, None);
         while let Some(row) = rows.next()? {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
-            looks.spend(match fit {
+            budget.spend(match fit {
                 READ_BODY.. if text.is_some() => {
                     BODY_COST + row.get::<_, i64>(2)? as usize / COST_OF_BYTES
                 }
@@ -253,7 +253,7 @@ impl<'a> ListQuery<'a> {
             count += 1;
             last = Some(self.direction.key(number));
             // A body may be large: a search of bodies ends within a step.
-            if text.is_some() && looks.are_spent() {
+            if text.is_some() && budget.are_spent() {
                 return Ok((usize::MAX, last));
             }
         }
@@ -266,15 +266,15 @@ impl Trail for DeliveryTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         match self {
-            Self::Table(trail) => trail.follow(below, step, looks, found),
-            Self::Buckets(trail) => trail.follow(below, step, looks, found),
-            Self::Failed(trail) => trail.follow(below, step, looks, found),
-            Self::Event(trail) => trail.follow(below, step, looks, found),
-            Self::Reported(trail) => trail.follow(below, step, looks, found),
+            Self::Table(trail) => trail.follow(below, step, budget, found),
+            Self::Buckets(trail) => trail.follow(below, step, budget, found),
+            Self::Failed(trail) => trail.follow(below, step, budget, found),
+            Self::Event(trail) => trail.follow(below, step, budget, found),
+            Self::Reported(trail) => trail.follow(below, step, budget, found),
         }
     }
 }
@@ -285,7 +285,7 @@ impl Trail for BucketTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let ListQuery { db, filter, direction, .. } = self.list;
@@ -294,9 +294,9 @@ impl Trail for BucketTrail<'_> {
         let Some(bucket) = time_buckets::next(db, self.scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
-        looks.spend(1);
+        budget.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let last = self.list.look_between(rows, step, looks, found)?;
+        let last = self.list.look_between(rows, step, budget, found)?;
         Ok(Reach::DownTo(last.unwrap_or(reached)))
     }
 }
@@ -306,7 +306,7 @@ impl Trail for FailureTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let (index, by) = match self.of {
@@ -326,7 +326,7 @@ impl Trail for FailureTrail<'_> {
         if lane.is_some() {
             values.push(&lane);
         }
-        let (count, last) = self.list.look(&from, &values, looks, found)?;
+        let (count, last) = self.list.look(&from, &values, budget, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }
@@ -336,7 +336,7 @@ impl Trail for EventTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let word = self.list.direction.word();
@@ -349,7 +349,7 @@ impl Trail for EventTrail<'_> {
         );
         let (first, end) = self.list.direction.rows_below(below, 0, i64::MAX);
         let values: [&dyn ToSql; 4] = [&self.event, &first, &end, &(step as i64)];
-        let (count, last) = self.list.look(&from, &values, looks, found)?;
+        let (count, last) = self.list.look(&from, &values, budget, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }

@@ -13,7 +13,8 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::{
-    accept::accept_all, events, look::Looks, open, transaction::alone, writer_cache::WriterCache,
+    accept::accept_all, events, open, scan::ScanBudget, transaction::alone,
+    writer_cache::WriterCache,
 };
 
 /// Small enough for many flushes, and large enough that a part is always being flushed.
@@ -51,7 +52,7 @@ fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
         Some(scope),
         &filter,
         &PageRequest::first(1_000),
-        &mut Looks::new(100_000),
+        &mut ScanBudget::new(100_000),
     )
     .unwrap();
     page.rows.into_iter().map(|event| seq(event.id)).collect()

@@ -23,7 +23,7 @@ struct Limited {
 const LIMIT: u64 = 4 << 20;
 
 impl Fixture for Limited {
-    const MAX_LOOKS: usize = 100_000;
+    const MAX_SCANNED: usize = 100_000;
 
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ impl Drop for Mounted {
 }
 
 impl Fixture for SmallDisk {
-    const MAX_LOOKS: usize = 100_000;
+    const MAX_SCANNED: usize = 100_000;
 
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ pub async fn what_no_tenant_has_is_looked_for_page_by_page<F: Fixture>() {
     let tenants = [world.tenant().await, world.tenant().await];
     let target = world.target();
     let drafts: Vec<_> =
-        (0..F::MAX_LOOKS * 2).map(|n| world.event(tenants[n % 2]).to(target)).collect();
+        (0..F::MAX_SCANNED * 2).map(|n| world.event(tenants[n % 2]).to(target)).collect();
     for batch in drafts.chunks(200) {
         world.accept_all(batch.to_vec()).await;
         world.pass(secs(1));

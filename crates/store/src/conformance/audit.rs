@@ -123,7 +123,7 @@ pub async fn a_page_looks_at_a_bounded_number_of_entries<F: Fixture>() {
     let world = World::<F>::new().await;
     let wanted = entry(&world, Actor::new(ActorKind::Portal, ""), None);
     append(&world, std::slice::from_ref(&wanted)).await;
-    let many: Vec<_> = (0..=F::MAX_LOOKS * 2).map(|_| entry(&world, ana(), None)).collect();
+    let many: Vec<_> = (0..=F::MAX_SCANNED * 2).map(|_| entry(&world, ana(), None)).collect();
     for batch in many.chunks(500) {
         append(&world, batch).await;
     }

@@ -344,7 +344,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    let count = F::MAX_LOOKS * 5 / 2;
+    let count = F::MAX_SCANNED * 5 / 2;
     for _ in 0..5 {
         world.many_due(acme, shop, count / 5).await;
         let jobs = world.take_until_done(world.claim()).await.0;

@@ -74,14 +74,14 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
     let targets = [world.target(), world.target(), world.target()];
-    let count = F::MAX_LOOKS;
+    let count = F::MAX_SCANNED;
     let many = (0..count).map(|n| {
         let event = world.event(if n % 4 == 0 { globex } else { acme }).typed("order.made");
         if n % 5 == 0 { event } else { targets.iter().fold(event, |event, to| event.to(*to)) }
     });
     accept(&world, many.collect()).await;
     // The minimum number of scans: each scan reads a bounded number of rows.
-    let often = |rows: usize| rows / F::MAX_LOOKS;
+    let often = |rows: usize| rows / F::MAX_SCANNED;
     for (filter, rows) in [
         (typed("nobody.knows"), count * 3 / 5),
         (DeliveryFilter { status: Some(Status::Delivered), ..Default::default() }, count * 3 / 5),
@@ -110,10 +110,10 @@ pub async fn what_is_far_back_is_found<F: Fixture>() {
     let acme = world.tenant().await;
     let [shop, crm] = [world.target(), world.target()];
     let (mut rare, mut lost, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
-    for n in 0..F::MAX_LOOKS * 3 / 2 {
+    for n in 0..F::MAX_SCANNED * 3 / 2 {
         let event = world.event(acme).to(shop).to(crm);
-        drafts.push(if n % (F::MAX_LOOKS / 4) == 7 { event.typed("rare") } else { event });
-        if n % (F::MAX_LOOKS / 3) == 11 {
+        drafts.push(if n % (F::MAX_SCANNED / 4) == 7 { event.typed("rare") } else { event });
+        if n % (F::MAX_SCANNED / 3) == 11 {
             drafts.push(world.event(acme).typed("rare"));
             lost.extend(drafts.last().map(Draft::id));
         }
@@ -180,7 +180,7 @@ pub async fn many_events_of_one_id_are_listed_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let [shop, crm] = [world.target(), world.target()];
-    let drafts: Vec<_> = (0..F::MAX_LOOKS)
+    let drafts: Vec<_> = (0..F::MAX_SCANNED)
         .map(|n| {
             let event = world.event(acme).named("all");
             if n % 3 == 0 { event.to(shop).to(crm) } else { event }
@@ -297,7 +297,7 @@ pub async fn what_is_not_there_is_looked_for_from_the_oldest_on<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let [shop, crm] = [world.target(), world.target()];
-    let count = F::MAX_LOOKS;
+    let count = F::MAX_SCANNED;
     accept(&world, (0..count).map(|_| world.event(acme).to(shop).to(crm)).collect()).await;
     let oldest = PageRequest::first(50).in_order(ListOrder::OldestFirst);
     for filter in [

@@ -26,11 +26,11 @@ async fn give_up<F: Fixture>(
 }
 
 /// All of them, in steps of `looks` rows.
-async fn orphans<F: Fixture>(world: &World<F>, looks: usize) -> Vec<TenantEndpoint> {
+async fn orphans<F: Fixture>(world: &World<F>, budget: usize) -> Vec<TenantEndpoint> {
     let mut all = Vec::new();
     let mut after = None;
     for _ in 0..1_000 {
-        let OrphanScan { orphaned, next } = world.store.scan_orphans(after, looks).await.unwrap();
+        let OrphanScan { orphaned, next } = world.store.scan_orphans(after, budget).await.unwrap();
         all.extend(orphaned);
         match next {
             Some(_) => after = next,
@@ -136,7 +136,7 @@ pub async fn a_scan_finds_each_orphan_once<F: Fixture>() {
         world.accept(world.event(tenant).in_lane(Lane::Dispatch, world.target())).await;
     }
     expected.sort_unstable();
-    for looks in [1, 2, 5, 12, 100] {
-        assert_eq!(orphans(&world, looks).await, expected, "{looks} at a time");
+    for budget in [1, 2, 5, 12, 100] {
+        assert_eq!(orphans(&world, budget).await, expected, "{budget} at a time");
     }
 }

@@ -98,7 +98,7 @@ pub async fn a_round_over_thousands_of_tenants_comes_to_its_end<F: Fixture>() {
     let taken = world.take_a_round(&mut claim, 3).await;
     assert_eq!(taken.concat(), [due]);
     let taken = world.take_a_round(&mut claim, 3).await;
-    assert!(taken.concat().is_empty() && taken.len() > 1, "each claim looks at a part of them");
+    assert!(taken.concat().is_empty() && taken.len() > 1, "each claim budget at a part of them");
 }
 
 pub async fn thousands_of_skipped_targets_hide_no_one<F: Fixture>() {

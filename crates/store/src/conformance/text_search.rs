@@ -76,7 +76,7 @@ pub async fn a_search_of_bodies_goes_on_page_by_page<F: Fixture>() {
     let shop = world.target();
     let mut rare = Vec::new();
     for batch in 0..10 {
-        let drafts: Vec<_> = (0..F::MAX_LOOKS / 10)
+        let drafts: Vec<_> = (0..F::MAX_SCANNED / 10)
             .map(|n| {
                 let event = world.event(acme).to(shop);
                 if n == 7 && batch % 3 == 0 { event.body(r#"{"rare":1}"#) } else { event }
@@ -91,7 +91,7 @@ pub async fn a_search_of_bodies_goes_on_page_by_page<F: Fixture>() {
     let (found, pages) =
         follow(&world, acme, &containing("\"rare\""), ListOrder::OldestFirst).await;
     assert_eq!(found, rare);
-    assert!(pages > 5, "a page searches fewer bodies than it looks at rows: {pages} pages");
+    assert!(pages > 5, "a page searches fewer bodies than it budget at rows: {pages} pages");
     rare.reverse();
     let (found, _) = follow(&world, acme, &containing("\"rare\""), ListOrder::NewestFirst).await;
     assert_eq!(found, rare);

@@ -8,7 +8,7 @@ use super::view::AuditEntryView;
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, query::Paging, request},
+    input::{Request, query::Paging, request, time_range},
     page::Page,
     problem::Problem,
     render::List,
@@ -59,6 +59,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         let text = "only the operator can filter by actor; leave out `actor` and `actor_kind`";
         return Err(Problem::new(&codes::OPERATOR_ONLY, text));
     }
+    time_range::check(query.since, query.until)?;
     let tenant = call.principal.tenant();
     let page = Page::of(&call, tenant, &query.page)?;
     let filter = AuditFilter {

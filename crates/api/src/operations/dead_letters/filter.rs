@@ -6,7 +6,7 @@ use gancho_store::DeadFilter;
 
 use crate::{
     codes::{self, Code},
-    input::{field::Noun, request},
+    input::{field::Noun, request, time_range},
     operations::sources,
     problem::Problem,
     route::Call,
@@ -66,6 +66,7 @@ pub async fn filter(call: &Call, query: DeadLetterFilter) -> Result<DeadFilter, 
             (None, None) => None,
         },
     };
+    time_range::check(query.since, query.until)?;
     Ok(DeadFilter {
         tenant,
         delivery: None,

@@ -7,7 +7,7 @@ use gancho_store::{DeliveryFilter, DeliveryRow, PageRequest};
 use super::{all_tenants, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     codes,
-    input::{field::Noun, request},
+    input::{field::Noun, request, time_range},
     problem::Problem,
     route::Call,
 };
@@ -80,6 +80,7 @@ impl Selected {
         let event = query.event_id.as_deref().map(str::parse).transpose();
         let event = event
             .map_err(|error: IdParseError| Problem::field("", format!("`event_id` is {error}")))?;
+        time_range::check(query.since, query.until)?;
         let (event_type, event_type_prefix) = types(query.event_type);
         let filter = DeliveryFilter {
             lane: Some(lane),

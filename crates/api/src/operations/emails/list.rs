@@ -8,7 +8,7 @@ use super::{TAG, view::EmailSummary};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, query::Paging, request},
+    input::{Request, query::Paging, request, time_range},
     page::Page,
     problem::Problem,
     render::List,
@@ -50,6 +50,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let query: EmailsQuery = call.parse_query()?;
     let page = Page::of(&call, call.owner().tenant(), &query.page)?;
+    time_range::check(query.since, query.until)?;
     let status = query.status.as_deref();
     let recipient = query.recipient.as_deref().map(str::parse::<Mailbox>).transpose();
     let recipient = recipient.map_err(|why| {

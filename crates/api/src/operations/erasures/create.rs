@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A call searches no longer than this; the next one goes on.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Parcels that one step of a search reads.
 const STEP: usize = 2_000;
 const PAGE: usize = 100;
@@ -215,7 +215,7 @@ async fn of_subject(
             erase(call, scope, id, &mut report).await?;
         }
         let Some(next) = scan.next else { return Ok(report) };
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             report.next_cursor = Some(call.api.cursors.seal(&place, &next.bytes()));
             return Ok(report);
         }
@@ -252,7 +252,7 @@ async fn of_address(
             }
         }
         let Some(next) = page.next else { return Ok(report) };
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             report.next_cursor = Some(call.api.cursors.seal(&place, &next));
             return Ok(report);
         }

@@ -8,7 +8,7 @@ use super::{TAG, view::EventSummary};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, query::Paging, request},
+    input::{Request, field::Noun, query::Paging, request, time_range},
     page::Page,
     problem::Problem,
     render::List,
@@ -48,6 +48,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let query: EventsQuery = call.parse_query()?;
     let page = Page::of(&call, call.owner().tenant(), &query.page)?;
+    time_range::check(query.since, query.until)?;
     let filter = EventFilter {
         kind: parcel::Kind::Event,
         event_type: query.event_type,

@@ -3,7 +3,7 @@
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;
-use gancho_outbound::{TryOut, try_out};
+use gancho_outbound::{EndpointTest, test_endpoint};
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -95,12 +95,13 @@ async fn test(call: &Call, id: EndpointId, event_type: Option<String>) -> Result
     let principal = call.tenant()?;
     let _slot = call.api.tests.take(call.limited_tenant())?;
     let outcome =
-        try_out(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type).await?;
+        test_endpoint(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type)
+            .await?;
     Answer::ok(&TestOutcome::from(outcome))
 }
 
-impl From<TryOut> for TestOutcome {
-    fn from(outcome: TryOut) -> Self {
+impl From<EndpointTest> for TestOutcome {
+    fn from(outcome: EndpointTest) -> Self {
         let attempt = outcome.attempt.map(AttemptEntry::from);
         let of = attempt.as_ref();
         Self {

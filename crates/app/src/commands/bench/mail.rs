@@ -45,7 +45,7 @@ pub struct MailBench {
 /// The field that carries the number of an e-mail in events about it.
 const NUMBERED: &str = "\"externalId\":\"n-";
 /// Maximum time to wait for the next arrival.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl MailBench {
     pub async fn run(self) -> anyhow::Result<()> {
@@ -66,9 +66,9 @@ impl MailBench {
         let watch = gateway.watch();
         self.submit(gateway.address, &key).await?;
         watch.report("e-mails submitted", self.emails as u64, self.json);
-        server.arrived(self.emails, PATIENCE).await?;
+        server.arrived(self.emails, TIMEOUT).await?;
         watch.report("e-mails received by the mail server", self.emails as u64, self.json);
-        sink.arrived(self.emails, PATIENCE).await?;
+        sink.arrived(self.emails, TIMEOUT).await?;
         watch.report("outcomes reported by webhook", self.emails as u64, self.json);
         gateway.stop().await
     }

@@ -52,7 +52,7 @@ pub struct ReceiveBench {
 }
 
 /// Maximum time to wait for the next arrival.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the flood is measured alone.
 const ALONE: Duration = Duration::from_secs(3);
 
@@ -70,7 +70,7 @@ impl ReceiveBench {
         watch.report("accepted from a partner", self.webhooks as u64, self.json);
         Spread::of(latencies).report("latency of the response", self.json);
         if self.dispatch {
-            sink.arrived(self.webhooks, PATIENCE).await?;
+            sink.arrived(self.webhooks, TIMEOUT).await?;
             watch.report("dispatched to the target", self.webhooks as u64, self.json);
             Spread::of(sink.latencies()).report("latency until dispatched", self.json);
         }

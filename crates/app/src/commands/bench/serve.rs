@@ -59,7 +59,7 @@ pub struct ServeBench {
 /// The published event.
 const EVENT: &str = "bench.event";
 /// Maximum time to wait for the next arrival.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl ServeBench {
     pub async fn run(self) -> anyhow::Result<()> {
@@ -94,7 +94,7 @@ impl ServeBench {
             let direct = Load { gateway: sink.address, ..load.clone() };
             let straight = [Route::direct(&sink)];
             direct.run(&straight, self.events.min(2_000), self.connections, self.pace()).await?;
-            sink.arrived(self.events.min(2_000), PATIENCE).await?;
+            sink.arrived(self.events.min(2_000), TIMEOUT).await?;
             Spread::of(sink.latencies()).report("direct POST", self.json);
             sink.forget();
         }
@@ -107,7 +107,7 @@ impl ServeBench {
         }
         let watch = Child::watch_all(&nodes);
         self.publish(&nodes, &load, healthy).await?;
-        sink.arrived(self.events, PATIENCE).await?;
+        sink.arrived(self.events, TIMEOUT).await?;
         watch.report("publish to arrival, over HTTP", self.events as u64, self.json);
         if !self.json && !url.starts_with("sqlite:") {
             watch.report_servers(self.events as u64);

@@ -12,11 +12,10 @@ use clap::Args;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 use crate::{
-    admin_token,
     commands::{Failure, input},
     dev_gateway,
     login_profiles::{self, LoginProfile, LoginProfiles},
-    logs,
+    logs, operator_token,
     remote::{Remote, ServerUrl, Trust},
     settings::{self, Flags, Secret, Settings},
 };
@@ -176,7 +175,7 @@ fn token_of_this_machine(server: &ServerUrl) -> anyhow::Result<Option<Secret>> {
     }
     let Ok(loaded) = settings::load(&Flags::default()) else { return Ok(None) };
     if loaded.settings.api_listen.port() == server.port {
-        return admin_token::find(&loaded.settings);
+        return operator_token::find(&loaded.settings);
     }
     Ok(None)
 }
@@ -203,7 +202,7 @@ pub fn trust(path: Option<&Path>) -> anyhow::Result<Trust> {
 /// Finds the gateway that is running with these settings: one that accepts the token of this data
 /// directory.
 pub async fn find(settings: &Settings) -> anyhow::Result<Option<Remote>> {
-    let Some(token) = admin_token::find(settings)? else { return Ok(None) };
+    let Some(token) = operator_token::find(settings)? else { return Ok(None) };
     let remote = Remote::at(settings.api_listen, token);
     match remote.get("/v1/tenants?limit=1").await {
         Ok(_) => Ok(Some(remote)),

@@ -20,9 +20,9 @@ use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    admin_token, dev_gateway,
+    dev_gateway,
     gateway::{Gateway, Setup},
-    private_file,
+    operator_token, private_file,
     receiver::{Arrival, Receiver},
     remote::Remote,
     servers::Servers,
@@ -69,7 +69,7 @@ pub async fn set(
 
     let client = gancho_egress::Settings::for_dev();
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
-    let token = admin_token::of(&loaded.settings)?;
+    let token = operator_token::of(&loaded.settings)?;
     let mut servers = Servers::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
     let ingest = ingest_listener.local_addr()?;
     servers.receive(&gateway, &loaded.settings, Simulator::Anyone, ingest_listener)?;

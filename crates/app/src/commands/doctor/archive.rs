@@ -9,7 +9,7 @@ use super::report::Report;
 use crate::{gateway::ArchiveSetup, settings::Settings};
 
 const CHECK: &str = "archive";
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub async fn archive(report: &mut Report, settings: &Settings) {
     match ArchiveSetup::of(settings) {
@@ -28,7 +28,7 @@ pub async fn archive(report: &mut Report, settings: &Settings) {
                     return report.fail(CHECK, format!("{error:#}"), "correct the archive_ settings");
                 }
             };
-            match timeout(PATIENCE, bucket.check()).await {
+            match timeout(TIMEOUT, bucket.check()).await {
                 Ok(Ok(())) => report.ok(CHECK, format!("{shown} responds and can be listed")),
                 Ok(Err(error)) => report.fail(CHECK, format!("{shown}: {error}"), ""),
                 Err(_) => report.fail(

@@ -8,11 +8,11 @@ use gancho_domain::span;
 
 use super::report::Report;
 use crate::{
-    admin_token,
     commands::table::size,
     database, dev_gateway,
     gateway::database_url,
     key_ring::{self, RingSource},
+    operator_token,
     sealed_records::missing_keys,
     settings::Settings,
 };
@@ -208,9 +208,9 @@ async fn missing(settings: &Settings, ring: &RingSource) -> anyhow::Result<Vec<u
 }
 
 pub fn admin_token(report: &mut Report, settings: &Settings) {
-    const CHECK: &str = "admin token";
-    match admin_token::find(settings) {
-        Ok(Some(token)) => match admin_token::weakness(token.reveal()) {
+    const CHECK: &str = "operator token";
+    match operator_token::find(settings) {
+        Ok(Some(token)) => match operator_token::weakness(token.reveal()) {
             Some(weakness) => report.warn(
                 CHECK,
                 format!("weak: {weakness}"),

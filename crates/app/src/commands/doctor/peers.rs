@@ -10,7 +10,7 @@ use url::Url;
 use super::report::Report;
 use crate::settings::{LoadedSettings, Origin};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 struct Peer {
     check: &'static str,
@@ -28,7 +28,7 @@ pub async fn peers(report: &mut Report, loaded: &LoadedSettings) {
         let Peer { check, setting, host, port, meanwhile, is_vital } = &peer;
         // As in URLs, an IPv6 address is in brackets.
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let why = match timeout(PATIENCE, TcpStream::connect((bare, *port))).await {
+        let why = match timeout(TIMEOUT, TcpStream::connect((bare, *port))).await {
             Ok(Ok(_)) => {
                 report.ok(check, format!("{host}:{port} accepts connections"));
                 continue;

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use super::report::Report;
 use crate::{
-    admin_token,
     gateway::has_role,
+    operator_token,
     remote::{Remote, RemoteError},
     settings::{EmailVia, Role, Settings},
 };
@@ -81,7 +81,7 @@ async fn answered(report: &mut Report, settings: &Settings, is_ready: bool) {
             "read its log; /readyz says which part",
         );
     }
-    let Ok(Some(token)) = admin_token::find(settings) else {
+    let Ok(Some(token)) = operator_token::find(settings) else {
         return report.warn(
             CHECK,
             format!("a gateway runs on {listen}, with another data directory"),

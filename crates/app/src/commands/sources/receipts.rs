@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{path, show};
 use crate::{
-    admin_token,
     commands::{
         Failure,
         client::{ClientArgs, filtered, rows},
         input::{self, Draft},
         table::{self, Facts, text},
     },
+    operator_token,
     paint::{DIM, GREEN, RED},
     remote::Remote,
     settings::{self, Flags},
@@ -109,7 +109,7 @@ impl Simulate {
             ));
         }
         let settings = settings::load(&Flags::default())?.settings;
-        let token = admin_token::find(&settings)?;
+        let token = operator_token::find(&settings)?;
         let remote = match token {
             Some(token) => Remote::at(settings.ingest_listen, token),
             None => Remote::open_to_all(settings.ingest_listen),

@@ -52,6 +52,8 @@ pub struct Histogram {
     pub ranges: Vec<(Range, Link)>,
     pub since: String,
     pub totals: Figures,
+    /// The filter has a time of its own, which the sums of the whole window say nothing about.
+    pub is_narrowed: bool,
 }
 
 impl Histogram {
@@ -76,6 +78,7 @@ impl Histogram {
         let selected = (time(filter.since.as_deref()), time(filter.until.as_deref()));
         Some(Self {
             svg: draw(&t, &stats, shows, selected, &here, &clock),
+            is_narrowed: selected.0.is_some() || selected.1.is_some(),
             shows,
             range,
             ranges: ranges.into(),

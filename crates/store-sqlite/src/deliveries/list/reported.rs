@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::{DeliveryTrail, FailureTrail, ListQuery};
 use crate::{
-    look::{Direction, Looks, Reach, Trail},
+    scan::{Direction, Reach, ScanBudget, Trail},
     tx_error::TxError,
 };
 
@@ -20,12 +20,12 @@ pub(crate) fn failed_emails(
     filter: &DeliveryFilter,
     target: TargetId,
     request: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
     let failed = DeliveryTrail::Failed(FailureTrail { list, of: Ok(target) });
     let reported = DeliveryTrail::Reported(ReportTrail { list });
-    list.page(vec![failed, reported], request, looks)
+    list.page(vec![failed, reported], request, budget)
 }
 
 /// In the index of reports on e-mails.
@@ -38,7 +38,7 @@ impl Trail for ReportTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let direction = self.list.direction;
@@ -50,7 +50,8 @@ impl Trail for ReportTrail<'_> {
             direction.word()
         );
         let (first, end) = direction.rows_below(below, self.list.lowest(), self.list.end());
-        let (count, last) = self.list.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        let (count, last) =
+            self.list.look(&from, &[&first, &end, &(step as i64)], budget, found)?;
         Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
     }
 }

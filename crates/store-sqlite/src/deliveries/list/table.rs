@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::{DeliveryTrail, ListQuery};
 use crate::{
-    look::{Direction, Looks, Reach, Trail},
+    scan::{Direction, Reach, ScanBudget, Trail},
     tx_error::TxError,
 };
 
@@ -15,10 +15,10 @@ pub(crate) fn page_of_all(
     db: &Connection,
     filter: &DeliveryFilter,
     request: &PageRequest,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let list = ListQuery { db, scope: None, filter, direction: Direction(request.order) };
-    list.page(vec![DeliveryTrail::Table(TableTrail { list })], request, looks)
+    list.page(vec![DeliveryTrail::Table(TableTrail { list })], request, budget)
 }
 
 pub(super) struct TableTrail<'a> {
@@ -30,12 +30,12 @@ impl Trail for TableTrail<'_> {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let ListQuery { direction, .. } = self.list;
         let rows = direction.rows_below(below, self.list.lowest(), self.list.end());
-        let last = self.list.look_between(rows, step, looks, found)?;
+        let last = self.list.look_between(rows, step, budget, found)?;
         Ok(last.map_or(Reach::End, Reach::DownTo))
     }
 }

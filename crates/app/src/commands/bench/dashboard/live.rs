@@ -13,7 +13,7 @@ use crate::commands::bench::{
 };
 
 /// Maximum time to wait for the next arrival.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const CONNECTIONS: usize = 64;
 /// A node may lose this much of its throughput.
 const MAX_COST: f64 = 0.05;
@@ -51,7 +51,7 @@ impl LiveCost<'_> {
     async fn turn(&self, pace: Pace) -> anyhow::Result<Turn> {
         let (cpu, start) = (self.gateway.cpu(), tokio::time::Instant::now());
         self.load.run(self.routes, self.events, CONNECTIONS, pace).await?;
-        self.load.sink.arrived(self.events, PATIENCE).await?;
+        self.load.sink.arrived(self.events, TIMEOUT).await?;
         let per_second = self.events as f64 / start.elapsed().as_secs_f64();
         let p99_ms = Spread::of(self.load.sink.latencies()).at(990);
         self.load.sink.forget();

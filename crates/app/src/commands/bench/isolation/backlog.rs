@@ -38,7 +38,7 @@ pub struct Backlog {
 
 const EVENT_TYPE: &str = "bench.event";
 const MAX_MEMORY_MIB: f64 = 300.0;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Backlog {
     pub async fn run(&self, bench: &mut Bench) -> anyhow::Result<()> {
@@ -69,10 +69,10 @@ impl Backlog {
             connections: 16,
         };
         let pace = Pace::Steady(rate);
-        let quiet = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         progress(&format!("backlog: publishing {waiting} events for {tenants} tenants"));
         calls::publish(&gateway, routes.collect(), waiting, calls::BATCH, body).await?;
-        let beside = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let beside = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let memory = gateway.peak_memory();
         let untried = dead.iter().filter(|endpoint| endpoint.requests() == 0).count();
         gateway.kill().await?;

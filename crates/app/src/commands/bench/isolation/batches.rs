@@ -44,7 +44,7 @@ pub struct Batches {
 const EVENT_TYPE: &str = "bench.event";
 const BODY: usize = 256;
 const WARM_UP: Duration = Duration::from_secs(1);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Batches {
     pub async fn run(&self, bench: &mut Bench) -> anyhow::Result<()> {
@@ -72,7 +72,7 @@ impl Batches {
         };
         let pace = Pace::Steady(rate);
         load.run(pace, WARM_UP).await?;
-        let quiet = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let list = vec![event_with(EVENT_TYPE, UNMEASURED, &text(body)); events].join(",");
         let batch: Arc<str> = format!(r#"{{"events":[{list}]}}"#).into();
         let mut senders = JoinSet::new();
@@ -88,7 +88,7 @@ impl Batches {
             });
         }
         load.run(pace, WARM_UP).await?;
-        let beside = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let beside = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let stopped = std::iter::from_fn(|| senders.try_join_next()).count();
         gateway.kill().await?;
 

@@ -60,7 +60,7 @@ pub struct Dead {
 /// Connections are opened and caches filled before anything is measured.
 const WARM_UP: Duration = Duration::from_secs(1);
 /// How long to wait for what has not arrived when the load ends.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 /// More events per second than a gateway on one machine takes.
 const MAX_RATE: u64 = 60_000;
 const DEAD_CONNECTIONS: usize = 16;
@@ -120,11 +120,11 @@ impl Dead {
             let connections = DEAD_CONNECTIONS.min(dead);
             let burden = Load { routes, arrivals: None, connections, ..load.clone() };
             let rate = self.dead_rate.unwrap_or(20.0) * dead as f64;
-            let long_enough = time + WARM_UP + PATIENCE;
+            let long_enough = time + WARM_UP + TIMEOUT;
             beside.spawn(async move { burden.run(Pace::Steady(rate), long_enough).await });
         }
         load.run(Pace::Closed, WARM_UP).await?;
-        let measured = load.measure(&arrivals, Pace::Closed, time, PATIENCE).await?;
+        let measured = load.measure(&arrivals, Pace::Closed, time, TIMEOUT).await?;
         gateway.kill().await?;
         let attempts = endpoints[..dead].iter().map(Endpoint::requests).sum();
         let Figures { per_second, p99_ms, .. } = measured.figures;

@@ -43,7 +43,7 @@ const MEASURED: usize = 10;
 /// Servers that the many endpoints are spread over.
 const SERVERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl FanOut {
     pub async fn run(&self, bench: &mut Bench) -> anyhow::Result<()> {
@@ -86,10 +86,10 @@ impl FanOut {
         let wide = Load { routes: [route(wide)].into(), arrivals: None, ..load.clone() };
         let pace = Pace::Steady(rate);
         load.run(pace, WARM_UP).await?;
-        let quiet = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let beside = async {
             load.run(pace, WARM_UP).await?;
-            load.measure(&arrivals, pace, time, PATIENCE).await
+            load.measure(&arrivals, pace, time, TIMEOUT).await
         };
         let (beside, published) =
             tokio::join!(beside, wide.run(Pace::Steady(wide_rate), WARM_UP + time));

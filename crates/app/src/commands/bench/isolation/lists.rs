@@ -57,7 +57,7 @@ const MAX_PUBLISH_MS: f64 = 20.0;
 const BODY: usize = 256;
 /// Deliveries that one publish call makes.
 const MAX_FAN_OUT: usize = 5_000;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Delivering all of it may take this long, plus a second for each thousand.
 const TO_DELIVER: Duration = Duration::from_secs(30);
 
@@ -100,12 +100,12 @@ impl Lists {
             connections: 32,
         };
         let own = load(route(FOR_ONE));
-        let own = own.measure(&arrivals, Pace::Steady(rate), time, PATIENCE).await?;
+        let own = own.measure(&arrivals, Pace::Steady(rate), time, TIMEOUT).await?;
         let other = load(Route { key: other.clone(), event_type: FOR_ALL.into() });
-        let quiet = other.measure(&arrivals, Pace::Steady(rate), time, PATIENCE).await?;
+        let quiet = other.measure(&arrivals, Pace::Steady(rate), time, TIMEOUT).await?;
         let readers = Readers::start(&gateway, large, &paths, self.readers.unwrap_or(64));
         let readiness = Readiness::watch(&gateway);
-        let beside = other.measure(&arrivals, Pace::Steady(rate), time, PATIENCE).await?;
+        let beside = other.measure(&arrivals, Pace::Steady(rate), time, TIMEOUT).await?;
         let not_ready = readiness.failures();
         let pages = readers.pages();
         drop((readers, readiness));

@@ -45,7 +45,7 @@ const MEASURED: usize = 10;
 const BODY: usize = 1_024;
 /// Until the gateway knows how the endpoints answer.
 const WARM_UP: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Slow {
     pub async fn run(&self, bench: &mut Bench) -> anyhow::Result<()> {
@@ -86,13 +86,13 @@ impl Slow {
         };
         let pace = Pace::Steady(rate);
         load.run(pace, WARM_UP).await?;
-        let quiet = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         progress(&format!(
             "slow: publishing {waiting} events for each of {slower} slower endpoints"
         ));
         calls::publish(&gateway, routes.collect(), waiting, calls::BATCH, BODY).await?;
         load.run(pace, WARM_UP).await?;
-        let beside = load.measure(&arrivals, pace, time, PATIENCE).await?;
+        let beside = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let served: usize = endpoints[MEASURED..].iter().map(Endpoint::requests).sum();
         gateway.kill().await?;
 

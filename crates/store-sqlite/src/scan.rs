@@ -60,7 +60,7 @@ impl Direction {
 
 /// Rows that a page may still look at.
 #[derive(Debug)]
-pub(crate) struct Looks {
+pub(crate) struct ScanBudget {
     left: usize,
 }
 
@@ -71,7 +71,7 @@ pub(crate) const BODY_COST: usize = 50;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
-impl Looks {
+impl ScanBudget {
     pub fn new(max: usize) -> Self {
         Self { left: max.max(1) }
     }
@@ -98,7 +98,7 @@ pub(crate) trait Trail {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError>;
 }
@@ -145,7 +145,7 @@ impl<T: Trail> Search<T> {
         Self { trails: trails.into_iter().map(followed).collect(), start: below }
     }
 
-    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, TxError> {
+    pub fn next(&mut self, budget: &mut ScanBudget) -> Result<Step, TxError> {
         loop {
             let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
             // A trail on which nothing is known below a row may still lead to one above another's.
@@ -155,10 +155,10 @@ impl<T: Trail> Search<T> {
             let behind = self.trails.iter_mut().filter(is_behind).max_by_key(|one| one.below);
             match (behind, newest) {
                 // Each trail is followed a little, or the next page would begin where this one did.
-                (Some(one), _) if looks.are_spent() && one.below < self.start => {
+                (Some(one), _) if budget.are_spent() && one.below < self.start => {
                     return Ok(Step::Enough(one.below));
                 }
-                (Some(one), _) => one.follow(looks)?,
+                (Some(one), _) => one.follow(budget)?,
                 (None, Some(newest)) => {
                     for one in &mut self.trails {
                         if one.found.front() == Some(&newest) {
@@ -174,9 +174,9 @@ impl<T: Trail> Search<T> {
 }
 
 impl<T: Trail> TrailCursor<T> {
-    fn follow(&mut self, looks: &mut Looks) -> Result<(), TxError> {
-        let step = self.step.min(looks.left.max(1));
-        match self.trail.follow(self.below, step, looks, &mut self.found)? {
+    fn follow(&mut self, budget: &mut ScanBudget) -> Result<(), TxError> {
+        let step = self.step.min(budget.left.max(1));
+        match self.trail.follow(self.below, step, budget, &mut self.found)? {
             Reach::DownTo(below) => {
                 self.below = below;
                 self.step = MAX_STEP.min(self.step * 2);
@@ -191,13 +191,13 @@ impl<T: Trail> TrailCursor<T> {
 pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
     max: usize,
-    looks: &mut Looks,
+    budget: &mut ScanBudget,
     read: impl Fn(i64) -> Result<Option<R>, TxError>,
 ) -> Result<(Vec<R>, Option<i64>), TxError> {
     let mut rows = Vec::new();
     let mut last = None;
     loop {
-        match search.next(looks)? {
+        match search.next(budget)? {
             Step::Row(row) if rows.len() == max => return Ok((rows, last.or(Some(row + 1)))),
             Step::Row(row) => {
                 if let Some(read) = read(row)? {
@@ -205,7 +205,7 @@ pub(crate) fn page<T: Trail, R>(
                     last = Some(row);
                 }
                 if rows.len() == max {
-                    looks.only_for_another_page();
+                    budget.only_for_another_page();
                 }
             }
             Step::Enough(below) => return Ok((rows, Some(below))),

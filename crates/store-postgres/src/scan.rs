@@ -71,11 +71,11 @@ pub(crate) trait Trail: Sync {
     /// A row's position in the list.
     type Place: Copy + Send;
 
-    /// Scans up to `looks` rows after a position.
+    /// Scans up to `budget` rows after a position.
     fn step(
         &self,
         after: Self::Place,
-        looks: i64,
+        budget: i64,
     ) -> impl Future<Output = Result<Step<Self::Row, Self::Place>>> + Send;
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Step<R, P> {
 
 /// How much of a search is left.
 #[derive(Debug)]
-pub(crate) struct Looks {
+pub(crate) struct ScanBudget {
     left: usize,
     step: usize,
 }
@@ -99,7 +99,7 @@ const MAX_STEP: usize = 4_096;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
-impl Looks {
+impl ScanBudget {
     /// For a page of `page` rows.
     pub fn new(max: usize, page: usize) -> Self {
         Self { left: max.max(1), step: page + 1 }
@@ -122,12 +122,12 @@ impl Looks {
 pub(crate) async fn page<T: Trail>(
     trail: &T,
     max: usize,
-    mut looks: Looks,
+    mut budget: ScanBudget,
     mut below: T::Place,
 ) -> Result<(Vec<T::Row>, Option<T::Place>)> {
     let mut rows: Vec<(T::Row, T::Place)> = Vec::new();
     loop {
-        let Some(rows_to_look_at) = looks.next() else {
+        let Some(rows_to_look_at) = budget.next() else {
             return Ok((without_places(rows), Some(below)));
         };
         let Step { found, reached } = trail.step(below, rows_to_look_at).await?;
@@ -138,7 +138,7 @@ pub(crate) async fn page<T: Trail>(
             return Ok((without_places(rows), last));
         }
         if rows.len() == max {
-            looks.only_for_another_page();
+            budget.only_for_another_page();
         }
         match reached {
             Some(reached) => below = reached,
@@ -163,10 +163,10 @@ mod tests {
         type Row = i64;
         type Place = i64;
 
-        async fn step(&self, below: i64, looks: i64) -> Result<Step<i64, i64>> {
-            let looked: Vec<i64> = (0..below).rev().take(looks as usize).collect();
+        async fn step(&self, below: i64, budget: i64) -> Result<Step<i64, i64>> {
+            let looked: Vec<i64> = (0..below).rev().take(budget as usize).collect();
             let found = looked.iter().filter(|number| *number % 7 == 0).map(|one| (*one, *one));
-            let reached = looked.last().copied().filter(|_| looked.len() == looks as usize);
+            let reached = looked.last().copied().filter(|_| looked.len() == budget as usize);
             Ok(Step { found: found.collect(), reached })
         }
     }
@@ -175,18 +175,18 @@ mod tests {
     async fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
         let expected: Vec<i64> = (0..1_000).rev().filter(|number| number % 7 == 0).collect();
         for max in [1, 3, 50, 500] {
-            for max_looks in [1, 2, 10, 100, 10_000] {
+            for max_scanned in [1, 2, 10, 100, 10_000] {
                 let (mut rows, mut below) = (Vec::new(), 1_000);
                 loop {
                     let (found, next) =
-                        page(&Sevens, max, Looks::new(max_looks, max), below).await.unwrap();
+                        page(&Sevens, max, ScanBudget::new(max_scanned, max), below).await.unwrap();
                     assert!(found.len() <= max);
                     rows.extend(found);
                     let Some(next) = next else { break };
                     assert!(next < below, "the pages go on");
                     below = next;
                 }
-                assert_eq!(rows, expected, "pages of {max}, {max_looks} looks");
+                assert_eq!(rows, expected, "pages of {max}, {max_scanned} budget");
             }
         }
     }

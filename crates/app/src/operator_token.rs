@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 use data_encoding::{BASE64, HEXLOWER};
-use gancho_access::AdminToken;
+use gancho_access::OperatorToken;
 
 use crate::{
     private_file::{self, Creation},
@@ -24,8 +24,8 @@ pub struct Token {
 }
 
 impl Token {
-    pub fn check(&self) -> anyhow::Result<AdminToken> {
-        AdminToken::new(self.text.reveal()).context("invalid admin token")
+    pub fn check(&self) -> anyhow::Result<OperatorToken> {
+        OperatorToken::new(self.text.reveal()).context("invalid operator token")
     }
 }
 

@@ -8,12 +8,12 @@ impl Trail for Numbers {
         &self,
         below: i64,
         step: usize,
-        looks: &mut Looks,
+        budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, TxError> {
         let looked: Vec<i64> =
             self.0.iter().rev().copied().filter(|number| *number < below).take(step).collect();
-        looks.spend(looked.len());
+        budget.spend(looked.len());
         found.extend(looked.iter().filter(|number| *number % 2 == 0));
         Ok(match looked.last() {
             Some(last) if looked.len() == step => Reach::DownTo(*last),
@@ -23,13 +23,13 @@ impl Trail for Numbers {
 }
 
 /// All pages, one after the other, and how many there were.
-fn all(trails: &[Vec<i64>], max: usize, max_looks: usize) -> (Vec<i64>, usize) {
+fn all(trails: &[Vec<i64>], max: usize, max_scanned: usize) -> (Vec<i64>, usize) {
     let (mut rows, mut below, mut pages) = (Vec::new(), i64::MAX, 0);
     loop {
         let trails = trails.iter().map(|numbers| Numbers(numbers.clone())).collect();
         let mut search = Search::new(trails, below, max);
-        let mut looks = Looks::new(max_looks);
-        let (page, next) = page(&mut search, max, &mut looks, |row| Ok(Some(row))).unwrap();
+        let mut budget = ScanBudget::new(max_scanned);
+        let (page, next) = page(&mut search, max, &mut budget, |row| Ok(Some(row))).unwrap();
         assert!(page.len() <= max);
         rows.extend(page);
         pages += 1;
@@ -53,9 +53,9 @@ fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
     expected.retain(|number| number % 2 == 0);
     expected.sort_unstable_by_key(|number| std::cmp::Reverse(*number));
     for max in [1, 2, 7, 100, 1_000] {
-        for max_looks in [1, 2, 3, 10, 50, 10_000] {
-            let (rows, _) = all(&trails, max, max_looks);
-            assert_eq!(rows, expected, "pages of {max}, {max_looks} looks");
+        for max_scanned in [1, 2, 3, 10, 50, 10_000] {
+            let (rows, _) = all(&trails, max, max_scanned);
+            assert_eq!(rows, expected, "pages of {max}, {max_scanned} budget");
         }
     }
 }

@@ -8,10 +8,10 @@ use crate::{digest::sha256, key_text, portal};
 /// Stored as a digest. Comparing digests takes the same time for every token, and the token itself cannot
 /// leak from memory.
 #[derive(Clone)]
-pub struct AdminToken([u8; 32]);
+pub struct OperatorToken([u8; 32]);
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum AdminTokenError {
+pub enum OperatorTokenError {
     #[error("the operator token has {0} characters; use at least 16")]
     TooShort(usize),
     #[error(
@@ -22,18 +22,18 @@ pub enum AdminTokenError {
     ReservedPrefix(&'static str),
 }
 
-impl AdminToken {
-    pub fn new(token: &str) -> Result<Self, AdminTokenError> {
+impl OperatorToken {
+    pub fn new(token: &str) -> Result<Self, OperatorTokenError> {
         for prefix in [key_text::PREFIX, portal::PREFIX] {
             if token.starts_with(prefix) {
-                return Err(AdminTokenError::ReservedPrefix(prefix));
+                return Err(OperatorTokenError::ReservedPrefix(prefix));
             }
         }
         if token.len() < 16 {
-            return Err(AdminTokenError::TooShort(token.len()));
+            return Err(OperatorTokenError::TooShort(token.len()));
         }
         if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(AdminTokenError::InvalidCharacter);
+            return Err(OperatorTokenError::InvalidCharacter);
         }
         Ok(Self(sha256(token)))
     }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_matches() {
-        let admin = AdminToken::new("correct-horse-battery").unwrap();
+        let admin = OperatorToken::new("correct-horse-battery").unwrap();
         assert!(admin.matches("correct-horse-battery"));
         for wrong in ["", "correct-horse-batter", "correct-horse-battery ", "Correct-horse-battery"]
         {
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn weak_ones_are_refused() {
-        assert_eq!(AdminToken::new("short").err(), Some(AdminTokenError::TooShort(5)));
+        assert_eq!(OperatorToken::new("short").err(), Some(OperatorTokenError::TooShort(5)));
         assert_eq!(
-            AdminToken::new("with a space inside").err(),
-            Some(AdminTokenError::InvalidCharacter)
+            OperatorToken::new("with a space inside").err(),
+            Some(OperatorTokenError::InvalidCharacter)
         );
         assert_eq!(
-            AdminToken::new("gk_0123456789abcdef").err(),
-            Some(AdminTokenError::ReservedPrefix("gk_"))
+            OperatorToken::new("gk_0123456789abcdef").err(),
+            Some(OperatorTokenError::ReservedPrefix("gk_"))
         );
     }
 }

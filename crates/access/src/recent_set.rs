@@ -9,19 +9,19 @@ use std::{
 
 const SLOTS: usize = 4_096;
 
-pub struct SeenSet {
+pub struct RecentSet {
     hasher: RandomState,
     slots: Box<[AtomicU64]>,
 }
 
-impl Default for SeenSet {
+impl Default for RecentSet {
     fn default() -> Self {
         let slots = std::iter::repeat_with(AtomicU64::default).take(SLOTS).collect();
         Self { hasher: RandomState::new(), slots }
     }
 }
 
-impl SeenSet {
+impl RecentSet {
     pub fn insert(&self, what: &impl Hash) {
         let (slot, mark) = self.slot(what);
         // Usually the value is present; not writing it again spares the cache line.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn contains_what_it_saw_and_no_more() {
-        let set = SeenSet::default();
+        let set = RecentSet::default();
         assert!(!set.contains(&"ana"));
         set.insert(&"ana");
         assert!(set.contains(&"ana") && !set.contains(&"ann"));

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use crate::{EventTypeInfo, NewEvent, PublishError, Publisher, event_types::EventTypeError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TryOut {
+pub struct EndpointTest {
     pub delivery: DeliveryId,
     pub event: EventId,
     pub event_type: String,
@@ -25,7 +25,7 @@ pub struct TryOut {
 }
 
 #[derive(Debug, Error)]
-pub enum TryOutError {
+pub enum EndpointTestError {
     #[error("no endpoint with this id exists")]
     NotFound,
     #[error("the endpoint is disabled: enable it first")]
@@ -42,25 +42,26 @@ pub enum TryOutError {
 }
 
 /// How long to wait beyond the timeout of the endpoint.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is looked at: less and less.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// Uses the given event type, or the first one that the endpoint subscribes to.
-pub async fn try_out(
+pub async fn test_endpoint(
     publisher: &Arc<Publisher>,
     scope: TenantScope,
     tenant: &Tenant,
     endpoint: EndpointId,
     event_type: Option<String>,
-) -> Result<TryOut, TryOutError> {
-    let found = publisher.store.endpoint(scope, endpoint).await?.ok_or(TryOutError::NotFound)?;
+) -> Result<EndpointTest, EndpointTestError> {
+    let found =
+        publisher.store.endpoint(scope, endpoint).await?.ok_or(EndpointTestError::NotFound)?;
     if !found.is_active {
-        return Err(TryOutError::EndpointOff);
+        return Err(EndpointTestError::EndpointOff);
     }
     if let Some(pause) = pause_of(publisher, scope, endpoint).await? {
-        return Err(TryOutError::Paused(pause));
+        return Err(EndpointTestError::Paused(pause));
     }
     let (event_type, data) = sample(publisher, scope, &found, event_type).await?;
     let name = event_type.as_str().to_owned();
@@ -79,12 +80,12 @@ pub async fn try_out(
     let view = publisher.store.event(scope, event).await?;
     let delivery = view.as_ref().and_then(|view| view.deliveries.first()).map(|row| row.id);
     // Disabled or deleted since it was read.
-    let delivery = delivery.ok_or(TryOutError::EndpointOff)?;
+    let delivery = delivery.ok_or(EndpointTestError::EndpointOff)?;
     let profile = publisher.registry.profile(&found.profile);
     let limit =
         found.timeout.or_else(|| profile.map(|profile| profile.timeout)).unwrap_or_default();
-    let view = first_attempt(publisher, scope, delivery, limit + PATIENCE).await?;
-    Ok(TryOut {
+    let view = first_attempt(publisher, scope, delivery, limit + TIMEOUT).await?;
+    Ok(EndpointTest {
         delivery,
         event,
         event_type: name,
@@ -120,11 +121,11 @@ async fn first_attempt(
     scope: TenantScope,
     id: DeliveryId,
     within: Duration,
-) -> Result<DeliveryView, TryOutError> {
+) -> Result<DeliveryView, EndpointTestError> {
     let until = Instant::now() + within;
     let mut pause = FIRST_LOOK;
     loop {
-        let view = publisher.store.delivery(scope, id).await?.ok_or(TryOutError::NotFound)?;
+        let view = publisher.store.delivery(scope, id).await?.ok_or(EndpointTestError::NotFound)?;
         let tried = view.row.attempts > 0 || view.row.state.is_final();
         if tried || Instant::now() >= until {
             return Ok(view);
@@ -139,14 +140,14 @@ async fn sample(
     scope: TenantScope,
     endpoint: &Endpoint,
     event_type: Option<String>,
-) -> Result<(EventType, Bytes), TryOutError> {
+) -> Result<(EventType, Bytes), EndpointTestError> {
     let known = publisher.types.list(scope).await.map_err(unknown)?;
     let name = match event_type {
         Some(name) => name,
         None => wanted(endpoint, &known),
     };
     let event_type: EventType = name.parse().map_err(|error| {
-        TryOutError::Faulty(vec![FieldError::new("malformed", "/event_type", error)])
+        EndpointTestError::Faulty(vec![FieldError::new("malformed", "/event_type", error)])
     })?;
     let example = known.iter().find(|one| one.name == name).map(|one| one.example.get());
     let data = match example.filter(|example| *example != "null") {
@@ -178,10 +179,12 @@ fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
     usual.to_owned()
 }
 
-fn unknown(error: EventTypeError) -> TryOutError {
+fn unknown(error: EventTypeError) -> EndpointTestError {
     match error {
-        EventTypeError::Store(error) => TryOutError::Store(error),
-        EventTypeError::Faulty(errors) => TryOutError::Faulty(errors),
-        other => TryOutError::Faulty(vec![FieldError::new("event_type", "/event_type", other)]),
+        EventTypeError::Store(error) => EndpointTestError::Store(error),
+        EventTypeError::Faulty(errors) => EndpointTestError::Faulty(errors),
+        other => {
+            EndpointTestError::Faulty(vec![FieldError::new("event_type", "/event_type", other)])
+        }
     }
 }

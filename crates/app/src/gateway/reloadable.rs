@@ -20,7 +20,7 @@ use crate::{
 /// Nodes whose settings are compared.
 const MAX_NODES: usize = 500;
 
-pub struct LiveParts {
+pub struct ReloadableParts {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
@@ -33,7 +33,7 @@ pub struct LiveParts {
 }
 
 /// Valid settings that have not been applied yet.
-pub struct LiveSettings {
+pub struct ReloadableSettings {
     policies: [Policy; 2],
     lanes: Lanes,
     store_max_bytes: Option<u64>,
@@ -41,7 +41,7 @@ pub struct LiveSettings {
     replay_rate: u32,
 }
 
-impl LiveSettings {
+impl ReloadableSettings {
     pub fn of(settings: &Settings) -> anyhow::Result<Self> {
         let (client, own_client) =
             (address_policy::client(settings)?, address_policy::own_client(settings)?);
@@ -58,8 +58,8 @@ impl LiveSettings {
 
 impl Gateway {
     /// What settings that can change while the gateway runs are applied to.
-    pub fn live_parts(&self) -> LiveParts {
-        LiveParts {
+    pub fn reloadable_parts(&self) -> ReloadableParts {
+        ReloadableParts {
             store: self.store.clone(),
             engine: self.engine.clone(),
             publisher: self.publisher.clone(),
@@ -72,7 +72,7 @@ impl Gateway {
     }
 }
 
-impl LiveParts {
+impl ReloadableParts {
     /// Tells the other nodes, with the next heartbeat, that this one runs with these settings.
     pub fn describe(&self, running: &[(&'static str, String)]) {
         self.engine.set_shared_settings(shared_settings::of(running, &self.ring));
@@ -86,7 +86,7 @@ impl LiveParts {
         Ok(())
     }
 
-    pub fn apply(&self, live: LiveSettings) {
+    pub fn apply(&self, live: ReloadableSettings) {
         for (client, policy) in self.clients.iter().zip(live.policies) {
             client.set_policy(policy);
         }

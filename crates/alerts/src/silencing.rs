@@ -9,7 +9,7 @@ use crate::{Alert, AlertBook, Change, Silence};
 ///
 /// `silences` is `None` where they cannot be read. Then every change is sent, as too much is better than too
 /// little; but what fired earlier stays unsent, because it may still be silenced.
-pub(crate) fn judge(
+pub(crate) fn mark_silenced(
     changes: &[Change],
     books: [&mut AlertBook; 2],
     silences: Option<&[Silence]>,
@@ -18,7 +18,7 @@ pub(crate) fn judge(
     let is_silenced = |alert: &Alert| {
         silences.unwrap_or_default().iter().any(|silence| silence.covers(alert, now))
     };
-    let mut judged: Vec<(Change, bool)> = changes
+    let mut marked: Vec<(Change, bool)> = changes
         .iter()
         .map(|change| {
             let alert = change.alert();
@@ -34,7 +34,7 @@ pub(crate) fn judge(
         })
         .collect();
     for book in books {
-        for (change, is_silent) in &judged {
+        for (change, is_silent) in &marked {
             if !is_silent {
                 book.announce(change.alert(), now);
             }
@@ -45,11 +45,11 @@ pub(crate) fn judge(
         for alert in book.unannounced() {
             if !is_silenced(&alert) {
                 book.announce(&alert, now);
-                judged.push((Change::Fired(alert), false));
+                marked.push((Change::Fired(alert), false));
             }
         }
     }
-    judged
+    marked
 }
 
 #[cfg(test)]
@@ -96,11 +96,11 @@ mod tests {
             let holding = holds.then_some(condition).into_iter().collect();
             let changes = self.book.step(holding, AFTER, now);
             let books = [&mut self.book, &mut AlertBook::default()];
-            let judged = judge(&changes, books, silences, now);
+            let marked = mark_silenced(&changes, books, silences, now);
             // Another node may continue at any time.
             let stored = serde_json::to_string(&self.book.alerts()).unwrap();
             self.book = AlertBook::of(serde_json::from_str(&stored).unwrap());
-            let sent = judged.iter().filter(|(_, is_silent)| !is_silent);
+            let sent = marked.iter().filter(|(_, is_silent)| !is_silent);
             sent.map(|(change, _)| match change {
                 Change::Fired(_) => "fired",
                 Change::Reminder(_) => "reminder",
