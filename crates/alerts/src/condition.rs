@@ -107,12 +107,19 @@ pub fn conditions(
             let detail = format!("the clock of {} is not trusted", node.name);
             check(Rule::ClockOff, &node.name, 1.0, 0.0, detail);
         }
-        if let Some(error) = &node.ledger_error {
-            check(Rule::LedgerCheckFailed, &node.name, 1.0, 0.0, error.clone());
-        }
         if let Some(error) = &node.archive_error {
             check(Rule::ArchiveFailing, &node.name, 1.0, 0.0, error.clone());
         }
+    }
+    // All nodes have the same ledger. One that has just started says nothing about it yet.
+    let unchecked = || {
+        let is_open = is_firing(Rule::LedgerCheckFailed, "")
+            && facts.nodes.iter().any(|node| node.is_ledger_unchecked);
+        is_open.then(|| "it has not been verified since a node started".to_owned())
+    };
+    let flaw = facts.nodes.iter().find_map(|node| node.ledger_error.clone()).or_else(unchecked);
+    if let Some(flaw) = flaw {
+        check(Rule::LedgerCheckFailed, "", 1.0, 0.0, flaw);
     }
     let detail = format!("{refused} events, webhooks or e-mails were refused");
     check(Rule::WritesRefused, "", refused as f64, 0.0, detail);

@@ -78,6 +78,8 @@ pub struct NodeReport {
     pub is_clock_off: bool,
     /// Why the ledger is not signed any more.
     pub ledger_error: Option<String>,
+    /// It has not verified the ledger since it started.
+    pub is_ledger_unchecked: bool,
     /// Why dead letters stay in the store that are due to be archived.
     pub archive_error: Option<String>,
 }

@@ -1,12 +1,13 @@
 //! Alerts, silences, history and reports of nodes, as documents of the store. All of them are small, few and
 //! bounded; those that end by themselves are removed by the store's pruning.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::Time;
 use gancho_store::{Collection, Expect, Result, Store, StoreError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
 
 use crate::{
     Alert, Change, NodeReport, Rule, Silence, SilenceId, outbox::StoredMessage,
@@ -23,6 +24,8 @@ const REPORTS: Collection = Collection::operators("node_reports");
 pub const HISTORY_RETENTION: Duration = Duration::from_hours(90 * 24);
 /// A node that has not reported for this long is not counted.
 const REPORT_TTL: Duration = Duration::from_mins(2);
+/// When the report of a node that did not remove it is removed, by clocks that may be wrong.
+const REPORT_RETENTION: Duration = Duration::from_hours(24);
 /// Maximum silences.
 pub const MAX_SILENCES: usize = 200;
 const MAX_NODES: usize = 1_000;
@@ -194,7 +197,7 @@ pub(crate) async fn read_history(
 pub(crate) async fn write_report(store: &dyn Store, report: NodeReport, now: Time) -> Result<()> {
     let key = report.name.clone();
     let body = write(&ReportRecord { at_us: now.micros(), report })?;
-    let until = now + REPORT_TTL;
+    let until = now + REPORT_RETENTION;
     store.put_document_until(REPORTS, &key, body, Expect::Anything, until).await.map(|_| ())
 }
 
@@ -203,20 +206,28 @@ pub(crate) async fn forget_report(store: &dyn Store, node: &str) {
     let _ = store.delete_document(REPORTS, node).await;
 }
 
+/// When a report was last seen to change, by its key: its version, and the reader's own time. No clocks are compared, so that
+/// a node whose clock is off is heard.
+pub(crate) type SeenReports = HashMap<String, (u64, Instant)>;
+
 /// The reports of other nodes that are recent.
 pub(crate) async fn read_reports(
     store: &dyn Store,
     own: &str,
-    now: Time,
+    seen: &mut SeenReports,
 ) -> Result<Vec<NodeReport>> {
     let mut reports = Vec::new();
+    let mut still_there = SeenReports::new();
     for document in store.documents(REPORTS, None, MAX_NODES).await? {
         let record: ReportRecord = parse(&document.body)?;
-        let age = now.since(Time::from_micros(record.at_us));
-        if document.key != own && age < REPORT_TTL {
+        let known = seen.get(&document.key).filter(|(version, _)| *version == document.version);
+        let (_, changed_at) = *known.unwrap_or(&(document.version, Instant::now()));
+        if document.key != own && changed_at.elapsed() < REPORT_TTL {
             reports.push(record.report);
         }
+        still_there.insert(document.key, (document.version, changed_at));
     }
+    *seen = still_there;
     Ok(reports)
 }
 

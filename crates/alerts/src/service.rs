@@ -10,8 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
-    Rule, Silence, SilenceId, Thresholds, condition::conditions, lease::Lease, outbox::Outbox,
-    records, silencing::mark_silenced,
+    Rule, Silence, SilenceId, Thresholds,
+    condition::conditions,
+    lease::Lease,
+    outbox::Outbox,
+    records::{self, SeenReports},
+    silencing::mark_silenced,
 };
 
 pub struct AlertSetup {
@@ -34,6 +38,7 @@ pub struct AlertService {
     lease: tokio::sync::Mutex<Lease>,
     memory: Mutex<EvaluationState>,
     outbox: Mutex<Outbox>,
+    seen_reports: tokio::sync::Mutex<SeenReports>,
 }
 
 #[derive(Default)]
@@ -69,6 +74,7 @@ impl AlertService {
             lease: tokio::sync::Mutex::default(),
             memory: Mutex::default(),
             outbox: Mutex::default(),
+            seen_reports: tokio::sync::Mutex::default(),
         }
     }
 
@@ -141,7 +147,8 @@ impl AlertService {
         }
         let reported = self.memory.lock().book.subjects(Rule::EndpointFailing);
         let mut facts = facts.read(reported).await?;
-        facts.nodes = records::read_reports(&**store, node, now).await?;
+        facts.nodes =
+            records::read_reports(&**store, node, &mut *self.seen_reports.lock().await).await?;
         facts.nodes.push(report);
         let memory = self.memory.lock();
         let is_firing = |rule, subject: &str| memory.book.is_firing(rule, subject);

@@ -1,9 +1,10 @@
 //! Opens the store: `sqlite:PATH` or `postgres://…`.
 
-use std::{sync::Arc, time::Duration};
+use std::{io::Write, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
-use gancho_store::{SchemaVersion, Store};
+use gancho_domain::Time;
+use gancho_store::{DeadFilter, SchemaVersion, Store};
 use gancho_store_cells::{CellSecrets, CellSetup, CellStore, of_url};
 use gancho_store_postgres::{CellRow, PostgresStore};
 use gancho_store_sqlite::SqliteStore;
@@ -127,18 +128,20 @@ pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
     found.context("cannot open the database")
 }
 
-/// Whether a gateway could write to a database that has tables. Nothing is changed.
-pub async fn check_writable(url: &str) -> anyhow::Result<()> {
-    match url.strip_prefix("sqlite:") {
-        Some(path) => {
-            std::fs::OpenOptions::new()
-                .append(true)
-                .open(path)
-                .with_context(|| format!("cannot write to {path}"))?;
-            Ok(())
-        }
-        None => Ok(gancho_store_postgres::check_writable(url).await?),
-    }
+/// Whether a gateway could write to a database that has tables. Nothing is changed. Returns the time of the server, or the
+/// newest time in the file.
+pub async fn check_writable(url: &str) -> anyhow::Result<Option<Time>> {
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        return Ok(Some(gancho_store_postgres::check_writable(url).await?));
+    };
+    let writing = || format!("cannot write to {path}");
+    std::fs::OpenOptions::new().append(true).open(path).with_context(writing)?;
+    let folder = Path::new(path).parent().unwrap_or(Path::new("."));
+    let mut probe = tempfile::tempfile_in(folder).with_context(writing)?;
+    probe.write_all(&vec![0; 1 << 20]).and_then(|()| probe.sync_all()).with_context(writing)?;
+    let store = open_to_read(url).await?;
+    store.dead_stats(DeadFilter::default()).await.context("cannot read the database")?;
+    store.last_written().await.context("cannot read the database")
 }
 
 /// A cell of a database besides the home cell: its name, and its URL or why it cannot be read.

@@ -19,6 +19,8 @@ struct State {
 
 /// Ordinary corrections are smaller than this.
 const MAX_CORRECTION: Duration = Duration::from_secs(30);
+/// Nodes whose clocks differ from the database's by no more than this work as one.
+const MAX_OFFSET: Duration = Duration::from_mins(2);
 /// How long the clock is distrusted after a jump: the operator's time to correct it.
 const DOUBT: Duration = Duration::from_mins(30);
 /// A process may have been stopped for this long without the clock being distrusted at its start.
@@ -47,6 +49,20 @@ impl ClockGuard {
         }))
     }
 
+    /// Distrusts a wall clock that differs from the clock of the database.
+    pub fn compare(&self, server: Time, wall: Time, uptime: Duration) {
+        if wall.since(server).max(server.since(wall)) <= MAX_OFFSET {
+            return;
+        }
+        let mut state = self.0.lock();
+        let is_news = state.doubt_until.is_none_or(|until| until <= uptime);
+        state.doubt_until = state.doubt_until.max(Some(uptime + DOUBT));
+        if is_news {
+            let hint = "correct the clock of this node, or of the database";
+            tracing::warn!(%wall, database = %server, suspended_ms = DOUBT.as_millis() as u64, hint, "clock differs from the database's; expiry, archiving and pruning suspended");
+        }
+    }
+
     /// Returns whether the wall clock advances with the uptime. Call it regularly, and each time before
     /// acting on a reading.
     pub fn is_trustworthy(&self, wall: Time, uptime: Duration) -> bool {
@@ -69,6 +85,18 @@ impl ClockGuard {
 }
 
 impl Engine {
+    /// Compares the clocks of this node and of the database, where it has one. A database that does not answer is noticed
+    /// elsewhere.
+    pub(crate) async fn compare_clocks(&self) {
+        let before = self.clock.now();
+        if let Ok(Some(server)) = self.store.server_time().await {
+            let after = self.clock.now();
+            // Anywhere between the two, so that a slow answer is no difference.
+            let wall = if server > after { after } else { before.max(server.min(after)) };
+            self.clock_guard.compare(server, wall, self.clock.uptime());
+        }
+    }
+
     /// Returns whether deliveries may be removed or given up by their age at this wall-clock time.
     pub fn trusts_clock(&self, now: Time) -> bool {
         self.clock_guard.is_trustworthy(now, self.clock.uptime())
@@ -89,6 +117,25 @@ mod tests {
 
     fn is_trusted(clock_guard: &ClockGuard, clock: &ManualClock) -> bool {
         clock_guard.is_trustworthy(clock.now(), clock.uptime())
+    }
+
+    #[test]
+    fn a_clock_other_than_the_databases_is_doubted_as_long_as_it_is() {
+        let clock = ManualClock::at_secs(1_000_000);
+        let clock_guard = ClockGuard::new(&clock, None);
+        let compare = |offset: i64| {
+            let server = Time::from_secs(clock.now().secs() + offset);
+            clock_guard.compare(server, clock.now(), clock.uptime());
+            is_trusted(&clock_guard, &clock)
+        };
+        assert!(compare(90) && compare(-90));
+        assert!(!compare(-600), "ahead of the database");
+        clock.advance(Duration::from_mins(29));
+        assert!(!compare(600), "behind it");
+        clock.advance(Duration::from_mins(29));
+        assert!(!compare(0));
+        clock.advance(Duration::from_mins(2));
+        assert!(compare(0));
     }
 
     #[test]

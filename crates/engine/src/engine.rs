@@ -161,6 +161,7 @@ impl Engine {
             failure: watch::Sender::new(None),
         });
         tracing::info!(node = node.0, name = engine.name, "engine started");
+        engine.compare_clocks().await;
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
         if engine.trusts_clock(engine.clock.now()) {

@@ -13,6 +13,7 @@ const STEPS_AT_START: usize = 20;
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
+        engine.compare_clocks().await;
         if engine.trusts_clock(engine.clock.now())
             && let Err(error) = engine.expire_once().await
         {

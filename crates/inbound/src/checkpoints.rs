@@ -9,7 +9,15 @@ mod files;
 mod newest;
 mod prove;
 
-use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use gancho_domain::Clock;
@@ -45,6 +53,7 @@ pub struct Checkpointer {
     proving: Mutex<()>,
     /// Why nothing is signed any more.
     suspended: parking_lot::Mutex<Option<String>>,
+    is_checked: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
@@ -133,8 +142,16 @@ impl Checkpointer {
         let (head, tree) = (Head::start(), Tree::default());
         let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
         let suspended = parking_lot::Mutex::default();
-        let checkpointer =
-            Self { store, keys, clock, settings, walked, proving: Mutex::default(), suspended };
+        let checkpointer = Self {
+            store,
+            keys,
+            clock,
+            settings,
+            walked,
+            proving: Mutex::default(),
+            suspended,
+            is_checked: AtomicBool::new(false),
+        };
         if let Some(error) = &error {
             checkpointer.suspend(error);
         }
@@ -144,6 +161,11 @@ impl Checkpointer {
     /// Why nothing is signed any more, if so: the ledger or a file contradicts what was signed.
     pub fn suspension(&self) -> Option<String> {
         self.suspended.lock().clone()
+    }
+
+    /// Whether this process has verified the ledger.
+    pub fn is_checked(&self) -> bool {
+        self.is_checked.load(Ordering::Relaxed)
     }
 
     fn suspend(&self, fault: &CheckpointerError) {
@@ -166,6 +188,7 @@ impl Checkpointer {
             }
             return Err(error);
         }
+        self.is_checked.store(true, Ordering::Relaxed);
         let size = walked.tree.size();
         if size == 0 || (size == walked.last() && !force) {
             return Ok(None);

@@ -8,7 +8,7 @@ use gancho_store::{CellFigures, EndedDelivery, LaneDepth, PruneStep, Result, Spa
 
 use gancho_store_postgres::PostgresStore;
 
-use crate::{CellStore, cell::Cell};
+use crate::{CellStore, at_home, cell::Cell};
 
 #[async_trait]
 impl Upkeep for CellStore {
@@ -80,6 +80,10 @@ impl Upkeep for CellStore {
     async fn last_written(&self) -> Result<Option<Time>> {
         let found = self.each(|store, _| async move { store.last_written().await }).await?;
         Ok(found.into_iter().filter_map(|(_, time)| time).max())
+    }
+
+    async fn server_time(&self) -> Result<Option<Time>> {
+        at_home!(self, |store| store.server_time())
     }
 
     async fn highest_lead(&self) -> Result<i64> {

@@ -14,6 +14,8 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
+const SERVER_TIME: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+
 static LATE: Sql = Sql::new(|| {
     format!(
         "
@@ -92,6 +94,12 @@ impl Upkeep for PostgresStore {
     async fn last_written(&self) -> Result<Option<Time>> {
         let session = self.session().await?;
         let row = query_one(&session, LAST_WRITTEN, &[]).await.map_err(store_error)?;
+        rows::maybe_time(&row, 0)
+    }
+
+    async fn server_time(&self) -> Result<Option<Time>> {
+        let session = self.session().await?;
+        let row = query_one(&session, SERVER_TIME, &[]).await.map_err(store_error)?;
         rows::maybe_time(&row, 0)
     }
 

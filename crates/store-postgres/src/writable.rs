@@ -1,21 +1,39 @@
 //! Whether a gateway could write to a server: for the operator who asks before it fails.
 
-use gancho_store::Result;
+use gancho_domain::Time;
+use gancho_store::{Result, StoreError};
 
 use crate::{
-    database_url::DatabaseUrl, migrations::transaction, open, session, tx_error::store_error,
+    database_url::DatabaseUrl, migrations::transaction, open, schema, session,
+    tx_error::store_error,
 };
 
 /// Takes 1 MiB of space and gives it back. A server that only reads, and one whose disk is full, refuse it.
 const PROBE: &str = "create temporary table gancho_probe on commit drop as
     select repeat(md5(i::text), 32) as filler from generate_series(1, 1024) as i";
 
-/// Refuses what a gateway would refuse at its start, and fails where writing fails. Nothing is changed.
-pub async fn check_writable(url: &str) -> Result<()> {
+/// Whether the role may write to the tables.
+const RIGHTS: &str = "select has_table_privilege('parcels', 'insert') and has_table_privilege('deliveries', 'insert')
+    and has_table_privilege('deliveries', 'update') and has_table_privilege('deliveries', 'delete'),
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+
+/// Refuses what a gateway would refuse at its start, and fails where writing fails. Nothing is changed. Returns the time of the
+/// server.
+pub async fn check_writable(url: &str) -> Result<Time> {
     let url = DatabaseUrl::parse(url)?;
     let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
     let step = transaction(&mut client).await?;
     open::check(&step).await?;
+    let tables = schema::find(&step, url.schema.as_deref()).await?;
+    step.batch_execute(&schema::local_search_path(&tables)).await.map_err(store_error)?;
+    let row = step.query_one(RIGHTS, &[]).await.map_err(store_error)?;
+    let (may_write, now): (bool, i64) = (row.get(0), row.get(1));
+    if !may_write {
+        return Err(StoreError::Refused(
+            "this role may not write to the tables: use the role that owns them".to_owned(),
+        ));
+    }
     step.batch_execute(PROBE).await.map_err(store_error)?;
-    step.rollback().await.map_err(store_error)
+    step.rollback().await.map_err(store_error)?;
+    Ok(Time::from_micros(now))
 }

@@ -113,6 +113,11 @@ pub trait Upkeep: Send + Sync + 'static {
     /// clock. Stores that many nodes share go by the database's clock.
     async fn last_written(&self) -> Result<Option<Time>>;
 
+    /// The clock of the database; `None` where it has none of its own.
+    async fn server_time(&self) -> Result<Option<Time>> {
+        Ok(None)
+    }
+
     /// The largest [`gancho_domain::id::lead`] of any id in the store, so that new ids rise above it.
     async fn highest_lead(&self) -> Result<i64>;
 }

@@ -133,3 +133,44 @@ fn migrations_are_checked_and_run() {
     assert_eq!(refused.code, 1, "{}", refused.out);
     assert!(refused.out.contains("read-only transaction"), "{}", refused.out);
 }
+
+#[test]
+fn a_database_that_a_gateway_could_not_use_is_named() {
+    // A role that only reads.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = database.url();
+    let set = format!("database_url={url}");
+    alone(folder.path(), &["migrate", "--set", &set]).ok();
+    let role = format!("reader_{}", std::process::id());
+    runtime.block_on(async {
+        let client = database.client().await.unwrap();
+        let grant = format!(
+            "create role {role} login; grant select on all tables in schema public to {role}"
+        );
+        client.batch_execute(&grant).await.unwrap();
+    });
+    let mut reader = url::Url::parse(&url).unwrap();
+    reader.set_username(&role).unwrap();
+    let refused =
+        alone(folder.path(), &["doctor", "--json", "--set", &format!("database_url={reader}")]);
+    assert_eq!(state(&refused, "store"), "fail", "{}", refused.out);
+    assert!(refused.out.contains("may not write to the tables"), "{}", refused.out);
+    runtime.block_on(async {
+        let client = database.client().await.unwrap();
+        client.batch_execute(&format!("drop owned by {role}; drop role {role}")).await.unwrap();
+    });
+
+    // A file with a damaged page.
+    let folder = tempfile::tempdir().unwrap();
+    alone(folder.path(), &["migrate"]).ok();
+    let path = folder.path().join("data/gancho.db");
+    let mut file = fs::read(&path).unwrap();
+    for page in file.chunks_mut(4_096).skip(2) {
+        page.fill(0x5a);
+    }
+    fs::write(&path, file).unwrap();
+    let damaged = alone(folder.path(), &["doctor", "--json"]);
+    assert_eq!(state(&damaged, "store"), "fail", "{}", damaged.out);
+}

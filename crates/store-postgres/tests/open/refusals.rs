@@ -90,3 +90,17 @@ async fn a_server_that_is_not_there() {
         Ok(_) => panic!("it was opened"),
     }
 }
+
+/// Nodes compare their clocks with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_of_the_server_can_be_read() {
+    use gancho_domain::{Clock, SystemClock};
+    use gancho_store::Upkeep;
+
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let before = SystemClock.now();
+    let found = store.server_time().await.unwrap().unwrap();
+    let minute = std::time::Duration::from_secs(60);
+    assert!(before - minute < found && found < SystemClock.now() + minute, "{found}");
+}

@@ -1,10 +1,10 @@
 //! The data directory, the disk, the store and the two secrets.
 
-use std::{os::unix::fs::PermissionsExt, path::Path};
+use std::{os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use gancho_alerts::Thresholds;
 use gancho_api::watch::disk::Disk;
-use gancho_domain::span;
+use gancho_domain::{Clock, SystemClock, Time, span};
 
 use super::report::Report;
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
     settings::Settings,
 };
 
+/// Clocks that differ by more are wrong.
+const MAX_OFFSET: Duration = Duration::from_mins(2);
 /// The share of the disk from which on writes may fail.
 const FULL: f64 = 0.98;
 
@@ -127,20 +129,36 @@ pub async fn store(report: &mut Report, settings: &Settings) {
             "the next start migrates it; `gancho migrate` does it now",
         ),
         Ok(schema) => match database::check_writable(&url).await {
-            Ok(()) => report.ok(
-                CHECK,
-                format!(
-                    "{kind}: writable, schema {} is current; retention {}",
-                    schema.found,
-                    span::write(settings.retention)
-                ),
-            ),
+            Ok(time) => {
+                compare_clocks(report, kind, time);
+                report.ok(
+                    CHECK,
+                    format!(
+                        "{kind}: writable, schema {} is current; retention {}",
+                        schema.found,
+                        span::write(settings.retention)
+                    ),
+                );
+            }
             Err(error) => report.fail(
                 CHECK,
                 format!("{kind}: {error:#}"),
                 "the gateway must be able to write: check that it is the primary server, its settings and its disk",
             ),
         },
+    }
+}
+
+/// The clock of the server, or of the newest row of a file, which cannot be from the future.
+fn compare_clocks(report: &mut Report, kind: &str, of_store: Option<Time>) {
+    let (now, Some(of_store)) = (SystemClock.now(), of_store) else { return };
+    let ahead = if kind == "SQLite" { Duration::ZERO } else { now.since(of_store) };
+    if ahead.max(of_store.since(now)) > MAX_OFFSET {
+        report.fail(
+            "clock",
+            format!("{now} here, {of_store} in the store"),
+            "correct the clock; retries, expiry and signatures go by it",
+        );
     }
 }
 

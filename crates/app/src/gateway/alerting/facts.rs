@@ -168,6 +168,10 @@ impl FactSource for GatewayFacts {
             is_clock_off: !self.engine.trusts_clock(self.clock.now()),
             archive_error: self.engine.archive_error().map(|error| error.to_string()),
             ledger_error: self.inbound.as_ref().and_then(|parts| parts.checkpointer.suspension()),
+            is_ledger_unchecked: self
+                .inbound
+                .as_ref()
+                .is_some_and(|parts| !parts.checkpointer.is_checked()),
         }
     }
 }
