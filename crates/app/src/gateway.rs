@@ -198,6 +198,7 @@ impl Gateway {
             name: setup.node_name.clone(),
             facts: setup.node_facts,
             spans: traces.clone().map(|traces| -> Arc<dyn SpanSink> { traces }),
+            is_wall_clock: true,
         })
         .await?;
         let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));

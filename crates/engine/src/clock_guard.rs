@@ -88,6 +88,9 @@ impl Engine {
     /// Compares the clocks of this node and of the database, where it has one. A database that does not answer is noticed
     /// elsewhere.
     pub(crate) async fn compare_clocks(&self) {
+        if !self.is_wall_clock {
+            return;
+        }
         let before = self.clock.now();
         if let Ok(Some(server)) = self.store.server_time().await {
             let after = self.clock.now();

@@ -55,10 +55,12 @@ pub struct EngineSetup {
     pub facts: NodeFacts,
     /// Takes spans, where traces are on.
     pub spans: Option<Arc<dyn SpanSink>>,
+    /// Whether the clock is that of the machine, so that it can be compared with the database's.
+    pub is_wall_clock: bool,
 }
 
 impl EngineSetup {
-    /// With the usual limits, and without an archive.
+    /// With the usual limits, without an archive, and with a clock of its own time.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -67,7 +69,18 @@ impl EngineSetup {
     ) -> Self {
         let (limits, name) = (Limits::default(), "gancho".into());
         let facts = NodeFacts::default();
-        Self { store, clock, random, lanes, limits, archive: None, name, facts, spans: None }
+        Self {
+            store,
+            clock,
+            random,
+            lanes,
+            limits,
+            archive: None,
+            name,
+            facts,
+            spans: None,
+            is_wall_clock: false,
+        }
     }
 }
 
@@ -96,6 +109,7 @@ pub struct Engine {
     pub(crate) open_breakers: OpenBreakers,
     pub(crate) tails: Arc<Tails>,
     pub(crate) clock_guard: ClockGuard,
+    pub(crate) is_wall_clock: bool,
     pub(crate) log_sampler: LogSampler,
     pub(crate) refused_writes: RefusedWrites,
     /// Other nodes that this one declared dead.
@@ -113,8 +127,8 @@ pub struct Engine {
 impl Engine {
     /// Joins the cluster, rescues the deliveries of dead nodes, and starts the lanes.
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
-        let EngineSetup { store, clock, random, lanes, limits, archive, name, facts, spans } =
-            setup;
+        let EngineSetup { store, clock, random, lanes, limits, archive, .. } = setup;
+        let EngineSetup { name, facts, spans, is_wall_clock, .. } = setup;
         let room = Room::new(
             Size { jobs: limits.max_jobs, bytes: limits.max_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
@@ -138,6 +152,7 @@ impl Engine {
             open_breakers: OpenBreakers::default(),
             tails: Arc::default(),
             clock_guard,
+            is_wall_clock,
             log_sampler: LogSampler::default(),
             refused_writes: RefusedWrites::default(),
             lost_nodes: Counter::default(),

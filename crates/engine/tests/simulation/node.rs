@@ -144,6 +144,7 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
         limits: scenario.limits.clone(),
         archive: None,
         spans: None,
+        is_wall_clock: false,
         name: format!("{:?}", life.id),
     }
 }
