@@ -90,10 +90,7 @@ struct ReportRecord {
 }
 
 pub(crate) async fn read_alerts(store: &dyn Store) -> Result<Vec<Alert>> {
-    match store.document(STATE, STATE_KEY).await? {
-        Some(document) => parse(&document.body),
-        None => Ok(Vec::new()),
-    }
+    read_all(store, STATE_KEY).await
 }
 
 pub(crate) async fn write_alerts(store: &dyn Store, alerts: &[Alert]) -> Result<()> {
@@ -102,7 +99,11 @@ pub(crate) async fn write_alerts(store: &dyn Store, alerts: &[Alert]) -> Result<
 }
 
 pub(crate) async fn read_unsent(store: &dyn Store) -> Result<Vec<StoredMessage>> {
-    match store.document(STATE, UNSENT_KEY).await? {
+    read_all(store, UNSENT_KEY).await
+}
+
+async fn read_all<T: DeserializeOwned>(store: &dyn Store, key: &str) -> Result<Vec<T>> {
+    match store.document(STATE, key).await? {
         Some(document) => parse(&document.body),
         None => Ok(Vec::new()),
     }

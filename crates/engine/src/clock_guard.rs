@@ -20,7 +20,7 @@ struct State {
 /// Ordinary corrections are smaller than this.
 const MAX_CORRECTION: Duration = Duration::from_secs(30);
 /// Nodes whose clocks differ from the database's by no more than this work as one.
-const MAX_OFFSET: Duration = Duration::from_mins(2);
+pub const MAX_CLOCK_OFFSET: Duration = Duration::from_mins(2);
 /// How long the clock is distrusted after a jump: the operator's time to correct it.
 const DOUBT: Duration = Duration::from_mins(30);
 /// A process may have been stopped for this long without the clock being distrusted at its start.
@@ -51,7 +51,7 @@ impl ClockGuard {
 
     /// Distrusts a wall clock that differs from the clock of the database.
     pub fn compare(&self, server: Time, wall: Time, uptime: Duration) {
-        if wall.since(server).max(server.since(wall)) <= MAX_OFFSET {
+        if wall.since(server).max(server.since(wall)) <= MAX_CLOCK_OFFSET {
             return;
         }
         let mut state = self.0.lock();
@@ -93,9 +93,8 @@ impl Engine {
         }
         let before = self.clock.now();
         if let Ok(Some(server)) = self.store.server_time().await {
-            let after = self.clock.now();
             // Anywhere between the two, so that a slow answer is no difference.
-            let wall = if server > after { after } else { before.max(server.min(after)) };
+            let wall = server.max(before).min(self.clock.now());
             self.clock_guard.compare(server, wall, self.clock.uptime());
         }
     }

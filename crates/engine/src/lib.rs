@@ -70,6 +70,7 @@ mod write_shares;
 
 pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
+pub use clock_guard::MAX_CLOCK_OFFSET;
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
 pub use lane::{LaneSetup, LaneTerms};

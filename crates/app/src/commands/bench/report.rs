@@ -68,16 +68,13 @@ impl Stopwatch {
     pub fn report(&self, what: &str, count: u64, json: bool) -> f64 {
         let took = self.started.elapsed();
         let rate = count as f64 / took.as_secs_f64();
-        let each = |now: Duration, before: Duration| {
-            now.saturating_sub(before).as_micros() as f64 / count.max(1) as f64
-        };
-        let micros = each(total_cpu(&self.processes), self.cpu);
+        let micros = each(total_cpu(&self.processes), self.cpu, count);
         let peak = self.processes.iter().map(|process| process.peak_memory()).max().unwrap_or(0);
         if json {
             let line = serde_json::json!({
                 "what": what, "count": count, "seconds": took.as_secs_f64(),
                 "per_second": rate.round(), "cpu_us_each": micros, "peak_mib": peak,
-                "database_server_cpu_us_each": each(total_cpu(&database_servers()), self.servers_cpu),
+                "database_server_cpu_us_each": self.servers_each(count),
             });
             anstream::println!("{line}");
         } else {
@@ -89,16 +86,24 @@ impl Stopwatch {
         rate
     }
 
+    fn servers_each(&self, count: u64) -> f64 {
+        each(total_cpu(&database_servers()), self.servers_cpu, count)
+    }
+
     /// Prints what the PostgreSQL servers of this machine have used.
     pub fn report_servers(&self, count: u64) {
-        let used = total_cpu(&database_servers()).saturating_sub(self.servers_cpu);
-        let micros = used.as_micros() as f64 / count.max(1) as f64;
+        let micros = self.servers_each(count);
         anstream::println!(
             "{:<40} {:>12}   {micros:>6.1} us CPU each",
             "PostgreSQL on this machine",
             ""
         );
     }
+}
+
+/// Microseconds of CPU for each of so many.
+fn each(now: Duration, before: Duration, count: u64) -> f64 {
+    now.saturating_sub(before).as_micros() as f64 / count.max(1) as f64
 }
 
 fn total_cpu(processes: &[Process]) -> Duration {

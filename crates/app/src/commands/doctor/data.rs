@@ -5,6 +5,7 @@ use std::{os::unix::fs::PermissionsExt, path::Path, time::Duration};
 use gancho_alerts::Thresholds;
 use gancho_api::watch::disk::Disk;
 use gancho_domain::{Clock, SystemClock, Time, span};
+use gancho_engine::MAX_CLOCK_OFFSET;
 
 use super::report::Report;
 use crate::{
@@ -17,8 +18,6 @@ use crate::{
     settings::Settings,
 };
 
-/// Clocks that differ by more are wrong.
-const MAX_OFFSET: Duration = Duration::from_mins(2);
 /// The share of the disk from which on writes may fail.
 const FULL: f64 = 0.98;
 
@@ -153,7 +152,7 @@ pub async fn store(report: &mut Report, settings: &Settings) {
 fn compare_clocks(report: &mut Report, kind: &str, of_store: Option<Time>) {
     let (now, Some(of_store)) = (SystemClock.now(), of_store) else { return };
     let ahead = if kind == "SQLite" { Duration::ZERO } else { now.since(of_store) };
-    if ahead.max(of_store.since(now)) > MAX_OFFSET {
+    if ahead.max(of_store.since(now)) > MAX_CLOCK_OFFSET {
         report.fail(
             "clock",
             format!("{now} here, {of_store} in the store"),
