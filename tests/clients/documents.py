@@ -58,9 +58,12 @@ def main():
     for number, (document, language, program) in enumerate(documents):
         code, shown = "\n".join(blocks(document, language)), "".join(blocks(document, "text"))
         assert code and shown, document
-        done = subprocess.run(
-            program(code), env=environment(f"doc-{number}"), stdout=subprocess.PIPE, text=True, timeout=120
-        )
+        try:
+            done = subprocess.run(
+                program(code), env=environment(f"doc-{number}"), stdout=subprocess.PIPE, text=True, timeout=120
+            )
+        except subprocess.TimeoutExpired as hung:
+            sys.exit(f"{document} did not end; it printed\n{(hung.stdout or b'').decode()}")
         assert done.returncode == 0, f"{document}: exit {done.returncode}\n{done.stdout}"
         assert done.stdout == shown, f"{document} shows\n{shown}but it prints\n{done.stdout}"
         print(f"{document}: {len(blocks(document, language))} blocks run")

@@ -9,8 +9,8 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    AccessError, ApiKeys, Operator, OperatorToken, PortalRevocations, PortalTokens, Principal,
-    TenantCache, Users, key_text, portal,
+    AccessError, ApiKeys, Operator, OperatorSessions, OperatorToken, PortalRevocations,
+    PortalTokens, Principal, TenantCache, Users, key_text, portal,
 };
 
 pub struct Access {
@@ -20,6 +20,7 @@ pub struct Access {
     pub portal_revocations: PortalRevocations,
     pub tenants: TenantCache,
     pub users: Users,
+    pub sessions: OperatorSessions,
 }
 
 impl Access {
@@ -35,7 +36,8 @@ impl Access {
         Self {
             admin,
             keys: ApiKeys::new(store.clone(), ids, clock.clone(), tasks),
-            portal: PortalTokens::new(ring, clock.clone()),
+            portal: PortalTokens::new(ring.clone(), clock.clone()),
+            sessions: OperatorSessions::new(store.clone(), ring, clock.clone()),
             portal_revocations: PortalRevocations::new(store.clone(), clock.clone()),
             users: Users::new(store.clone(), clock),
             tenants: TenantCache::new(store),

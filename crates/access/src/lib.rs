@@ -1,12 +1,12 @@
 //! Authentication and authorization, for the API and for pages rendered on the server.
 //!
-//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token ([`admin_token`]),
+//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token ([`operator_token`]),
 //! an API key ([`api_key`], with its format in [`key_text`]; [`expiring_keys`] finds those that are about to end)
 //! or a [`portal`] token, which a browser exchanges for a [`portal_session`], unless [`portal_revocations`] has
 //! it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
 //! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
 //! except for credentials in its [`recent_set`]. [`users`] have a name, a [`password`] that is not among the
-//! [`common_passwords`], and a [`role`]. [`tenant_cache`] caches tenants.
+//! [`common_passwords`], and a [`role`]; they and the operator have [`operator_sessions`] in the dashboard. [`tenant_cache`] caches tenants.
 //!
 //! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 
@@ -17,6 +17,7 @@ mod digest;
 pub mod error;
 pub mod expiring_keys;
 pub mod key_text;
+pub mod operator_sessions;
 pub mod operator_token;
 pub mod password;
 pub mod portal;
@@ -34,6 +35,7 @@ pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
 pub use gancho_store::{Actor, ActorKind};
+pub use operator_sessions::{BeginSessionError, OperatorSession, OperatorSessions};
 pub use operator_token::{OperatorToken, OperatorTokenError};
 pub use portal::{PortalLinkError, PortalTokens};
 pub use portal_revocations::PortalRevocations;

@@ -38,6 +38,10 @@ impl OperatorToken {
         Ok(Self(sha256(token)))
     }
 
+    pub(crate) fn digest(&self) -> &[u8] {
+        &self.0
+    }
+
     pub fn matches(&self, token: &str) -> bool {
         verify_slices_are_equal(&self.0, &sha256(token)).is_ok()
     }

@@ -92,7 +92,7 @@ pub struct Users {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     hasher: Hasher,
-    /// Only for [`Users::is_current`], which every page asks.
+    /// Only for [`Users::current`], which every page asks.
     cache: ReadCache<[u8; 32], Option<User>>,
 }
 
@@ -207,14 +207,14 @@ impl Users {
         }))
     }
 
-    /// Whether nothing has changed since the user got this stamp: false ends a session.
-    pub async fn is_current(&self, name: &str, stamp: &str) -> Result<bool> {
+    /// The user, if nothing has changed since it got this stamp: otherwise its sessions end.
+    pub async fn current(&self, name: &str, stamp: &str) -> Result<Option<User>> {
         let read = |_| async {
             let document = self.store.document(COLLECTION, name).await?;
             Ok(Arc::new(document.as_ref().map(User::of_document).transpose()?))
         };
         let user = self.cache.get(sha256(name), read).await?;
-        Ok(user.as_ref().as_ref().is_some_and(|user| user.stamp == stamp))
+        Ok((*user).clone().filter(|user| user.stamp == stamp))
     }
 
     async fn put(&self, user: &User, expect: Expect) -> Result<Option<u64>> {

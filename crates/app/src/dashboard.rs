@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{
-    AccessError, NewPortalSession, OpenPortalError, Operator, PortalLinkError, PortalSession,
-    Principal,
+    AccessError, BeginSessionError, NewPortalSession, OpenPortalError, Operator, OperatorSession,
+    PortalLinkError, PortalSession, Principal,
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
@@ -34,6 +34,7 @@ pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> a
         presets: &gancho_inbound::preset::Preset::NAMES,
         profiles: profiles(api),
         plans: api.plans.names().map(ToOwned::to_owned).collect(),
+        draft_secret: api.access.sessions.draft_secret(),
     })
 }
 
@@ -69,7 +70,7 @@ fn portal(settings: &Settings) -> PortalSettings {
 impl Backend for ApiBackend {
     async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Login, LoginError> {
         match self.0.log_in(from, token).await {
-            Ok(Principal::Operator(operator)) => Ok(Login { operator, stamp: None }),
+            Ok(Principal::Operator(_)) => Ok(Login::Operator),
             // A key of a tenant is a valid credential, but not for the dashboard.
             Ok(Principal::Tenant(_)) => Err(LoginError::InvalidToken),
             Err(error) => Err(login_error(&error)),
@@ -110,16 +111,32 @@ impl Backend for ApiBackend {
     ) -> Result<Login, LoginError> {
         let password = Secret::new(password.to_owned());
         let found = self.0.log_in_user(from, name, password).await;
-        let (user, operator) = found.map_err(|error| login_error(&error))?;
-        Ok(Login { operator, stamp: Some(user.stamp().to_owned()) })
+        let (user, _) = found.map_err(|error| login_error(&error))?;
+        Ok(Login::User(user))
     }
 
     async fn record_login(&self, operator: &Operator, from: AddressBlock) {
         self.0.record_login(operator, from).await;
     }
 
-    async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError> {
-        Ok(self.0.api().access.users.is_current(name, stamp).await?)
+    async fn begin_session(&self, login: &Login) -> Result<String, BeginSessionError> {
+        let user = match login {
+            Login::Operator => None,
+            Login::User(user) => Some(user),
+        };
+        self.0.api().access.begin_session(user).await
+    }
+
+    async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError> {
+        Ok(self.0.api().access.session(cookie).await?)
+    }
+
+    async fn is_session_open(&self, session: &OperatorSession) -> bool {
+        self.0.api().access.is_session_open(session).await
+    }
+
+    async fn end_session(&self, session: &OperatorSession) -> Result<(), AccessError> {
+        Ok(self.0.api().access.end_session(session).await?)
     }
 
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError> {

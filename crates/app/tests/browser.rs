@@ -81,6 +81,11 @@ impl Browser {
         browser
     }
 
+    /// The same browser at another node.
+    pub fn at(&self, gateway: &Gateway) -> Self {
+        Self { address: gateway.address, ..self.clone() }
+    }
+
     pub fn log_in(&mut self, token: &str) -> Page {
         self.log_in_as("", token)
     }

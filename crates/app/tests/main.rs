@@ -116,6 +116,7 @@ mod nodes {
     mod live_tail;
     mod load;
     mod pooler;
+    mod sessions;
     mod settings;
 }
 mod operator;

@@ -95,6 +95,7 @@
     const act = {
       "/": () => $("#q")?.focus(), "?": () => keys?.showModal(), g: () => { pending = "g"; setTimeout(() => pending = "", 1200); },
       j: () => rows[Math.min(at + 1, rows.length - 1)]?.focus(), k: () => rows[Math.max(at - 1, 0)]?.focus(),
+      x: at >= 0 && (() => $("input[name=id]", rows[at].closest("tr"))?.click()),
       t: nextTheme, " ": rows[at]?.dataset.peek && (() => location.href = rows[at].dataset.peek),
     }[e.key] ?? (keyed() && (() => keyed().click()));
     if (act) { e.preventDefault(); act(); }

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
-use gancho_access::{AccessError, NewPortalSession, Operator, PortalSession, Principal};
+use gancho_access::{
+    AccessError, BeginSessionError, NewPortalSession, Operator, OperatorSession, PortalSession,
+    Principal, User,
+};
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
 
@@ -27,8 +30,16 @@ pub trait Backend: Send + Sync + 'static {
     /// Records in the audit log that someone signed in by a link.
     async fn record_login(&self, operator: &Operator, from: AddressBlock);
 
-    /// Whether the account of a user has not changed since a login.
-    async fn is_current(&self, name: &str, stamp: &str) -> Result<bool, AccessError>;
+    /// Starts a session of the dashboard, and returns the value of its cookie.
+    async fn begin_session(&self, login: &Login) -> Result<String, BeginSessionError>;
+
+    /// The session of the dashboard that a cookie has, if it has not ended.
+    async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError>;
+
+    /// Whether a session of the dashboard that was open still is.
+    async fn is_session_open(&self, session: &OperatorSession) -> bool;
+
+    async fn end_session(&self, session: &OperatorSession) -> Result<(), AccessError>;
 
     /// Exchanges the token of a portal link for a session. Guesses are throttled as well.
     async fn open_portal(
@@ -54,10 +65,10 @@ pub trait Backend: Send + Sync + 'static {
 }
 
 /// Someone who logged in.
-pub struct Login {
-    pub operator: Operator,
-    /// Of the user's account, see [`Backend::is_current`]; `None` for the operator token.
-    pub stamp: Option<String>,
+pub enum Login {
+    /// The owner of the operator token.
+    Operator,
+    User(User),
 }
 
 /// Why a login failed.

@@ -10,6 +10,8 @@ pub const LANGUAGE: &str = "gancho_language";
 pub const THEME: &str = "gancho_theme";
 /// What one page shows once, see [`crate::once`].
 pub const ONCE: &str = "gancho_once";
+/// A message for the next page, see [`crate::flashes`].
+pub const FLASH: &str = "gancho_flash";
 /// A form that waits for the login, see [`crate::drafts`].
 pub const DRAFT: &str = "gancho_draft";
 

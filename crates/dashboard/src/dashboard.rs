@@ -19,13 +19,12 @@ use crate::{
     endpoint_names::EndpointNames,
     features::KnownFeatures,
     login_links::LoginLinks,
-    page::HEADERS,
+    page::{self, HEADERS},
     pages::{self, TenantFigures, error},
     portal::{self, Portal, PortalSettings},
     problem::Problem,
     profiles::ProfileDefaults,
     sealed::SealKey,
-    sessions::{self, Sessions},
     submission::Submission,
     visit::Visit,
 };
@@ -43,12 +42,13 @@ pub struct Setup {
     pub profiles: Vec<ProfileDefaults>,
     /// The names of the plans that tenants can have.
     pub plans: Vec<String>,
+    /// At least 256 bits that all nodes share, to seal forms that wait for a login.
+    pub draft_secret: String,
 }
 
 pub struct Dashboard {
     pub backend: Arc<dyn Backend>,
     pub clock: Arc<dyn Clock>,
-    pub sessions: Sessions,
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
     pub endpoint_names: EndpointNames,
@@ -57,7 +57,7 @@ pub struct Dashboard {
     pub presets: &'static [&'static str],
     pub profiles: Vec<ProfileDefaults>,
     pub plans: Vec<String>,
-    /// Seals forms that wait for a login. `None` if there were no random numbers: such forms are not kept.
+    /// Seals forms that wait for a login.
     pub draft_key: Option<SealKey>,
     pub public_url: String,
 }
@@ -73,13 +73,13 @@ pub type PageResult = Result<Response, Problem>;
 
 /// All pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
-    let Setup { backend, clock, public_url, portal, login_links, presets, profiles, plans } = setup;
-    let (sessions, portal) = (Sessions::default(), Portal::new(portal));
+    let Setup { backend, clock, public_url, portal, login_links, .. } = setup;
+    let Setup { presets, profiles, plans, draft_secret, .. } = setup;
+    let portal = Portal::new(portal);
     let endpoint_names = EndpointNames::default();
     let dashboard = Arc::new(Dashboard {
         backend,
         clock,
-        sessions,
         portal,
         login_links,
         endpoint_names,
@@ -88,11 +88,11 @@ pub fn router(setup: Setup) -> Router {
         presets,
         profiles,
         plans,
-        draft_key: sessions::random().ok().and_then(|secret| SealKey::derive("drafts", &secret)),
+        draft_key: SealKey::derive("drafts", &draft_secret),
         public_url,
     });
     let pages = pages::router()
-        .route("/ui/{*path}", page(|_| async { Err(Problem::no_page()) }))
+        .route("/ui/{*path}", page(miss))
         .method_not_allowed_fallback(refuse_method)
         .layer(map_response_with_state(dashboard.clone(), with_headers));
     Router::new()
@@ -109,6 +109,18 @@ pub fn router(setup: Setup) -> Router {
 pub(crate) async fn refuse_method(visit: Visit) -> Response {
     let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "");
     error::show(&visit, &problem)
+}
+
+/// An address without a page. One that ends with a slash may be the page without it.
+pub(crate) async fn miss(visit: Visit) -> PageResult {
+    match visit.path.strip_suffix('/') {
+        Some(path) if visit.base.has(path) => {
+            let query = visit.params.without(&[]);
+            let mark = if query.is_empty() { "" } else { "?" };
+            Ok(page::see_other(&format!("{path}{mark}{query}")))
+        }
+        _ => Err(Problem::no_page()),
+    }
 }
 
 async fn to_start(request: Request) -> Redirect {
@@ -133,7 +145,7 @@ where
             let forget = drafts::forget(&visit.dashboard);
             response.headers_mut().extend(forget.map(|cookie| (header::SET_COOKIE, cookie)));
         }
-        response
+        visit.with_flash(response)
     })
 }
 
@@ -146,10 +158,8 @@ where
     page(move |visit: Visit| {
         let run = run.clone();
         async move {
-            if visit.visitor.may_configure() {
-                return run(visit).await;
-            }
-            Err(Problem::new(StatusCode::FORBIDDEN, "missing_role", ""))
+            visit.check_may_configure()?;
+            run(visit).await
         }
     })
 }
@@ -162,10 +172,11 @@ where
 {
     post(move |submission: Submission| async move {
         let visit = submission.visit.clone();
-        match run(submission).await {
+        let response = match run(submission).await {
             Ok(response) => response,
             Err(problem) => error::show(&visit, &problem),
-        }
+        };
+        visit.with_flash(response)
     })
 }
 

@@ -4,17 +4,17 @@
 //! and change things through the operations of the API alone.
 //!
 //! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a [`visit`] (a
-//! session from [`sessions`], begun at the login or by one of [`login_links`], a tenant, a language) or a
+//! session, begun at the login or by one of [`login_links`], a tenant, a language) or a
 //! [`submission`] (a form, after `origin` and the token are checked). The same pages are in the [`portal`], for a
 //! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
 //! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what is around it, and
 //! [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
-//! reader's language; [`once`] shows a new secret once, and [`drafts`] keeps a form while someone signs in again,
-//! both [`sealed`]. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
+//! reader's language; [`once`] shows a new secret once, [`drafts`] keeps a form while someone signs in again, and
+//! [`flashes`] are messages for the next page, all [`sealed`]. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
 //! [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the names
 //! of fields in them, [`search`] what the API finds.
 //! `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`,
-//! `cookies`, `theme`, `flashes`, `icons`, `assets` and `mark` are the small parts.
+//! `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
 
@@ -55,7 +55,6 @@ pub mod profiles;
 pub mod sealed;
 pub mod search;
 pub mod sentence;
-pub mod sessions;
 pub mod shell;
 pub mod statistics;
 pub mod submission;

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::{digest, rand};
+use data_encoding::BASE64URL_NOPAD;
 use gancho_access::Operator;
 use gancho_domain::Time;
 use parking_lot::Mutex;
 
-use crate::sessions::{IdHash, RandomError, hash, random};
+type TokenHash = [u8; 32];
 
 /// A link ends after this time.
 const TTL: Duration = Duration::from_mins(10);
@@ -19,10 +21,13 @@ const MAX_LINKS: usize = 16;
 pub struct LoginLinks(Mutex<Vec<LoginLink>>);
 
 struct LoginLink {
-    token: IdHash,
+    token: TokenHash,
     operator: Operator,
     ends_at: Time,
 }
+
+#[derive(Debug)]
+pub struct RandomError;
 
 impl LoginLinks {
     /// Returns the path of a new link.
@@ -45,4 +50,17 @@ impl LoginLinks {
         let link = links.remove(place);
         (now < link.ends_at).then_some(link.operator)
     }
+}
+
+/// 256 random bits as text.
+fn random() -> Result<String, RandomError> {
+    let mut bytes = [0; 32];
+    rand::fill(&mut bytes).map_err(|_| RandomError)?;
+    Ok(BASE64URL_NOPAD.encode(&bytes))
+}
+
+fn hash(token: &str) -> TokenHash {
+    let mut hash = TokenHash::default();
+    hash.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
+    hash
 }

@@ -20,8 +20,7 @@ use crate::{
     base::Base,
     brand::{self, Brand},
     cookies,
-    dashboard::{Dashboard, PageResult, form, refuse_method, with_headers},
-    flashes::Flashes,
+    dashboard::{Dashboard, PageResult, form, miss, refuse_method, with_headers},
     language::Language,
     page,
     pages::{self, error, show_portal_error},
@@ -50,7 +49,6 @@ pub struct PortalSettings {
 pub struct Portal {
     pub brand: Brand,
     pub frame_origins: String,
-    pub flashes: Flashes,
     policy: HeaderValue,
     stylesheet: Option<(String, Bytes)>,
 }
@@ -63,7 +61,6 @@ impl Portal {
         Self {
             policy: policy.unwrap_or(HeaderValue::from_static(page::POLICY)),
             frame_origins: frame_origins.join(" "),
-            flashes: Flashes::default(),
             stylesheet: stylesheet.map(|css| (brand::version(&css), css)),
             brand,
         }
@@ -157,6 +154,10 @@ async fn enter_or_miss(State(dashboard): State<Arc<Dashboard>>, request: Request
         return response;
     }
     match Visit::from_request_parts(&mut parts, &dashboard).await {
+        Ok(visit) if parts.method == Method::GET => match miss(visit.clone()).await {
+            Ok(response) => response,
+            Err(problem) => error::show(&visit, &problem),
+        },
         Ok(visit) => error::show(&visit, &Problem::no_page()),
         Err(response) => response,
     }

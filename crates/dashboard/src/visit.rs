@@ -18,6 +18,7 @@ use crate::{
     cookies,
     dashboard::Dashboard,
     drafts,
+    flashes::{FlashKind, FlashSlot},
     language::Language,
     page,
     pages::error,
@@ -25,7 +26,6 @@ use crate::{
     portal,
     problem::Problem,
     sentence::Html,
-    sessions::{Flash, FlashKind, Session},
     texts::Texts,
     theme::Theme,
     visitor::Visitor,
@@ -52,6 +52,7 @@ pub struct VisitParts {
     pub(crate) once_cookie: Option<String>,
     /// What was typed into the form of this page before the session ended.
     pub draft: Option<Params>,
+    pub(crate) flash: FlashSlot,
 }
 
 impl std::ops::Deref for Visit {
@@ -72,9 +73,9 @@ impl Visit {
         match (&self.visitor, &self.tenant) {
             (Visitor::Tenant(session), _) => session.principal(),
             (Visitor::Operator(session), Some(tenant)) => {
-                Principal::Tenant(session.operator.act_for(tenant.clone()))
+                Principal::Tenant(session.operator().act_for(tenant.clone()))
             }
-            (Visitor::Operator(session), None) => Principal::Operator(session.operator.clone()),
+            (Visitor::Operator(session), None) => Principal::Operator(session.operator().clone()),
         }
     }
 
@@ -103,6 +104,7 @@ impl Visit {
             address: self.address,
             once_cookie: self.once_cookie.clone(),
             draft: self.draft.clone(),
+            flash: self.flash.clone(),
         })))
     }
 
@@ -212,16 +214,6 @@ impl Visit {
         page::see_other(&to.to_string())
     }
 
-    pub fn leave(&self, kind: FlashKind, message: impl Into<Html>) {
-        let flash = Flash { kind, html: message.into().into_string() };
-        match &self.visitor {
-            Visitor::Operator(session) => self.dashboard.sessions.leave_flash(session, flash),
-            Visitor::Tenant(session) => {
-                self.dashboard.portal.flashes.leave(session.id(), flash, self.t.now);
-            }
-        }
-    }
-
     /// What was typed into the form of this page before the session ended. The page says so.
     pub fn take_draft(&self) -> Option<&Params> {
         let draft = self.draft.as_ref()?;
@@ -229,48 +221,26 @@ impl Visit {
         Some(draft)
     }
 
+    /// The API checks this as well; here it keeps forms from those who may not use them.
+    pub fn check_may_configure(&self) -> ApiResult<()> {
+        if self.visitor.may_configure() {
+            return Ok(());
+        }
+        Err(Problem::new(StatusCode::FORBIDDEN, "missing_role", ""))
+    }
+
     /// Whether the session still lasts, for what goes on after the page is sent.
     pub async fn has_session(&self) -> bool {
         let dashboard = &self.dashboard;
         match &self.visitor {
-            Visitor::Operator(session) => {
-                dashboard.sessions.is_open(session, dashboard.clock.now())
-                    && current(dashboard, session.clone()).await.is_some()
-            }
+            Visitor::Operator(session) => dashboard.backend.is_session_open(session).await,
             Visitor::Tenant(session) => dashboard.backend.is_portal_session_open(session).await,
-        }
-    }
-
-    /// The message that the page before left.
-    pub fn take_flash(&self) -> Option<Flash> {
-        match &self.visitor {
-            Visitor::Operator(session) => self.dashboard.sessions.take_flash(session),
-            Visitor::Tenant(session) => self.dashboard.portal.flashes.take(session.id()),
         }
     }
 }
 
 fn parse<T: DeserializeOwned>(answer: &[u8]) -> ApiResult<T> {
     serde_json::from_slice(answer).map_err(Problem::internal)
-}
-
-/// The session, unless the account of its user was changed or deleted. While that cannot be read, nobody but the
-/// owner of the operator token is let in.
-async fn current(dashboard: &Dashboard, session: Session) -> Option<Session> {
-    let (Some(name), Some(stamp)) = (session.operator.user(), &session.stamp) else {
-        return Some(session);
-    };
-    match dashboard.backend.is_current(name, stamp).await {
-        Ok(true) => Some(session),
-        Ok(false) => {
-            dashboard.sessions.end(&session);
-            None
-        }
-        Err(error) => {
-            tracing::warn!(%error, "page unavailable");
-            None
-        }
-    }
 }
 
 /// The language of a page: the one that was chosen, or the first that the browser accepts.
@@ -292,13 +262,18 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             return Ok(Self::of_tenant(parts, dashboard, session).await);
         }
         let now = dashboard.clock.now();
-        let id = cookies::read(&parts.headers, cookies::SESSION);
-        let session = id.and_then(|id| dashboard.sessions.find(id, now));
-        let session = match session {
-            Some(session) => current(dashboard, session).await,
-            None => None,
+        let session = match cookies::read(&parts.headers, cookies::SESSION) {
+            Some(cookie) => dashboard.backend.session(cookie).await,
+            None => Ok(None),
         };
-        let session = session.ok_or_else(|| to_login(parts))?;
+        let session = match session {
+            Ok(session) => session.ok_or_else(|| to_login(parts))?,
+            Err(error) => {
+                let t = Texts { language: language(&parts.headers), now, is_portal: false };
+                let problem = unavailable(&error);
+                return Err(error::show_stranger(t, Theme::of(&parts.headers), &problem));
+            }
+        };
         let params = Params::parse(parts.uri.query().unwrap_or_default());
         let mut visit = VisitParts {
             dashboard: dashboard.clone(),
@@ -314,6 +289,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             once_cookie: once_cookie(parts),
             draft: drafts::of_page(dashboard, &parts.headers, parts.uri.path())
                 .filter(|_| parts.method == Method::GET),
+            flash: FlashSlot::of(&parts.headers),
         };
         if let Some(name) = visit.params.get("tenant") {
             match dashboard.backend.tenant(name).await {
@@ -352,6 +328,7 @@ impl Visit {
             address: parts.extensions.get::<AddressBlock>().copied(),
             once_cookie: once_cookie(parts),
             draft: None,
+            flash: FlashSlot::of(&parts.headers),
         }))
     }
 }

@@ -1,13 +1,11 @@
 //! Who asks for a page: the operator, or someone of a tenant who opened the portal.
 
-use gancho_access::{Operator, PortalSession};
-
-use crate::sessions::Session;
+use gancho_access::{Operator, OperatorSession, PortalSession};
 
 #[derive(Clone)]
 pub enum Visitor {
     /// A session of the dashboard.
-    Operator(Session),
+    Operator(OperatorSession),
     /// A session of the portal. It acts for its tenant, and has no way to an [`Operator`].
     Tenant(PortalSession),
 }
@@ -16,7 +14,7 @@ impl Visitor {
     /// The token that each form carries.
     pub fn csrf(&self) -> &str {
         match self {
-            Self::Operator(session) => &session.csrf,
+            Self::Operator(session) => session.csrf(),
             Self::Tenant(session) => session.csrf(),
         }
     }
@@ -31,7 +29,7 @@ impl Visitor {
     /// Whether the visitor may retry, replay, test, pause and resume.
     pub fn may_change(&self) -> bool {
         match self {
-            Self::Operator(session) => session.role.may_support(),
+            Self::Operator(session) => session.operator().role().may_support(),
             Self::Tenant(session) => session.may_manage(),
         }
     }
@@ -39,14 +37,14 @@ impl Visitor {
     /// Whether the visitor may set things up and see secrets. A tenant's people do so with what is theirs.
     pub fn may_configure(&self) -> bool {
         match self {
-            Self::Operator(session) => session.role.may_operate(),
+            Self::Operator(session) => session.operator().role().may_operate(),
             Self::Tenant(session) => session.may_manage(),
         }
     }
 
     pub fn operator(&self) -> Option<&Operator> {
         match self {
-            Self::Operator(session) => Some(&session.operator),
+            Self::Operator(session) => Some(session.operator()),
             Self::Tenant(_) => None,
         }
     }

@@ -37,7 +37,7 @@ fn a_change_needs_the_token_of_the_session_and_a_page_of_the_dashboard() {
 
     let done = browser.send("POST", pause, &[SAME_ORIGIN], &form(&[("csrf", &token)]));
     assert_eq!(done.status, 303);
-    let page = browser.open("/ui/queues");
+    let page = browser.follow(&done);
     page.has("Lane <code>email</code> is paused").has("/ui/queues/email/resume");
     browser.open("/ui/queues").lacks("Lane <code>email</code> is paused");
     browser.submit_and_follow("/ui/queues/email/resume", &[]).has("is running again");
@@ -161,6 +161,6 @@ fn dead_letters_are_counted_replayed_and_followed() {
     counted.has("<p class=\"count\">1</p>").has("Replay 1 delivery");
     let started = browser.submit(path, &[("confirm", "yes"), ("rate", "20")]);
     assert!(started.location().starts_with("/ui/replays/rpl_"), "{}", started.location());
-    browser.open(started.location()).has("The replay has started");
+    browser.follow(&started).has("The replay has started");
     browser.open("/ui/replays?tenant=acme").has("Replay of");
 }

@@ -303,3 +303,17 @@ fn pages_say_what_holds_and_what_is_kept() {
     let shown = browser.open(&format!("/ui/deliveries/{id}?tenant=acme")).html;
     assert!(!shown.contains("It is kept in"), "{shown}");
 }
+
+#[test]
+fn an_address_with_a_slash_at_its_end_leads_to_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[]);
+    gateway.tenant("acme");
+    let browser = Browser::logged_in(&gateway);
+    let moved = browser.get("/ui/deliveries/?tenant=acme&status=failed");
+    assert_eq!((moved.status, moved.location()), (303, "/ui/deliveries?tenant=acme&status=failed"));
+    assert_eq!(browser.get("/ui/nothing/").location(), "/ui/nothing");
+    assert_eq!(browser.get("/ui/nothing").status, 404);
+    let portal = Browser::in_portal(&gateway, "acme");
+    assert_eq!(portal.get("/portal/endpoints/").location(), "/portal/endpoints");
+}

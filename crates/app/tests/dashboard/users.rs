@@ -138,6 +138,9 @@ fn who_may_only_read_finds_no_form() {
         assert_eq!(forms(&page), Vec::<String>::new(), "{path}");
         page.lacks("/ui/endpoints/new").lacks("/ui/tenants/new").lacks("/ui/users");
     }
+    let delete = format!("/ui/endpoints/{endpoint}/delete?tenant=acme");
+    let refused = reader.submit(&delete, &[("confirm", "a wrong name")]);
+    assert_eq!(refused.status, 403, "{}", refused.html);
     let refused = reader.submit("/ui/queues/email/pause", &[]);
     assert_eq!(refused.status, 403);
     refused.has("Your role does not allow this").has("Nothing was changed");

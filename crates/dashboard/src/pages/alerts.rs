@@ -11,12 +11,12 @@ use super::{alert_details, list::List};
 use crate::{
     dashboard::PageResult,
     escape::Text,
+    flashes::FlashKind,
     mark::Mark,
     moment::Moment,
     page,
     params::{Link, segment},
     sentence::{Html, Sentence},
-    sessions::FlashKind,
     shell::Shell,
     submission::Submission,
     texts::Texts,

@@ -25,10 +25,11 @@ use super::{
 use crate::{
     dashboard::PageResult,
     escape::Text,
-    failure, json, page,
+    failure,
+    flashes::FlashKind,
+    json, page,
     params::{Link, Params, segment},
     sentence::{Html, Sentence},
-    sessions::FlashKind,
     shell::Shell,
     submission::Submission,
     texts::Texts,

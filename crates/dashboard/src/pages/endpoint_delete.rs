@@ -36,6 +36,7 @@ pub async fn submit(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let endpoint: EndpointFacts = visit.get(api(&visit)).await?;
     if Text::from(form.text("confirm")) != Text::from(endpoint.title().as_str().trim()) {
+        visit.check_may_configure()?;
         return show(&visit, true).await;
     }
     visit.send::<Value>(Method::DELETE, api(&visit), None).await?;

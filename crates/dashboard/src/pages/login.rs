@@ -7,6 +7,7 @@ use axum::{
     extract::{FromRequestParts, Request, State},
     response::{IntoResponse, Response},
 };
+use gancho_access::operator_sessions::MAX_AGE;
 use gancho_domain::AddressBlock;
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 
@@ -19,13 +20,11 @@ use crate::{
     language::Language,
     page,
     params::{Link, Params},
-    problem::Problem,
     sentence::Sentence,
-    sessions::MAX_AGE,
     submission::{Submission, check_origin, read_form},
     texts::Texts,
     theme::Theme,
-    visit::{Visit, language},
+    visit::{Visit, language, unavailable},
     visitor::Visitor,
 };
 
@@ -116,9 +115,12 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
         }
     };
     tracing::info!(address = %from, "signed in to the dashboard");
-    let Ok(id) = dashboard.sessions.begin(login, dashboard.clock.now()) else {
-        let problem = Problem::internal("no random numbers");
-        return error::show_stranger(texts, Theme::of(&parts.headers), &problem);
+    let id = match dashboard.backend.begin_session(&login).await {
+        Ok(id) => id,
+        Err(error) => {
+            tracing::warn!(%error, "no session could be started");
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, texts.say("login.unavailable"));
+        }
     };
     with_cookie(
         page::see_other(next(&params)),
@@ -129,7 +131,8 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
 pub async fn log_out(submission: Submission) -> PageResult {
     let visit = submission.visit;
     if let Visitor::Operator(session) = &visit.visitor {
-        visit.dashboard.sessions.end(session);
+        let ended = visit.dashboard.backend.end_session(session).await;
+        ended.map_err(|error| unavailable(&error))?;
     }
     let cookie = cookies::write(cookies::SESSION, "", 0, visit.dashboard.is_secure());
     Ok(with_cookie(page::see_other("/ui/login"), cookie))

@@ -7,11 +7,12 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use gancho_access::operator_sessions::MAX_AGE;
 use gancho_domain::AddressBlock;
 use http::Method;
 
 use super::login::with_cookie;
-use crate::{backend::Login, cookies, dashboard::Dashboard, page, sessions::MAX_AGE};
+use crate::{backend::Login, cookies, dashboard::Dashboard, page};
 
 /// A link that is not valid leads to the login, as any page does for someone who is not signed in.
 pub async fn open(
@@ -31,7 +32,7 @@ pub async fn open(
     if let Some(Extension(from)) = address {
         dashboard.backend.record_login(&operator, from).await;
     }
-    let Ok(id) = dashboard.sessions.begin(Login { operator, stamp: None }, now) else {
+    let Ok(id) = dashboard.backend.begin_session(&Login::Operator).await else {
         return page::see_other("/ui/login");
     };
     tracing::info!("signed in to the dashboard by a link");

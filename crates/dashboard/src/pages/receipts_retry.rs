@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use super::{confirm, replays::Replay, source, sources::PATH};
 use crate::{
     dashboard::PageResult,
+    flashes::FlashKind,
     page,
     params::{Link, segment},
     problem::Problem,
-    sessions::FlashKind,
     submission::Submission,
     visit::Visit,
 };

@@ -11,12 +11,12 @@ use super::list::List;
 use crate::{
     dashboard::PageResult,
     escape::Text,
+    flashes::FlashKind,
     json,
     moment::Moment,
     page,
     params::Link,
     sentence::{Html, Sentence},
-    sessions::FlashKind,
     shell::Shell,
     submission::Submission,
     texts::Texts,

@@ -98,7 +98,15 @@ impl Replay {
         }
     }
 
+    /// It has not begun, so nobody knows what it will send.
+    fn is_uncounted(&self) -> bool {
+        self.state == "pending" && self.total == 0
+    }
+
     pub fn title(&self, t: &Texts) -> Sentence {
+        if self.is_uncounted() {
+            return t.say("replay.uncounted");
+        }
         match (self.dry_run, self.of.as_str()) {
             (true, _) => t.count("replay.of_dry_run", self.total),
             (_, "dead_letters") => t.count("replay.of_dead_letters", self.total),
@@ -113,6 +121,9 @@ impl Replay {
     }
 
     fn progress(&self, t: &Texts) -> Html {
+        if self.is_uncounted() {
+            return t.say("replay.counting").into();
+        }
         let sentence = t.say("replay.progress").with("n", t.number(self.done));
         let sentence = sentence.with("total", t.number(self.total));
         let rest = Duration::from_secs(self.rest() / self.rate.max(1));

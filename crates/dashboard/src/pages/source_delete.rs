@@ -34,6 +34,7 @@ async fn show(visit: &Visit, is_mistyped: bool) -> PageResult {
 pub async fn submit(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     if form.text("confirm") != visit.name("partner") {
+        visit.check_may_configure()?;
         return show(&visit, true).await;
     }
     visit.send::<Value>(Method::DELETE, api(&visit), None).await?;

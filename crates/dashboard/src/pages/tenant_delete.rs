@@ -35,6 +35,7 @@ pub async fn submit(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let tenant: Tenant = visit.get(api(&visit)).await?;
     if form.text("confirm") != tenant.slug {
+        visit.check_may_configure()?;
         return show(&visit, true).await;
     }
     visit.send::<Value>(Method::DELETE, api(&visit), None).await?;

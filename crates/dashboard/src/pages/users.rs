@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
+use gancho_access::Role;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use crate::{
     params::{Link, segment},
     problem::{FormErrors, Problem},
     sentence::Sentence,
-    sessions::Role,
     shell::Shell,
     submission::Submission,
     texts::Texts,

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{PATH, filter::Filter, purge::selected};
 use crate::{
     dashboard::PageResult,
+    flashes::FlashKind,
     params::{Link, segment},
     sentence::Html,
-    sessions::FlashKind,
     submission::Submission,
 };
 

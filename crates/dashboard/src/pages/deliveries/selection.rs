@@ -14,11 +14,11 @@ use super::{
 use crate::{
     dashboard::PageResult,
     escape::Text,
+    flashes::FlashKind,
     page,
     params::{Link, Params, segment},
     problem::Problem,
     sentence::{Html, Sentence},
-    sessions::FlashKind,
     submission::Submission,
     visit::Visit,
 };

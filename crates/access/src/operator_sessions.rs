@@ -1,0 +1,244 @@
+//! Sessions of the dashboard: of the owner of the operator token, and of users. They are stored, so that every node
+//! accepts them and a restart ends none. A browser has the id in a cookie, with a tag that only this gateway can
+//! compute; the store has the hash of the id.
+
+use std::{sync::Arc, time::Duration};
+
+use aws_lc_rs::{
+    constant_time::verify_slices_are_equal,
+    digest::{SHA256, digest},
+    rand,
+};
+use bytes::Bytes;
+use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
+use gancho_domain::{Clock, Time};
+use gancho_store::{CachePolicy, Collection, Expect, ReadCache, Result, Store, StoreError};
+use gancho_vault::KeyRing;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Access, Operator, User};
+
+/// A session ends when it was not used for this time.
+pub const MAX_IDLE: Duration = Duration::from_hours(12);
+/// A session ends after this time, however much it is used.
+pub const MAX_AGE: Duration = Duration::from_hours(7 * 24);
+const COLLECTION: Collection = Collection::operators("operator_session");
+/// How long another node may still accept a session that was ended.
+const CACHE_TTL: Duration = Duration::from_secs(5);
+const MAX_CACHED: usize = 1_000;
+/// That a session is used is recorded when the record is older than this.
+const USE_PRECISION: Duration = Duration::from_mins(10);
+const ID_BYTES: usize = 32;
+const TAG_BYTES: usize = 32;
+
+type IdHash = [u8; 32];
+
+pub struct OperatorSessions {
+    store: Arc<dyn Store>,
+    ring: Arc<KeyRing>,
+    clock: Arc<dyn Clock>,
+    /// Only cookies with a valid tag get here, so strangers cannot fill it. While the store is unavailable, known
+    /// sessions go on.
+    cache: ReadCache<IdHash, Option<Record>>,
+}
+
+/// Someone who is logged in.
+#[derive(Debug, Clone)]
+pub struct OperatorSession {
+    id: IdHash,
+    /// The token that each form of this session carries.
+    csrf: String,
+    operator: Operator,
+    until: Time,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    /// `None` for the owner of the operator token.
+    user: Option<UserClaim>,
+    began_at_us: i64,
+    used_at_us: i64,
+    #[serde(skip)]
+    version: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct UserClaim {
+    name: String,
+    /// Of the account, which ends the session when it changes.
+    stamp: String,
+}
+
+/// What an authentic cookie says.
+struct Cookie {
+    id: IdHash,
+    csrf: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BeginSessionError {
+    #[error("no random numbers")]
+    NoRandom,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OperatorSession {
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    pub fn csrf(&self) -> &str {
+        &self.csrf
+    }
+
+    /// Whether a form carries the token of this session.
+    pub fn has_csrf(&self, token: &str) -> bool {
+        verify_slices_are_equal(self.csrf.as_bytes(), token.as_bytes()).is_ok()
+    }
+}
+
+impl Record {
+    fn until(&self) -> Time {
+        let of = Time::from_micros;
+        (of(self.used_at_us) + MAX_IDLE).min(of(self.began_at_us) + MAX_AGE)
+    }
+}
+
+impl OperatorSessions {
+    pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>, clock: Arc<dyn Clock>) -> Self {
+        let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: false };
+        Self { store, ring, clock, cache: ReadCache::with(policy) }
+    }
+
+    /// What all nodes seal forms with that wait for a login.
+    pub fn draft_secret(&self) -> String {
+        let keys = self.ring.derive("dashboard drafts");
+        HEXLOWER.encode(&keys.tag(keys.newest(), &["drafts"]).unwrap_or_default())
+    }
+
+    async fn read(&self, id: IdHash) -> Result<Option<Record>> {
+        let read = |_| async move {
+            let found = self.store.document(COLLECTION, &key_of(id)).await?;
+            let record = found.and_then(|document| {
+                let record: Record = serde_json::from_slice(&document.body).ok()?;
+                Some(Record { version: document.version, ..record })
+            });
+            Ok(Arc::new(record))
+        };
+        Ok((*self.cache.get(id, read).await?).clone())
+    }
+
+    async fn write(&self, id: IdHash, record: &Record, expect: Expect) -> Result<()> {
+        let body = serde_json::to_vec(record).map(Bytes::from);
+        let body = body.map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let until = record.until();
+        let written =
+            self.store.put_document_until(COLLECTION, &key_of(id), body, expect, until).await;
+        self.cache.forget(id);
+        written.map(|_| ())
+    }
+
+    /// A session that was ended meanwhile on another node stays ended.
+    async fn note_use(&self, id: IdHash, record: &Record, now: Time) {
+        if now.since(Time::from_micros(record.used_at_us)) < USE_PRECISION {
+            return;
+        }
+        let used = Record { used_at_us: now.micros(), ..record.clone() };
+        let written = self.write(id, &used, Expect::Version(record.version)).await;
+        if let Err(error) = written {
+            tracing::debug!(%error, "the use of a session was not recorded");
+        }
+    }
+}
+
+impl Access {
+    /// Starts a session and returns the value of its cookie. It is always a new one, so that nobody can plant an id
+    /// before the login. `user` is the account of a user who logged in.
+    pub async fn begin_session(&self, user: Option<&User>) -> Result<String, BeginSessionError> {
+        let mut id = [0; ID_BYTES];
+        rand::fill(&mut id).map_err(|_| BeginSessionError::NoRandom)?;
+        let sessions = &self.sessions;
+        let keys = sessions.ring.derive("dashboard sessions");
+        let key = keys.newest();
+        let kind = [u8::from(user.is_some())];
+        let signed = [&kind[..], &key.to_be_bytes(), &id].concat();
+        let tag = keys.tag(key, &self.signed_parts(&signed));
+        let tag = tag.ok_or(BeginSessionError::NoRandom)?;
+        let now = sessions.clock.now().micros();
+        let user =
+            user.map(|user| UserClaim { name: user.name.clone(), stamp: user.stamp().to_owned() });
+        let record = Record { user, began_at_us: now, used_at_us: now, version: 0 };
+        sessions.write(hash(&id), &record, Expect::Nothing).await?;
+        Ok(BASE64URL_NOPAD.encode(&[&signed[..], &tag].concat()))
+    }
+
+    /// The session of a cookie, unless it has ended. It also ends when its account changes, and with the operator
+    /// token if it is of its owner.
+    pub async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>> {
+        let Some(Cookie { id, csrf }) = self.read_cookie(cookie) else { return Ok(None) };
+        let (sessions, now) = (&self.sessions, self.sessions.clock.now());
+        let found = sessions.read(id).await?;
+        let Some(record) = found.filter(|record| now < record.until()) else { return Ok(None) };
+        let Some(operator) = self.owner_of(&record).await? else { return Ok(None) };
+        sessions.note_use(id, &record, now).await;
+        Ok(Some(OperatorSession { id, csrf, operator, until: record.until() }))
+    }
+
+    /// Whether a session that was open still is. Asking is not using it. While the store is unavailable, it is.
+    pub async fn is_session_open(&self, session: &OperatorSession) -> bool {
+        let now = self.sessions.clock.now();
+        match self.sessions.read(session.id).await {
+            Ok(Some(record)) => {
+                now < record.until() && !matches!(self.owner_of(&record).await, Ok(None))
+            }
+            Ok(None) => false,
+            Err(_) => now < session.until,
+        }
+    }
+
+    pub async fn end_session(&self, session: &OperatorSession) -> Result<()> {
+        let ended = self.sessions.store.delete_document(COLLECTION, &key_of(session.id)).await;
+        self.sessions.cache.forget(session.id);
+        ended.map(|_| ())
+    }
+
+    async fn owner_of(&self, record: &Record) -> Result<Option<Operator>> {
+        let Some(UserClaim { name, stamp }) = &record.user else {
+            return Ok(Some(Operator::authenticated()));
+        };
+        Ok(self.users.current(name, stamp).await?.map(|user| Operator::of_user(&user)))
+    }
+
+    fn read_cookie(&self, cookie: &str) -> Option<Cookie> {
+        let bytes = BASE64URL_NOPAD.decode(cookie.as_bytes()).ok()?;
+        let (signed, tag) = bytes.split_at_checked(1 + 4 + ID_BYTES)?;
+        let (key, id) = signed.get(1..)?.split_first_chunk()?;
+        let (ring, key) = (&self.sessions.ring, u32::from_be_bytes(*key));
+        let parts = self.signed_parts(signed);
+        let is_authentic =
+            tag.len() == TAG_BYTES && ring.derive("dashboard sessions").verify(key, &parts, tag);
+        let csrf = ring.derive("dashboard forms").tag(key, &[signed])?;
+        is_authentic.then(|| Cookie { id: hash(id), csrf: BASE64URL_NOPAD.encode(&csrf) })
+    }
+
+    /// What the tag of a cookie is made of. With another operator token, the sessions of its owner end.
+    fn signed_parts<'a>(&'a self, signed: &'a [u8]) -> Vec<&'a [u8]> {
+        let is_user = signed.first() == Some(&1);
+        if is_user { vec![signed] } else { vec![signed, self.admin.digest()] }
+    }
+}
+
+fn key_of(id: IdHash) -> String {
+    HEXLOWER.encode(&id)
+}
+
+fn hash(id: &[u8]) -> IdHash {
+    let mut hash = IdHash::default();
+    hash.copy_from_slice(digest(&SHA256, id).as_ref());
+    hash
+}
+
+#[cfg(test)]
+mod tests;
