@@ -3,15 +3,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::response::Response;
-use http::{HeaderMap, header};
+use gancho_domain::Time;
+use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 
 use crate::{
+    base::Base,
     cookies,
     sealed::{MAX_SEALED, SealKey},
-    sentence::Html,
-    visit::Visit,
 };
 
 const PURPOSE: &str = "gancho dashboard: messages";
@@ -66,48 +65,44 @@ impl FlashSlot {
         let sealed = cookies::read(headers, cookies::FLASH).map(ToOwned::to_owned);
         Self(Arc::new(Mutex::new(SlotState { sealed, ..SlotState::default() })))
     }
-}
 
-impl Visit {
     /// Leaves a message: for this page, or else for the next.
-    pub fn leave(&self, kind: FlashKind, message: impl Into<Html>) {
-        self.flash.0.lock().left = Some(Flash { kind, html: message.into().into_string() });
+    pub fn leave(&self, flash: Flash) {
+        self.0.lock().left = Some(flash);
     }
 
-    /// The message to show on this page.
-    pub fn take_flash(&self) -> Option<Flash> {
-        let mut slot = self.flash.0.lock();
+    /// The message to show on this page. `secret` is the session's.
+    pub fn take(&self, secret: &str, now: Time) -> Option<Flash> {
+        let mut slot = self.0.lock();
         if let Some(left) = slot.left.take() {
             return Some(left);
         }
-        let text = self.flash_key()?.open(PLACE, self.t.now, slot.sealed.as_deref()?)?;
+        let text = key_of(secret)?.open(PLACE, now, slot.sealed.as_deref()?)?;
         let (kind, html) = text.split_once('\n')?;
         let kind = FlashKind::ALL.into_iter().find(|known| known.name() == kind)?;
         slot.is_shown = true;
         Some(Flash { kind, html: html.to_owned() })
     }
 
-    /// Has the browser keep the message for the next page, or forget the one that was shown.
-    pub fn with_flash(&self, mut response: Response) -> Response {
-        let (left, is_shown) = {
-            let mut slot = self.flash.0.lock();
-            (slot.left.take(), slot.is_shown)
-        };
-        let sealed = left.and_then(|flash| {
+    /// The cookie with which a browser keeps the message for the next page, or forgets the one that was shown.
+    pub fn cookie(
+        &self,
+        base: Base,
+        secret: &str,
+        now: Time,
+        is_secure: bool,
+    ) -> Option<HeaderValue> {
+        let mut slot = self.0.lock();
+        let sealed = slot.left.take().and_then(|flash| {
             let text = format!("{}\n{}", flash.kind.name(), flash.html);
-            let sealed = self.flash_key()?.seal(PLACE, self.t.now + MAX_AGE, &text);
+            let sealed = key_of(secret)?.seal(PLACE, now + MAX_AGE, &text);
             sealed.filter(|sealed| sealed.len() <= MAX_SEALED)
         });
-        if sealed.is_some() || is_shown {
-            let (value, is_secure) = (sealed.unwrap_or_default(), self.dashboard.is_secure());
-            let max_age = MAX_AGE.as_secs();
-            let cookie = cookies::write_for(self.base, cookies::FLASH, &value, max_age, is_secure);
-            response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
-        }
-        response
+        let value = sealed.or_else(|| slot.is_shown.then(String::new))?;
+        cookies::write_for(base, cookies::FLASH, &value, MAX_AGE.as_secs(), is_secure)
     }
+}
 
-    fn flash_key(&self) -> Option<SealKey> {
-        SealKey::derive(PURPOSE, self.visitor.csrf())
-    }
+fn key_of(secret: &str) -> Option<SealKey> {
+    SealKey::derive(PURPOSE, secret)
 }

@@ -18,7 +18,7 @@ use crate::{
     cookies,
     dashboard::Dashboard,
     drafts,
-    flashes::{FlashKind, FlashSlot},
+    flashes::{Flash, FlashKind, FlashSlot},
     language::Language,
     page,
     pages::error,
@@ -212,6 +212,24 @@ impl Visit {
     pub fn done(&self, to: &Link, message: impl Into<Html>) -> axum::response::Response {
         self.leave(FlashKind::Done, message);
         page::see_other(&to.to_string())
+    }
+
+    /// Leaves a message: for this page, or else for the next.
+    pub fn leave(&self, kind: FlashKind, message: impl Into<Html>) {
+        self.flash.leave(Flash { kind, html: message.into().into_string() });
+    }
+
+    /// The message to show on this page.
+    pub fn take_flash(&self) -> Option<Flash> {
+        self.flash.take(self.visitor.csrf(), self.t.now)
+    }
+
+    /// The answer, with which the browser keeps the message for the next page or forgets the one that was shown.
+    pub fn with_flash(&self, mut response: axum::response::Response) -> axum::response::Response {
+        let (secret, is_secure) = (self.visitor.csrf(), self.dashboard.is_secure());
+        let cookie = self.flash.cookie(self.base, secret, self.t.now, is_secure);
+        response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+        response
     }
 
     /// What was typed into the form of this page before the session ended. The page says so.

@@ -101,7 +101,7 @@ impl Stopwatch {
     }
 }
 
-/// Microseconds of CPU for each of so many.
+/// Microseconds of CPU for each of `count`.
 fn each(now: Duration, before: Duration, count: u64) -> f64 {
     now.saturating_sub(before).as_micros() as f64 / count.max(1) as f64
 }
