@@ -134,6 +134,12 @@ impl AlertBook {
         }
     }
 
+    /// All that fire, as resolved.
+    pub(crate) fn resolve_all(self) -> Vec<Change> {
+        let firing = self.0.into_values().filter(|alert| alert.state == AlertState::Firing);
+        firing.map(Change::Resolved).collect()
+    }
+
     /// Takes the conditions that hold now. `after` is how long one must hold, and be over.
     pub fn step(&mut self, holding: Vec<Condition>, after: Duration, now: Time) -> Vec<Change> {
         let mut changes = Vec::new();

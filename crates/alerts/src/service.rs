@@ -90,6 +90,7 @@ impl AlertService {
             }
             self.send_due().await;
         }
+        self.end_own().await;
         let AlertSetup { store, node, .. } = &self.setup;
         records::forget_report(&**store, node).await;
         self.lease.lock().await.release(&**store).await;
@@ -122,6 +123,23 @@ impl AlertService {
         };
         self.tell(&changes, now).await;
         changes
+    }
+
+    /// Resolves what this node alone has raised: once it has stopped, nobody else would.
+    async fn end_own(&self) {
+        let now = self.setup.clock.now();
+        let mut changes = std::mem::take(&mut self.memory.lock().own).resolve_all();
+        if changes.is_empty() {
+            return;
+        }
+        for change in &mut changes {
+            if let Change::Resolved(alert) = change {
+                alert.detail =
+                    format!("{} has stopped; it began at {}", self.setup.node, alert.since());
+            }
+        }
+        self.tell(&changes, now).await;
+        self.send_due().await;
     }
 
     /// The conditions that hold; nothing if another node evaluates.

@@ -13,9 +13,17 @@ pub const QUIET: &str = "warn";
 /// Replaces the filter of the running process.
 static SET_FILTER: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
 
+/// Libraries whose lines say again what the gateway says itself, with what it does about it.
+const QUIETED: &str = "tokio_postgres=error,deadpool_postgres=error,deadpool=error";
+
+/// What is logged at a level, which may name targets of its own.
+fn filter(level: &str) -> Option<EnvFilter> {
+    EnvFilter::try_new(format!("{QUIETED},{level}")).ok()
+}
+
 /// Changes the log level of the running process.
 pub fn set_level(level: &str) {
-    if let (Some(set), Ok(filter)) = (SET_FILTER.get(), EnvFilter::try_new(level)) {
+    if let (Some(set), Some(filter)) = (SET_FILTER.get(), filter(level)) {
         set(filter);
     }
 }
@@ -24,8 +32,8 @@ pub fn start(format: LogFormat, level: &str) {
     // Commands without settings can still be debugged.
     #[expect(clippy::disallowed_methods, reason = "commands have no settings to read it from")]
     let requested = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
-    let filter = EnvFilter::try_new(requested.as_deref().unwrap_or(level))
-        .unwrap_or_else(|_| EnvFilter::new(QUIET));
+    let filter =
+        filter(requested.as_deref().unwrap_or(level)).unwrap_or_else(|| EnvFilter::new(QUIET));
     let (to_terminal, is_json) = (std::io::stderr().is_terminal(), is_json(format));
     // A closed log pipe must not end the gateway, as reporting it would.
     let lines =

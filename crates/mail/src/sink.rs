@@ -48,6 +48,13 @@ impl Sink {
         self.kept.lock().emails.iter().rev().cloned().collect()
     }
 
+    /// Removes the e-mails that are to be erased.
+    pub fn erase(&self, is_erased: impl Fn(&OutgoingMessage) -> bool) {
+        let mut kept = self.kept.lock();
+        kept.emails.retain(|captured| !is_erased(&captured.email));
+        kept.bytes = kept.emails.iter().map(|captured| weight(&captured.email)).sum();
+    }
+
     pub fn email(&self, id: EmailId) -> Option<Arc<CapturedEmail>> {
         self.kept.lock().emails.iter().rev().find(|captured| captured.email.id == id).cloned()
     }

@@ -4,11 +4,18 @@ pub mod get;
 pub mod list;
 pub mod view;
 
-use gancho_mail::Sink;
+use gancho_mail::{Sink, transport::OutgoingMessage};
 
 use crate::{codes, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "E-mails";
+
+/// Erases what the sink has captured, if there is one.
+pub(crate) fn erase_captured(call: &Call, is_erased: impl Fn(&OutgoingMessage) -> bool) {
+    if let Some(sink) = call.api.mail.as_ref().and_then(|mail| mail.sink.as_deref()) {
+        sink.erase(is_erased);
+    }
+}
 
 /// The sink; an error if the gateway sends e-mails for real.
 pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {

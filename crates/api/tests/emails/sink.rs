@@ -40,6 +40,18 @@ async fn what_was_caught_is_shown_whole() {
     // Addresses are not masked there, so it is for the operator alone.
     hands.client.get(&path).await.refused(403, "operator_only");
     operator.get("/v1/dev/emails/out_01HZZZZZZZZZZZZZZZZZZZZZZZ").await.refused(404, "not_found");
+
+    let erasure = json!({"outbox_id": sent["outboxId"]});
+    eventually(|| async {
+        (hands.client.post("/v1/erasures", &erasure).await.status == 200).then_some(())
+    })
+    .await;
+    operator.get(&path).await.refused(404, "not_found");
+    let another = hands.client.post("/v1/email/send", &email).await.is(201).json();
+    let path = format!("/v1/dev/emails/{}", another["outboxId"].as_str().unwrap());
+    eventually(|| async { (operator.get(&path).await.status == 200).then_some(()) }).await;
+    operator.delete("/v1/tenants/m2").await.is(202);
+    operator.get(&path).await.refused(404, "not_found");
 }
 
 #[tokio::test]

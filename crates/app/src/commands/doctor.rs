@@ -55,6 +55,7 @@ impl Doctor {
                 data::directory(&mut report, settings);
                 data::disk(&mut report, settings);
                 data::store(&mut report, settings).await;
+                data::replica(&mut report, settings).await;
                 data::key_ring(&mut report, settings).await;
                 data::admin_token(&mut report, settings);
                 archive::archive(&mut report, settings).await;

@@ -232,13 +232,21 @@ pub fn database_url(settings: &Settings) -> String {
     }
 }
 
+/// A replica has the schema of its primary.
+pub fn replica_url(url: &str, settings: &Settings) -> String {
+    with(url, &[("schema", settings.database_schema.as_deref())])
+}
+
 /// The store takes what is set beside the URL as parameters of it.
 fn with_parameters(url: &str, settings: &Settings) -> String {
     let direct = settings.database_direct_url.as_ref().map(DatabaseUrl::reveal);
     let read = settings.database_read_url.as_ref().map(DatabaseUrl::reveal);
     let schema = settings.database_schema.as_deref();
-    let parameters = [("schema", schema), ("direct", direct), ("read", read)];
-    parameters.into_iter().fold(url.to_owned(), |url, (name, value)| {
+    with(url, &[("schema", schema), ("direct", direct), ("read", read)])
+}
+
+fn with(url: &str, parameters: &[(&str, Option<&str>)]) -> String {
+    parameters.iter().fold(url.to_owned(), |url, (name, value)| {
         let Some(value) = value else { return url };
         let sign = if url.contains('?') { '&' } else { '?' };
         format!("{url}{sign}{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))

@@ -68,5 +68,12 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
         let changes: Vec<_> = of_store.map(|row| row["change"].as_str().unwrap()).collect();
         changes == ["resolved", "fired"]
     });
-    served.stop();
+
+    // A node that stops during an outage leaves no alert behind that nobody resolves.
+    server.stop_at_once().unwrap();
+    until("it fires again", || changes() == ["fired", "resolved", "fired"]);
+    served.signal("TERM");
+    until("the last one is told too", || changes() == ["fired", "resolved", "fired", "resolved"]);
+    assert!(slack.texts().contains("has stopped; it began at"), "{}", slack.texts());
+    served.ended(std::time::Duration::from_secs(60));
 }

@@ -63,6 +63,17 @@ fn servers_that_the_settings_name_are_tried() {
         "{}",
         ran.out
     );
+    // Something listens there, and is neither a mail server nor a gateway.
+    let other = crate::scripted_receiver::Receiver::start();
+    let other = other.url();
+    let address = other.trim_start_matches("http://").trim_end_matches("/hooks");
+    let mail = format!("smtp_url=smtp://{address}?tls=none");
+    let api = format!("api_listen={address}");
+    let ran = alone(folder.path(), &["doctor", "--json", "--set", &mail, "--set", &api]);
+    assert_eq!(state(&ran, "mail server"), "fail", "{}", ran.out);
+    assert!(ran.out.contains("does not greet"), "{}", ran.out);
+    assert_eq!(state(&ran, "server"), "fail", "{}", ran.out);
+    assert!(ran.out.contains("is not a gateway"), "{}", ran.out);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::{
     codes,
     cursor::CursorScope,
     input::{Request, field::Noun, request},
+    operations::captured_emails::erase_captured,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -185,6 +186,9 @@ async fn erase(
     })?;
     report.canceled += canceled;
     report.archived += archived;
+    if matches!(outcome, ContentErasure::Erased | ContentErasure::AlreadyErased) {
+        erase_captured(call, |email| email.id.bits() == id.bits());
+    }
     match outcome {
         ContentErasure::Erased => report.erased += 1,
         ContentErasure::AlreadyErased => report.already_erased += 1,

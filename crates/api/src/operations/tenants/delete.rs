@@ -9,6 +9,7 @@ use crate::{
     answer::Answer,
     codes,
     input::field::Noun,
+    operations::captured_emails::erase_captured,
     problem::Problem,
     render::Timestamp,
     route::{Call, Gives, Needs, Route},
@@ -43,6 +44,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let was_there = call.api.store.delete_tenant(tenant.id, now).await?;
     call.api.access.tenants.forget(tenant.id);
     call.api.registry.forget(tenant.id);
+    erase_captured(&call, |email| email.tenant == tenant.id);
     if !was_there {
         return Err(Problem::not_found(Noun::Tenant));
     }

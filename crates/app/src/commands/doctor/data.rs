@@ -11,7 +11,7 @@ use super::report::Report;
 use crate::{
     commands::table::size,
     database, dev_gateway,
-    gateway::database_url,
+    gateway::{database_url, replica_url},
     key_ring::{self, RingSource},
     operator_token,
     sealed_records::missing_keys,
@@ -142,9 +142,32 @@ pub async fn store(report: &mut Report, settings: &Settings) {
             Err(error) => report.fail(
                 CHECK,
                 format!("{kind}: {error:#}"),
-                "the gateway must be able to write: check that it is the primary server, its settings and its disk",
+                match kind {
+                    "SQLite" => "the gateway must be able to write: check the disk, that it is not mounted read-only, and the owner of the files",
+                    _ => "the gateway must be able to write: check that it is the primary server, the rights of the role, and the disk",
+                },
             ),
         },
+    }
+}
+
+/// The read replica, without which lists come from the primary.
+pub async fn replica(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "read replica";
+    let Some(url) = &settings.database_read_url else { return };
+    let (primary, url) = (database_url(settings), replica_url(url.reveal(), settings));
+    match (database::schema(&url).await, database::schema(&primary).await) {
+        (Err(error), _) => report.warn(
+            CHECK,
+            format!("{error:#}"),
+            "check database_read_url; lists and statistics are read from the primary meanwhile",
+        ),
+        (Ok(found), Ok(of_primary)) if found.found != of_primary.found => report.warn(
+            CHECK,
+            format!("schema {}, and the primary has {}", found.found, of_primary.found),
+            "check that it is a replica of the same database, and that replication runs",
+        ),
+        (Ok(_), _) => report.ok(CHECK, "responds"),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gancho_mail::smtp::SmtpServer;
-use tokio::{net::TcpStream, time::timeout};
+use gancho_mail::smtp::{SmtpServer, TlsUse};
+use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
 use url::Url;
 
 use super::report::Report;
@@ -21,20 +21,21 @@ struct Peer {
     meanwhile: &'static str,
     /// Deliveries need it.
     is_vital: bool,
+    /// It speaks first.
+    greets: bool,
 }
 
 pub async fn peers(report: &mut Report, loaded: &LoadedSettings) {
     for peer in named(loaded) {
-        let Peer { check, setting, host, port, meanwhile, is_vital } = &peer;
+        let Peer { check, setting, host, port, meanwhile, is_vital, greets } = &peer;
         // As in URLs, an IPv6 address is in brackets.
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let why = match timeout(TIMEOUT, TcpStream::connect((bare, *port))).await {
-            Ok(Ok(_)) => {
+        let why = match try_peer(bare, *port, *greets).await {
+            Ok(()) => {
                 report.ok(check, format!("{host}:{port} accepts connections"));
                 continue;
             }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "no response".to_owned(),
+            Err(why) => why,
         };
         let (text, hint) = (
             format!("{host}:{port}: {why}"),
@@ -48,16 +49,32 @@ pub async fn peers(report: &mut Report, loaded: &LoadedSettings) {
     }
 }
 
+async fn try_peer(host: &str, port: u16, greets: bool) -> Result<(), String> {
+    let no_response = |_| "no response".to_owned();
+    let connected = timeout(TIMEOUT, TcpStream::connect((host, port))).await;
+    let mut stream = connected.map_err(no_response)?.map_err(|error| error.to_string())?;
+    if !greets {
+        return Ok(());
+    }
+    let mut code = [0; 3];
+    let read = timeout(TIMEOUT, stream.read_exact(&mut code)).await;
+    match read {
+        Ok(Ok(_)) if &code == b"220" => Ok(()),
+        _ => Err("it accepts connections, and does not greet as a mail server does".to_owned()),
+    }
+}
+
 /// Those that somebody has set.
 fn named(loaded: &LoadedSettings) -> Vec<Peer> {
     let settings = &loaded.settings;
     let mut peers = Vec::new();
     let smtp = settings.smtp_url.as_ref();
     if let Some(Ok(server)) = smtp.map(|url| url.reveal().parse::<SmtpServer>()) {
-        let SmtpServer { host, port, .. } = server;
+        let SmtpServer { host, port, tls, .. } = server;
+        let greets = tls != TlsUse::Wrapped;
         let meanwhile = "e-mails wait";
         let (check, setting, is_vital) = ("mail server", "smtp_url", true);
-        peers.push(Peer { check, setting, host, port, meanwhile, is_vital });
+        peers.push(Peer { check, setting, host, port, meanwhile, is_vital, greets });
     }
     let slack = settings.notify_slack_url.as_ref();
     let slack = slack.and_then(|url| url.reveal().parse::<Url>().ok());
@@ -72,7 +89,7 @@ fn named(loaded: &LoadedSettings) -> Vec<Peer> {
         let Some(link) = link.filter(|_| is_set) else { continue };
         if let (Some(host), Some(port)) = (link.host_str(), link.port_or_known_default()) {
             let (host, is_vital) = (host.to_owned(), setting == "dispatch_url");
-            peers.push(Peer { check, setting, host, port, meanwhile, is_vital });
+            peers.push(Peer { check, setting, host, port, meanwhile, is_vital, greets: false });
         }
     }
     peers

@@ -23,17 +23,15 @@ pub async fn running(report: &mut Report, settings: &Settings) {
             );
             ports(report, settings);
         }
-        Err(RemoteError::NotGancho { status, .. })
-            if status.is_success() || status.as_u16() == 503 =>
-        {
-            answered(report, settings, status.is_success()).await;
+        Ok(ready) if ready["checks"].is_object() => answered(report, settings, true).await,
+        Err(RemoteError::NotGancho { status, .. }) if status.as_u16() == 503 => {
+            answered(report, settings, false).await;
         }
-        Err(error) => report.fail(
+        Ok(_) | Err(_) => report.fail(
             CHECK,
-            format!("what listens on {listen} is not a gateway: {error}"),
+            format!("what listens on {listen} (api_listen) is not a gateway"),
             "stop it, or choose another api_listen",
         ),
-        Ok(_) => answered(report, settings, true).await,
     }
 }
 

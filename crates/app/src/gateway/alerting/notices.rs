@@ -100,14 +100,18 @@ fn line(notice: &Notice) -> String {
             )
         }
         _ => format!(
-            "delivery {} of {} to {} ({url}) became a dead letter after {} attempts: {}",
+            "delivery {} of {} to {} ({url}) became a dead letter after {}: {}",
             text("delivery_id"),
             text("event_id"),
             text("webhook_id"),
-            data["failed_attempts"],
+            attempts(&data["failed_attempts"]),
             text("last_failure_code"),
         ),
     }
+}
+
+fn attempts(count: &Value) -> String {
+    if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
 /// As in `3 × HTTP_503, 1 × TIMEOUT`.
