@@ -10,7 +10,10 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::{ClaimExclusions, TargetId};
 
 use super::{
-    Key, Pool, Scheduler, TargetLine, TenantLine, behind::Behind, pool::shared, pools::PoolState,
+    Key, Pool, Scheduler, TargetLine, TenantLine,
+    behind::Behind,
+    placing::{has_untried_part, holds_more},
+    pool::shared,
 };
 use crate::room::Size;
 
@@ -137,7 +140,8 @@ impl<T> Scheduler<T> {
     pub fn per_tenant(&self, batch: usize) -> usize {
         let others: usize = SHARING.iter().map(|pool| self.pools[*pool].turns.len()).sum();
         let share = (batch / others.max(1)).max(MIN_PER_TENANT).min(batch);
-        if self.limits.is_hard { share } else { share.min(self.untried_room().jobs.div_ceil(2)) }
+        let untried = self.pools.untried_room().jobs.div_ceil(2);
+        if self.limits.is_hard { share } else { share.min(untried) }
     }
 
     /// Whether a new delivery may come straight in, when `before` others of the same call do. If not, it goes
@@ -164,7 +168,8 @@ impl<T> Scheduler<T> {
     /// one that keeps up need not wait because the tenant's others do not.
     fn is_closed(&self, owner: &TenantLine, key: Key, before: usize) -> bool {
         let waiting = self.targets.get(&key).map_or(0, |line| line.waiting.len());
-        let holds_little = waiting + before < LITTLE && !self.holds_more(owner, RESERVE_EIGHTHS);
+        let holds_little =
+            waiting + before < LITTLE && !holds_more(owner, &self.limits, RESERVE_EIGHTHS);
         owner.is_over && !holds_little
     }
 
@@ -178,7 +183,7 @@ impl<T> Scheduler<T> {
             shared(self.pools[pool].limit.jobs).saturating_sub(self.pools[pool].held.jobs)
         };
         let slow = free(Pool::Moderate).min(free(Pool::Slow));
-        let room = self.untried_room();
+        let room = self.pools.untried_room();
         self.has_untried_room().then(|| Size {
             jobs: max.jobs.min(room.jobs).min(slow.max(MIN_PER_TENANT)),
             bytes: max.bytes.min(room.bytes),
@@ -186,22 +191,13 @@ impl<T> Scheduler<T> {
     }
 
     fn has_untried_room(&self) -> bool {
-        let room = self.untried_room();
+        let room = self.pools.untried_room();
         room.jobs > 0 && room.bytes > 0
-    }
-
-    /// What is free of the room for targets that nobody has tried.
-    pub(super) fn untried_room(&self) -> Size {
-        let PoolState { limit, held, .. } = &self.pools[Pool::Untried];
-        Size {
-            jobs: limit.jobs.saturating_sub(held.jobs),
-            bytes: limit.bytes.saturating_sub(held.bytes),
-        }
     }
 
     fn takes_untried_of(&self, tenant: TenantId) -> bool {
         let has_many = |owner: &TenantLine| {
-            owner.of(Pool::Untried).held.is_crowded || self.has_untried_part(owner)
+            owner.of(Pool::Untried).held.is_crowded || has_untried_part(owner, &self.pools)
         };
         self.has_untried_room() && !self.tenants.get(&tenant).is_some_and(has_many)
     }

@@ -59,6 +59,15 @@ impl Pools {
         }))
     }
 
+    /// What is free of the room for targets that nobody has tried.
+    pub fn untried_room(&self) -> Size {
+        let PoolState { limit, held, .. } = &self[Pool::Untried];
+        Size {
+            jobs: limit.jobs.saturating_sub(held.jobs),
+            bytes: limit.bytes.saturating_sub(held.bytes),
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &PoolState> {
         self.0.iter()
     }

@@ -57,6 +57,8 @@ pub struct TargetLine<T> {
     pub timer: Option<Time>,
     pub idle: Option<Place>,
     pub skipped: bool,
+    /// Claims know it as proven.
+    pub noted_proven: bool,
 }
 
 /// What a target holds of a pool, waiting or in flight.
@@ -102,6 +104,7 @@ impl<T> TargetLine<T> {
             timer: None,
             idle: None,
             skipped: false,
+            noted_proven: false,
         }
     }
 
