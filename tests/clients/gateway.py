@@ -62,6 +62,8 @@ def main():
             ended = subprocess.run(command, env=environment).returncode
             if gateway.poll() is not None:
                 sys.exit("the gateway did not survive")
+            if ended:
+                print("the last lines of its log:", *open(folder + "/log").readlines()[-40:], sep="\n", file=sys.stderr)
         finally:
             if gateway is not None and gateway.poll() is None:
                 gateway.terminate()

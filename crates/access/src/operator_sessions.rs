@@ -23,7 +23,9 @@ use crate::{Access, Operator, User};
 pub const MAX_IDLE: Duration = Duration::from_hours(12);
 /// A session ends after this time, however much it is used.
 pub const MAX_AGE: Duration = Duration::from_hours(7 * 24);
-const COLLECTION: Collection = Collection::operators("operator_session");
+/// The kind of their documents.
+pub const KIND: &str = "operator_session";
+const COLLECTION: Collection = Collection::operators(KIND);
 /// How long another node may still accept a session that was ended.
 const CACHE_TTL: Duration = Duration::from_secs(5);
 const MAX_CACHED: usize = 1_000;
@@ -38,8 +40,7 @@ pub struct OperatorSessions {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
-    /// Only cookies with a valid tag get here, so strangers cannot fill it. While the store is unavailable, known
-    /// sessions go on.
+    /// Only cookies with a valid tag get here, so strangers cannot fill it.
     cache: ReadCache<IdHash, Option<Record>>,
 }
 
@@ -108,7 +109,7 @@ impl Record {
 
 impl OperatorSessions {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>, clock: Arc<dyn Clock>) -> Self {
-        let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: false };
+        let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
         Self { store, ring, clock, cache: ReadCache::with(policy) }
     }
 
@@ -196,6 +197,11 @@ impl Access {
             Ok(None) => false,
             Err(_) => now < session.until,
         }
+    }
+
+    /// Whether this gateway has made the cookie, be its session over or not.
+    pub fn is_session_cookie(&self, cookie: &str) -> bool {
+        self.read_cookie(cookie).is_some()
     }
 
     pub async fn end_session(&self, session: &OperatorSession) -> Result<()> {

@@ -213,7 +213,13 @@ impl Users {
             let document = self.store.document(COLLECTION, name).await?;
             Ok(Arc::new(document.as_ref().map(User::of_document).transpose()?))
         };
-        let user = self.cache.get(sha256(name), read).await?;
+        let key = sha256(name);
+        let mut user = self.cache.get(key, read).await?;
+        if user.as_ref().as_ref().is_none_or(|user| user.stamp != stamp) {
+            // It may be that the account was changed on another node, and the session began after that.
+            self.cache.forget(key);
+            user = self.cache.get(key, read).await?;
+        }
         Ok((*user).clone().filter(|user| user.stamp == stamp))
     }
 

@@ -1,5 +1,5 @@
 //! Decides which changes are sent: not those that are silenced. What fires during a silence is sent when the
-//! silence ends, and no alert is reported as resolved whose firing was not reported.
+//! silence ends. An alert is reported as resolved, silenced or not, if and only if its firing was reported.
 
 use gancho_domain::Time;
 
@@ -24,7 +24,8 @@ pub(crate) fn mark_silenced(
             let alert = change.alert();
             let is_silent = is_silenced(alert);
             match change {
-                Change::Resolved(_) => (change.clone(), is_silent || !alert.is_announced()),
+                // Where it was reported as firing, an incident is open that someone waits to see closed.
+                Change::Resolved(_) => (change.clone(), !alert.is_announced()),
                 // The first that is sent of an alert says that it fired.
                 Change::Reminder(_) if !is_silent && !alert.is_announced() => {
                     (Change::Fired(alert.clone()), false)
@@ -138,6 +139,16 @@ mod tests {
         assert!(stage.step(false, at(105)).is_empty(), "it does not hold any more");
         assert!(stage.step(false, at(110)).is_empty());
         assert!(stage.book.alerts().is_empty(), "it is resolved");
+    }
+
+    #[test]
+    fn what_was_reported_as_firing_is_reported_as_resolved_in_a_silence_too() {
+        let mut stage = Stage::default();
+        assert_eq!(stage.step(true, at(0)), ["fired"]);
+        stage.silences = vec![silence(at(1_000_000))];
+        assert!(stage.step(true, at(6 * 3_600)).is_empty(), "no reminder");
+        assert!(stage.step(false, at(30_000)).is_empty());
+        assert_eq!(stage.step(false, at(30_060)), ["resolved"]);
     }
 
     #[test]

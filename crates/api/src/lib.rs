@@ -33,6 +33,7 @@ pub mod input;
 mod json_lines;
 mod keep_alive;
 pub mod key_ring;
+mod line_limit;
 pub mod listener;
 pub mod meter;
 pub mod openapi;

@@ -158,6 +158,12 @@ impl Problem {
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 
+    /// The store did not respond in time.
+    pub fn no_answer() -> Self {
+        let detail = "the database did not respond in time; whether the request was carried out is not known. Repeat it, a publish with the same idempotency key";
+        Self::new(&codes::UNAVAILABLE, detail).retry_after(Duration::from_secs(5))
+    }
+
     /// An internal error. Its cause is logged, not shown to the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
         tracing::error!(error = %what, "internal error");

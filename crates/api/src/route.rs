@@ -1,6 +1,8 @@
 //! A route, as data: who may call it, what it takes, what it returns and which errors it has. The router,
 //! the checks before a call and the documentation use the same entry.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
@@ -42,8 +44,13 @@ pub struct Route {
     pub tag: &'static str,
     pub summary: &'static str,
     pub about: &'static str,
+    /// How long it may run before it responds.
+    pub timeout: Duration,
     pub run: fn(Call) -> BoxFuture<'static, Result<Answer, Problem>>,
 }
+
+/// Of operations that wait for nothing but the store.
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy)]
 pub enum Takes {
@@ -125,6 +132,7 @@ impl Route {
         tag: "",
         summary: "",
         about: "",
+        timeout: STORE_TIMEOUT,
         run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
 

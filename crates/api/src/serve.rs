@@ -3,7 +3,7 @@
 //! Invariant: nothing of a request is read before its caller is authenticated, and nothing is done before
 //! all of it is read and valid.
 
-use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
+use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -38,6 +38,8 @@ enum OfRequest {}
 impl Kind for OfRequest {
     const PREFIX: &'static str = "req";
 }
+
+const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -142,7 +144,7 @@ where
     let principal = if let Some(InProcessCaller(principal)) = in_process {
         principal
     } else {
-        let caller = auth::identify(api, &parts.headers, caller).await;
+        let caller = within(IDENTIFY_TIMEOUT, auth::identify(api, &parts.headers, caller)).await;
         caller.inspect_err(|problem| note_refusal(api, route, problem))?
     };
     if let Some(act) = &mut act {
@@ -156,7 +158,7 @@ where
     let tenant = principal.limited_tenant();
     let (body, _held) = read_body(api, route, (tenant, caller), &parts.headers, body).await?;
     let owner = tenant.map_or(ResponseOwner::Operator, ResponseOwner::Tenant);
-    let answer = (route.run)(Call {
+    let running = (route.run)(Call {
         api: api.clone(),
         route,
         principal,
@@ -164,9 +166,16 @@ where
         parameters,
         headers: parts.headers,
         body,
-    })
-    .await?;
-    Ok(answer.owned_by(owner))
+    });
+    Ok(within(route.timeout, running).await?.owned_by(owner))
+}
+
+/// A database that accepts requests and answers none must not leave callers without a response.
+async fn within<T>(
+    timeout: Duration,
+    work: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(Problem::no_answer()))
 }
 
 /// Counts what could not be accepted because the caller could not be looked up. What comes further is counted by the engine.

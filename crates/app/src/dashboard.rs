@@ -1,6 +1,6 @@
 //! Connects the dashboard to the API in this process.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -15,6 +15,7 @@ use gancho_dashboard::{
     brand::Brand,
 };
 use gancho_domain::{AddressBlock, Tenant};
+use gancho_store::StoreError;
 use gancho_vault::Secret;
 use http::{Request, Response};
 
@@ -22,6 +23,9 @@ use crate::{
     api_backend::ApiBackend,
     settings::{Settings, portal::read_logo},
 };
+
+/// How long a page waits for the store to say who asks for it.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pages of the dashboard.
 pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> axum::Router {
@@ -124,11 +128,15 @@ impl Backend for ApiBackend {
             Login::Operator => None,
             Login::User(user) => Some(user),
         };
-        self.0.api().access.begin_session(user).await
+        within(self.0.api().access.begin_session(user), |error| error.into()).await
     }
 
     async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError> {
-        Ok(self.0.api().access.session(cookie).await?)
+        within(async { Ok(self.0.api().access.session(cookie).await?) }, AccessError::from).await
+    }
+
+    fn is_session_cookie(&self, cookie: &str) -> bool {
+        self.0.api().access.is_session_cookie(cookie)
     }
 
     async fn is_session_open(&self, session: &OperatorSession) -> bool {
@@ -150,6 +158,15 @@ impl Backend for ApiBackend {
     async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
         self.0.stream(principal, request).await
     }
+}
+
+/// A store that does not answer at all is unavailable.
+async fn within<T, E>(
+    work: impl Future<Output = Result<T, E>>,
+    unavailable: impl FnOnce(StoreError) -> E,
+) -> Result<T, E> {
+    let done = tokio::time::timeout(STORE_TIMEOUT, work).await;
+    done.unwrap_or_else(|_| Err(unavailable(StoreError::Unavailable("no response".to_owned()))))
 }
 
 fn login_error(error: &in_process::LoginError) -> LoginError {

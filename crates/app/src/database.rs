@@ -144,6 +144,14 @@ pub async fn check_writable(url: &str) -> anyhow::Result<Option<Time>> {
     store.last_written().await.context("cannot read the database")
 }
 
+/// Whether a gateway could create its tables in a database that has none.
+pub async fn check_may_create(url: &str) -> anyhow::Result<()> {
+    match url.strip_prefix("sqlite:") {
+        Some(_) => Ok(()),
+        None => Ok(gancho_store_postgres::check_may_create(url).await?),
+    }
+}
+
 /// A cell of a database besides the home cell: its name, and its URL or why it cannot be read.
 pub type OtherCell = (String, anyhow::Result<String>);
 

@@ -44,7 +44,7 @@ pub use alerting::AlertSettings;
 pub use archiving::ArchiveSetup;
 pub use lanes::Lanes;
 pub use reloadable::{ReloadableParts, ReloadableSettings};
-pub use setup::{Setup, database_url, has_role, replica_url, role_names};
+pub use setup::{Setup, database_url, has_role, other_url, role_names};
 pub use tenants::Tenants;
 
 use alerting::{AlertParts, Alerting, notices::NoticeMessenger};

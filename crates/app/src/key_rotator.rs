@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How often a process that runs looks whether its ring's file has grown.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// How often a record is read again because it was changed concurrently.
 const TRIES: usize = 10;
 
@@ -49,7 +49,7 @@ impl KeyRotator {
             tracing::info!(key = number, "key added to the key ring");
             // Other nodes that share the file must load the key before they read what it has encrypted.
             if self.store.name() != "sqlite" {
-                tokio::time::sleep(2 * LOOK).await;
+                tokio::time::sleep(2 * POLL_INTERVAL).await;
             }
         }
         self.ring.refresh()?;
@@ -105,7 +105,7 @@ impl KeyRotator {
     pub fn watch_file(self: &Arc<Self>, tasks: &TaskTracker, stop: CancellationToken) {
         let key_rotator = self.clone();
         tasks.spawn(async move {
-            while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+            while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
                 match key_rotator.ring.refresh() {
                     Ok(true) => {
                         tracing::info!(key = key_rotator.ring.keys.newest(), "key ring reloaded");

@@ -1,7 +1,7 @@
 //! Reads the settings again, on SIGHUP or `POST /v1/_reload`, and applies those that can change while the gateway
 //! runs. An invalid configuration changes nothing.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, path::PathBuf, sync::Arc};
 
 use gancho_api::reload::{ReloadService, ReloadedSettings};
 use parking_lot::Mutex;
@@ -46,14 +46,21 @@ pub const LIVE: [&str; 23] = [
 pub struct Reloader {
     parts: ReloadableParts,
     flags: Flags,
+    /// The file that the settings came from at the start.
+    file: Option<PathBuf>,
     /// What this process runs with.
     running: Mutex<ShownSettings>,
 }
 
 impl Reloader {
     /// `running` are the settings that the gateway was started with.
-    pub fn new(parts: ReloadableParts, flags: Flags, running: ShownSettings) -> Self {
-        Self { parts, flags, running: Mutex::new(running) }
+    pub fn new(
+        parts: ReloadableParts,
+        flags: Flags,
+        file: Option<PathBuf>,
+        running: ShownSettings,
+    ) -> Self {
+        Self { parts, flags, file, running: Mutex::new(running) }
     }
 
     /// Reloads the policy pack and the settings whenever the signal comes.
@@ -79,6 +86,13 @@ impl Reloader {
 impl ReloadService for Reloader {
     fn load(&self) -> Result<Box<dyn FnOnce() -> ReloadedSettings + Send + '_>, String> {
         let read = settings::load(&self.flags).map_err(|error| error.to_string())?;
+        // A file that is being replaced must not turn everything into its default.
+        if let (Some(file), None) = (&self.file, &read.file) {
+            return Err(format!(
+                "{} is gone: restore it, or restart the gateway without it",
+                file.display()
+            ));
+        }
         let live = ReloadableSettings::of(&read.settings).map_err(|error| format!("{error:#}"))?;
         let written = shared_settings::written(&read).map_err(|error| format!("{error:#}"))?;
         Ok(Box::new(move || {

@@ -12,6 +12,7 @@ use crate::gateway::{Gateway, TOKEN};
 pub struct Browser {
     address: SocketAddr,
     pub session: Option<String>,
+    session_cookie: &'static str,
     /// The cookie of the portal, with its name.
     pub portal: Option<String>,
     pub language: &'static str,
@@ -70,7 +71,14 @@ impl Page {
 
 impl Browser {
     pub fn new(gateway: &Gateway) -> Self {
-        Self { address: gateway.address, session: None, portal: None, language: "en" }
+        let session_cookie = "gancho_session";
+        Self {
+            address: gateway.address,
+            session: None,
+            session_cookie,
+            portal: None,
+            language: "en",
+        }
     }
 
     /// Logged in with the operator token.
@@ -94,10 +102,11 @@ impl Browser {
     pub fn log_in_as(&mut self, name: &str, secret: &str) -> Page {
         let fields = form(&[("name", name), ("token", secret)]);
         let page = self.send("POST", "/ui/login", &[SAME_ORIGIN], &fields);
-        if let Some(cookie) = page.header("set-cookie")
-            && let Some(session) = cookie.strip_prefix("gancho_session=")
-        {
-            self.session = Some(session.split(';').next().unwrap().to_owned());
+        for name in ["gancho_session", "__Secure-gancho_session"] {
+            let mut values = page.cookies().filter_map(|cookie| cookie.strip_prefix(name));
+            if let Some(value) = values.find_map(|value| value.strip_prefix('=')) {
+                (self.session, self.session_cookie) = (Some(value.to_owned()), name);
+            }
         }
         page
     }
@@ -209,13 +218,13 @@ impl Browser {
         body: &str,
     ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\naccept-language: {}\r\n",
             self.language
         );
         if let Some(session) = &self.session {
-            request.extend(["cookie: other=1; gancho_session=", session, "\r\n"]);
+            request.extend(["cookie: other=1; ", self.session_cookie, "=", session, "\r\n"]);
         }
         if let Some(portal) = &self.portal {
             request.extend(["cookie: ", portal, "\r\n"]);

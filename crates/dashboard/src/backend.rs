@@ -36,6 +36,9 @@ pub trait Backend: Send + Sync + 'static {
     /// The session of the dashboard that a cookie has, if it has not ended.
     async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError>;
 
+    /// Whether the gateway has made this cookie, be its session over or not.
+    fn is_session_cookie(&self, cookie: &str) -> bool;
+
     /// Whether a session of the dashboard that was open still is.
     async fn is_session_open(&self, session: &OperatorSession) -> bool;
 

@@ -5,7 +5,6 @@ use http::{HeaderMap, HeaderValue, header};
 
 use crate::base::Base;
 
-pub const SESSION: &str = "gancho_session";
 pub const LANGUAGE: &str = "gancho_language";
 pub const THEME: &str = "gancho_theme";
 /// What one page shows once, see [`crate::once`].
@@ -14,6 +13,11 @@ pub const ONCE: &str = "gancho_once";
 pub const FLASH: &str = "gancho_flash";
 /// A form that waits for the login, see [`crate::drafts`].
 pub const DRAFT: &str = "gancho_draft";
+
+/// The session of the dashboard. Browsers accept the prefix only with `Secure`.
+pub const fn session(is_secure: bool) -> &'static str {
+    if is_secure { "__Secure-gancho_session" } else { "gancho_session" }
+}
 
 /// The session of the portal. Browsers accept the prefix only with `Secure`.
 pub const fn portal_session(is_secure: bool) -> &'static str {
@@ -34,9 +38,14 @@ pub const fn attributes(base: Base, is_secure: bool) -> &'static str {
 
 /// The value of a cookie.
 pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    read_all(headers, name).next()
+}
+
+/// The values of all cookies of a name: another site of the same domain may have set one, too.
+pub fn read_all<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim())
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.filter(move |(known, _)| known.trim() == name).map(|(_, value)| value.trim())
 }
 
 /// A cookie of the dashboard that the script cannot read. An empty value deletes it.

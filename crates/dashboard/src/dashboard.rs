@@ -10,12 +10,12 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 use gancho_domain::Clock;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::{
     assets,
     backend::Backend,
-    drafts,
+    cookies, drafts,
     endpoint_names::EndpointNames,
     features::KnownFeatures,
     login_links::LoginLinks,
@@ -66,6 +66,14 @@ impl Dashboard {
     /// Whether browsers reach it by HTTPS, and cookies must not be sent without.
     pub fn is_secure(&self) -> bool {
         self.public_url.starts_with("https://")
+    }
+}
+
+impl Dashboard {
+    /// The cookie of a session that this gateway has made, be the session over or not.
+    pub fn session_cookie<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let mut cookies = cookies::read_all(headers, cookies::session(self.is_secure())).take(8);
+        cookies.find(|cookie| self.backend.is_session_cookie(cookie))
     }
 }
 

@@ -31,16 +31,29 @@ pub async fn keep(
     let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let is_kept = Base::of(parts.uri.path()) == Base::Dashboard
         && answer.status().is_redirection()
-        && cookies::read(&parts.headers, cookies::SESSION).is_some()
-        && length.is_some_and(|length| length <= MAX_FORM)
+        && dashboard.session_cookie(&parts.headers).is_some()
         && origin::is_own(&parts.headers, &parts.uri);
     if !is_kept {
         return answer;
+    }
+    if !length.is_some_and(|length| length <= MAX_FORM) {
+        return say_lost(answer);
     }
     if let Ok(form) = read_form(body).await
         && let Some(cookie) = seal(dashboard, parts.uri.path(), &form)
     {
         answer.headers_mut().append(header::SET_COOKIE, cookie);
+        return answer;
+    }
+    say_lost(answer)
+}
+
+/// The login says that the form was too long to keep.
+fn say_lost(mut answer: Response) -> Response {
+    let location = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
+    let location = location.map(|to| to.replace("ended=form", "ended=lost"));
+    if let Some(Ok(location)) = location.map(|to| HeaderValue::from_str(&to)) {
+        answer.headers_mut().insert(header::LOCATION, location);
     }
     answer
 }
@@ -62,39 +75,6 @@ pub fn of_page(dashboard: &Dashboard, headers: &HeaderMap, path: &str) -> Option
     (of == path).then(|| Params::parse(fields))
 }
 
-/// The page that a form was on, if the browser says so and it is one of ours.
-pub fn form_page(headers: &HeaderMap) -> Option<&str> {
-    let referer = headers.get(header::REFERER)?.to_str().ok()?;
-    let host = headers.get(header::HOST)?.to_str().ok()?;
-    let (_, rest) = referer.split_once("://")?;
-    let page = rest.strip_prefix(host)?;
-    Base::Dashboard.has(page).then_some(page)
-}
-
 pub fn forget(dashboard: &Dashboard) -> Option<HeaderValue> {
     cookies::write(cookies::DRAFT, "", 0, dashboard.is_secure())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_pages_of_the_dashboard_are_returned_to() {
-        for (referer, page) in [
-            ("http://gw.example/ui/endpoints/new?tenant=a", Some("/ui/endpoints/new?tenant=a")),
-            ("https://gw.example/ui/", Some("/ui/")),
-            ("https://gw.example.evil/ui/", None),
-            ("https://evil/ui/", None),
-            ("https://evil/?x=://gw.example/ui/", None),
-            ("https://gw.example/portal/", None),
-            ("https://gw.example//evil", None),
-            ("about:blank", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, HeaderValue::from_static("gw.example"));
-            headers.insert(header::REFERER, HeaderValue::from_static(referer));
-            assert_eq!(form_page(&headers), page, "{referer}");
-        }
-    }
 }

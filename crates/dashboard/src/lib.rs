@@ -10,7 +10,7 @@
 //! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what is around it, and
 //! [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
 //! reader's language; [`once`] shows a new secret once, [`drafts`] keeps a form while someone signs in again, and
-//! [`flashes`] are messages for the next page, all [`sealed`]. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
+//! [`flashes`] are messages for the next page, all [`sealed`]; `way_back` is where one goes and comes back to. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
 //! [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the names
 //! of fields in them, [`search`] what the API finds.
 //! `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`,
@@ -63,6 +63,7 @@ pub mod theme;
 pub mod typed_json;
 pub mod visit;
 pub mod visitor;
+mod way_back;
 
 pub use backend::{Backend, Login, LoginError, PortalError};
 pub use dashboard::{Setup, router};

@@ -69,7 +69,10 @@ pub use self::{
 
 use std::sync::Arc;
 
-use axum::{Router, routing::get};
+use axum::{
+    Router,
+    routing::{get, post},
+};
 
 use crate::{
     base::Base,
@@ -80,7 +83,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
     of_tenants(Base::Dashboard)
         .route("/ui/login", get(login::form).post(login::submit))
         .route("/ui/login/{token}", get(login_link::open))
-        .route("/ui/logout", form(login::log_out))
+        .route("/ui/logout", post(login::log_out))
         .route("/ui/preferences", form(login::preferences))
         .route("/ui/", page(overview::show))
         .route("/ui/sources", page(sources::show))

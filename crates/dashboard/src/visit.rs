@@ -9,7 +9,7 @@ use axum::{
 use bytes::Bytes;
 use gancho_access::{AccessError, PortalSession, Principal};
 use gancho_domain::{AddressBlock, Tenant};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, Request, StatusCode, header, request::Parts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ use crate::{
     texts::Texts,
     theme::Theme,
     visitor::Visitor,
+    way_back::{again, to_login},
 };
 
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub struct VisitParts {
     pub t: Texts,
     pub theme: Theme,
     pub path: String,
+    /// The page to load again after an error: this one, or the one that a form was on.
+    pub again: Option<String>,
     /// The variable parts of the path.
     names: Vec<(String, String)>,
     pub params: Params,
@@ -99,6 +102,7 @@ impl Visit {
             t: self.t,
             theme: self.theme,
             path: self.path.clone(),
+            again: self.again.clone(),
             names: self.names.clone(),
             params: self.params.clone(),
             address: self.address,
@@ -280,12 +284,13 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             return Ok(Self::of_tenant(parts, dashboard, session).await);
         }
         let now = dashboard.clock.now();
-        let session = match cookies::read(&parts.headers, cookies::SESSION) {
+        let cookie = dashboard.session_cookie(&parts.headers);
+        let session = match cookie {
             Some(cookie) => dashboard.backend.session(cookie).await,
             None => Ok(None),
         };
         let session = match session {
-            Ok(session) => session.ok_or_else(|| to_login(parts))?,
+            Ok(session) => session.ok_or_else(|| to_login(parts, cookie.is_some()))?,
             Err(error) => {
                 let t = Texts { language: language(&parts.headers), now, is_portal: false };
                 let problem = unavailable(&error);
@@ -301,6 +306,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             t: Texts { language: language(&parts.headers), now, is_portal: false },
             theme: Theme::of(&parts.headers),
             path: parts.uri.path().to_owned(),
+            again: again(parts),
             names: names(parts, dashboard).await,
             params,
             address: parts.extensions.get::<AddressBlock>().copied(),
@@ -341,6 +347,7 @@ impl Visit {
             t: Texts { language, now, is_portal: true },
             theme: Theme::of(&parts.headers),
             path: parts.uri.path().to_owned(),
+            again: again(parts),
             names: names(parts, dashboard).await,
             params: Params::parse(parts.uri.query().unwrap_or_default()),
             address: parts.extensions.get::<AddressBlock>().copied(),
@@ -362,28 +369,6 @@ pub(crate) fn unavailable(error: &AccessError) -> Problem {
 
 fn once_cookie(parts: &Parts) -> Option<String> {
     cookies::read(&parts.headers, cookies::ONCE).map(ToOwned::to_owned)
-}
-
-/// Someone who is not logged in is sent to the login, and from there back to the page, or to the page of the form. The
-/// login says so if there was a session.
-fn to_login(parts: &Parts) -> axum::response::Response {
-    let page = parts.uri.path_and_query().map_or("", |page| page.as_str());
-    let is_page = parts.method == Method::GET;
-    let next = match is_page {
-        true if Base::Dashboard.has(page) => page,
-        true => "",
-        false => drafts::form_page(&parts.headers).unwrap_or_default(),
-    };
-    let had_session = cookies::read(&parts.headers, cookies::SESSION).is_some();
-    let ended = match (had_session, is_page) {
-        (false, _) => "",
-        (true, true) => "page",
-        (true, false) => "form",
-    };
-    let login = Link::new("/ui/login").with("next", next).with("ended", ended);
-    let mut response = page::see_other(&login.to_string());
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }
 
 async fn names(parts: &mut Parts, dashboard: &Arc<Dashboard>) -> Vec<(String, String)> {

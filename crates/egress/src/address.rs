@@ -50,7 +50,7 @@ impl AllowedAddress {
 }
 
 impl AddressPolicy {
-    pub fn judge(&self, ip: IpAddr) -> Ruling {
+    pub fn check(&self, ip: IpAddr) -> Ruling {
         let ip = ip.to_canonical();
         if self.allow.iter().any(|network| network.contains(&ip)) {
             return Ruling::Allowed;
@@ -62,7 +62,7 @@ impl AddressPolicy {
             IpAddr::V4(ip) => judge_v4(ip),
             IpAddr::V6(ip) => match self.nat64.iter().find(|prefix| prefix.0.contains(&ip)) {
                 Some(prefix) => match prefix.inner(ip) {
-                    Some(inner) => self.judge(inner.into()),
+                    Some(inner) => self.check(inner.into()),
                     None => Ruling::Denied("not a translated IPv4 address"),
                 },
                 None => judge_v6(ip),
@@ -82,7 +82,7 @@ impl AddressPolicy {
     ) -> Result<AllowedAddress, &'static str> {
         let ruling = match address.ip().to_canonical() {
             ip if dev && ip.is_loopback() => Ruling::Allowed,
-            ip => self.judge(ip),
+            ip => self.check(ip),
         };
         match ruling {
             // Mapped addresses are dialed in the form that was checked.

@@ -46,7 +46,7 @@ pub(crate) async fn carry(
         if let Some(change) = slot.finish(outcome) {
             engine.log_breaker(&ticket.job, change);
         }
-        judge(&engine, &lane, &ticket, &carried, started_at).await
+        settlement(&engine, &lane, &ticket, &carried, started_at).await
     };
     if let Some(settlement) = settlement {
         settle::settle(&engine, &lane, &ticket, settlement).await;
@@ -131,7 +131,7 @@ fn broken(lane: &LaneState, job: &Job) -> AttemptResult {
 }
 
 /// Turns the result into a settlement. `None` if the lease was lost meanwhile.
-async fn judge(
+async fn settlement(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,

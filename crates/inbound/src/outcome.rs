@@ -104,7 +104,7 @@ reasons! {
     MalformedSignature "malformed_signature";
     TooManySignatures "too_many_signatures";
     SignatureMismatch "signature_mismatch";
-    Greeting "greeting_refused";
+    Handshake "greeting_refused";
     Policy "policy_denied";
     Rate "rate_limited";
     BadJson "bad_json";

@@ -59,7 +59,7 @@ pub enum PresetError {
 
 /// The handshake of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Greeting {
+pub enum Handshake {
     /// None, or one that is answered for every partner.
     Nothing,
     /// A GET request with a verify token.
@@ -91,12 +91,12 @@ impl Preset {
         *self == Self::Partner
     }
 
-    pub fn greeting(&self) -> Greeting {
+    pub fn handshake(&self) -> Handshake {
         match self {
-            Self::Meta => Greeting::VerifyToken,
-            Self::Slack => Greeting::UrlVerification,
-            Self::Sns(_) => Greeting::Subscription,
-            _ => Greeting::Nothing,
+            Self::Meta => Handshake::VerifyToken,
+            Self::Slack => Handshake::UrlVerification,
+            Self::Sns(_) => Handshake::Subscription,
+            _ => Handshake::Nothing,
         }
     }
 

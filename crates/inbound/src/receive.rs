@@ -99,7 +99,7 @@ impl Inbound {
             Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
             Some(Err(error)) => Err(self.as_unknown(error, source, request, now).into()),
             None if request.verb == Verb::Get => {
-                Err(ReceiveError::unproven(Reason::Greeting).into())
+                Err(ReceiveError::unproven(Reason::Handshake).into())
             }
             None => Ok(()),
         }

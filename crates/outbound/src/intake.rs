@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
 
 /// How often the intake is polled. Usually a wake-up from the store comes first.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A store that failed is left alone for this long.
 const REST: Duration = Duration::from_secs(1);
 
@@ -58,7 +58,7 @@ impl IntakeMover {
         let mut after = None;
         while !stop.is_cancelled() {
             let wait = match self.step(&mut after).await {
-                Ok(0) => LOOK,
+                Ok(0) => POLL_INTERVAL,
                 Ok(_) => continue,
                 Err(error) => {
                     tracing::warn!(%error, "could not read the intake; will retry");

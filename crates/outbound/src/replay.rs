@@ -2,7 +2,7 @@
 //! first, keeps to a rate, reports its progress, can be canceled, and continues where it stopped if a node
 //! dies. The oldest go first; those of one subject never overtake each other at an ordered endpoint.
 //!
-//! In reading order: [`job`] is the request and its progress; `judge` validates it; [`jobs`] creates, lists
+//! In reading order: [`job`] is the request and its progress; `validate` checks it; [`jobs`] creates, lists
 //! and cancels; `codec` is the stored form; `count` counts; `run` runs open jobs in turn, a page at a time;
 //! `page` sends one page, `redirect` one of dead letters to another endpoint; `outcomes` counts their results.
 //!
@@ -14,11 +14,11 @@ mod codec;
 mod count;
 pub mod job;
 pub mod jobs;
-mod judge;
 mod outcomes;
 mod page;
 mod redirect;
 mod run;
+mod validate;
 
 pub use self::{
     job::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState},

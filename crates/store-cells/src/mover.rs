@@ -19,7 +19,7 @@ const CHANGES: usize = 2000;
 /// So few are left for when nothing can be written.
 const FEW_CHANGES: usize = 100;
 /// How often a step looks again.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long after a failure it is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
 
@@ -197,7 +197,7 @@ impl Mover<'_> {
                 tracing::warn!(tenant = %self.row.tenant, "attempts outlasted the move; they will be repeated");
                 return Ok(());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -208,7 +208,7 @@ impl Mover<'_> {
             if self.source.close_departure(&self.row, self.rules.close).await? {
                 break at;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
         self.at(MovePoint::Closed)?;
         if let Err(error) = self.copy_last().await {

@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use self::list::Letters;
 use crate::{
     PostgresStore,
-    arm::Arming,
+    retry::Retries,
     rows::{self, uuid},
     scan::{ScanBudget, page},
     session::{execute, query},
@@ -95,11 +95,11 @@ impl DeadLetters for PostgresStore {
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
-            return Ok(ReplayPage { armed: Vec::new(), next });
+            return Ok(ReplayPage { retried: Vec::new(), next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
-        let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
-        Ok(ReplayPage { armed: armed.into_keys().collect(), next })
+        let retried = self.retry_in_order(Retries { keys: &keys, only_dead: true, now }).await?;
+        Ok(ReplayPage { retried: retried.into_keys().collect(), next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {

@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    arm::Arming,
     delivery_list::OUTCOME,
     give_up::GiveUp,
+    retry::Retries,
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::{Session, query},
     states::{ENDED, LEASED, PENDING, sql},
@@ -156,7 +156,7 @@ impl Deliveries for PostgresStore {
             sql!("with found as materialized (
                select tenant_id, id, state from deliveries
                where tenant_id = $1 and id = $2 for update
-             ), armed as (
+             ), retried as (
                update deliveries d set state = {PENDING}, owner = 0, due_at = $3,
                  attempts_before = case when d.state >= {ENDED} then d.attempts else d.attempts_before end,
                  lost_leases = 0
@@ -202,8 +202,8 @@ impl Deliveries for PostgresStore {
         now: Time,
     ) -> Result<Vec<RetryOutcome>> {
         let keys: Vec<_> = ids.into_iter().map(|id| (scope.tenant(), id)).collect();
-        let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: false, now }).await?;
-        let answer = |key| armed.get(key).copied().unwrap_or(RetryOutcome::Unknown);
+        let retried = self.retry_in_order(Retries { keys: &keys, only_dead: false, now }).await?;
+        let answer = |key| retried.get(key).copied().unwrap_or(RetryOutcome::Unknown);
         Ok(keys.iter().map(answer).collect())
     }
 

@@ -25,7 +25,6 @@
 mod accept;
 mod all_tenants;
 mod archiving;
-mod arm;
 mod audit;
 mod batch;
 mod claim;
@@ -69,6 +68,7 @@ mod queue;
 mod redeliver;
 mod replays;
 mod replica;
+mod retry;
 mod rows;
 mod scan;
 mod schema;
@@ -99,7 +99,7 @@ pub use migrations::{SCHEMA_VERSION, schema_version};
 pub use moves::{CopiedRows, MOVED_TABLES, MoveRow, MoveStep, MovedTable};
 pub use open::Options;
 pub use scratch::ScratchDatabase;
-pub use writable::check_writable;
+pub use writable::{check_may_create, check_writable};
 
 use crate::session::{Session, SessionPool, Turns};
 

@@ -48,7 +48,7 @@ where exists (
     )
 });
 
-/// The first unfinished one may be moving already, if someone armed it by hand; then it stays so.
+/// The first unfinished one may be moving already, if someone retried it by hand; then it stays so.
 static MOVE_UP: Sql = Sql::new(|| {
     format!("
 update deliveries d set state = {PENDING}

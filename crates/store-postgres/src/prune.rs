@@ -253,10 +253,10 @@ impl PostgresStore {
         let ended =
             query(session, &lock_ended(), &[&before.micros(), &now.micros(), &tenants, &ids])
                 .await?;
-        let armed = armed_meanwhile(session, &ended).await?;
+        let retried = armed_meanwhile(session, &ended).await?;
         let mut gone = RemovalBatch::default();
         for row in &ended {
-            gone.add(row, &armed)?;
+            gone.add(row, &retried)?;
         }
         gone.remove(session).await?;
         transaction.commit().await?;
@@ -292,13 +292,13 @@ async fn armed_meanwhile(
         }
     }
     let locked = query(session, &TAKE_ENDED, &[&tenants, &ids]).await?;
-    let mut armed = HashSet::new();
+    let mut retried = HashSet::new();
     for row in &locked {
         if rows::get::<bool>(row, 2)? {
-            armed.insert((rows::get(row, 0)?, rows::get(row, 1)?));
+            retried.insert((rows::get(row, 0)?, rows::get(row, 1)?));
         }
     }
-    Ok(armed)
+    Ok(retried)
 }
 
 type Keys = (Vec<Uuid>, Vec<Uuid>);
@@ -313,9 +313,9 @@ struct RemovalBatch {
 }
 
 impl RemovalBatch {
-    fn add(&mut self, row: &Row, armed: &HashSet<(Uuid, Uuid)>) -> Result<(), TxError> {
+    fn add(&mut self, row: &Row, retried: &HashSet<(Uuid, Uuid)>) -> Result<(), TxError> {
         let (tenant, parcel): (Uuid, Uuid) = (rows::get(row, 0)?, rows::get(row, 1)?);
-        if armed.contains(&(tenant, parcel)) {
+        if retried.contains(&(tenant, parcel)) {
             return Ok(());
         }
         self.parcels.0.push(tenant);

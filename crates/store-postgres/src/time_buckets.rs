@@ -133,7 +133,7 @@ pub(crate) async fn remove(
     Ok(())
 }
 
-const LOOK: &str = "
+const READ_BUCKETS: &str = "
 select s.tenant_id, s.target_id, s.lane, s.from_id, s.to_id,
     not exists (select from deliveries d where d.tenant_id = s.tenant_id
         and d.id >= s.from_id and d.id < s.to_id and d.target_id = s.target_id and d.lane = s.lane)
@@ -154,7 +154,8 @@ pub(crate) async fn look(
     let (from, tenant, target, lane) =
         at.map_or((nil, nil, nil, 0), |at| (at.from, at.tenant, at.target, at.lane));
     let end = rows::first_id_at(before);
-    let looked = query(session, LOOK, &[&end, &from, &tenant, &target, &lane, &limit]).await?;
+    let looked =
+        query(session, READ_BUCKETS, &[&end, &from, &tenant, &target, &lane, &limit]).await?;
     let (mut empty, mut last) = (BTreeSet::new(), None);
     for (count, row) in (1..).zip(&looked) {
         let bucket = BucketRow {

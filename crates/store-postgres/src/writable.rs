@@ -37,3 +37,19 @@ pub async fn check_writable(url: &str) -> Result<Time> {
     step.rollback().await.map_err(store_error)?;
     Ok(Time::from_micros(now))
 }
+
+/// Fails if the role may not create tables where they would be, or the schema for them.
+pub async fn check_may_create(url: &str) -> Result<()> {
+    let url = DatabaseUrl::parse(url)?;
+    let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
+    let step = transaction(&mut client).await?;
+    let schema = schema::find(&step, url.schema.as_deref()).await?;
+    let sql = "select case when exists (select from pg_namespace where nspname = $1)
+        then has_schema_privilege($1, 'create')
+        else has_database_privilege(current_database(), 'create') end";
+    let may_create: bool = step.query_one(sql, &[&schema]).await.map_err(store_error)?.get(0);
+    if may_create {
+        return Ok(());
+    }
+    Err(StoreError::Refused(format!("this role may not create tables in the schema {schema}")))
+}

@@ -82,7 +82,7 @@ pub fn check(path: &Path) -> Result<BackupSummary> {
 
 /// Puts a checked copy in the place of the database. Fails while a process has the database open. What was there
 /// before is kept under the name that is returned.
-pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>> {
+pub fn restore(from: &Path, to: &Path, without: &[&str]) -> Result<Option<PathBuf>> {
     check(from)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -94,6 +94,10 @@ pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>> {
     if let Err(error) = fs::copy(from, &part) {
         let _ = fs::remove_file(&part);
         return Err(failed("copy the backup", error));
+    }
+    if let Err(error) = remove_documents(&part, without) {
+        let _ = fs::remove_file(&part);
+        return Err(refused(format!("cannot change the copy of the backup: {error}")));
     }
     let before = was_there.then(|| free_name(to));
     if let Some(before) = &before {
@@ -107,6 +111,15 @@ pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>> {
     }
     publish(&part, to)?;
     Ok(before)
+}
+
+fn remove_documents(file: &Path, kinds: &[&str]) -> rusqlite::Result<()> {
+    let copy = Connection::open(file)?;
+    for kind in kinds {
+        copy.execute("DELETE FROM records WHERE kind = ?1", [kind])?;
+    }
+    // As a backup is: without a file for its log beside it.
+    copy.pragma_update(None, "journal_mode", "DELETE")
 }
 
 fn copy(source: &Connection, to: &Path, progress: &mut impl FnMut(u64, u64)) -> Result<()> {

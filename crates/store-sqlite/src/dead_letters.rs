@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row};
 use self::list::{Letters, page_of};
 use crate::{
     SqliteStore,
-    deliveries::arm_in_turn,
+    deliveries::retry_in_order,
     rows::{self, seq},
     scan::ScanBudget,
     states::{DEAD, sql},
@@ -70,10 +70,10 @@ impl DeadLetters for SqliteStore {
             .await?;
         let next = next.map(list::Place::write);
         if found.is_empty() {
-            return Ok(ReplayPage { armed: Vec::new(), next });
+            return Ok(ReplayPage { retried: Vec::new(), next });
         }
         self.write(move |tx| {
-            let (mut rows, mut armed) = (Vec::with_capacity(found.len()), Vec::new());
+            let (mut rows, mut retried) = (Vec::with_capacity(found.len()), Vec::new());
             for place in &found {
                 let mut dead = tx.db.prepare_cached(sql!(
                     "SELECT d.tenant_id, d.id FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
@@ -81,12 +81,12 @@ impl DeadLetters for SqliteStore {
                 ))?;
                 let mut dead = dead.query([place.delivery, place.moved_at])?;
                 if let Some(row) = dead.next()? {
-                    armed.push((rows::id(row, 0)?, rows::id(row, 1)?));
+                    retried.push((rows::id(row, 0)?, rows::id(row, 1)?));
                     rows.push(place.delivery);
                 }
             }
-            arm_in_turn(tx, &rows, now)?;
-            Ok(ReplayPage { armed, next })
+            retry_in_order(tx, &rows, now)?;
+            Ok(ReplayPage { retried, next })
         })
         .await
     }

@@ -1,7 +1,7 @@
 //! Reading the log of deliveries, retrying and redelivering.
 
-mod arm;
 mod list;
+mod retry;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -24,8 +24,8 @@ use crate::{
 };
 
 pub(crate) use self::{
-    arm::arm_in_turn,
     list::{failed_emails, page_of, page_of_all},
+    retry::retry_in_order,
 };
 
 #[async_trait]
@@ -160,7 +160,7 @@ impl Deliveries for SqliteStore {
             if rows::state(row, 0)? == State::Leased {
                 return Ok(RetryOutcome::InFlight);
             }
-            arm::arm(tx, seq(id), State::Pending, now)?;
+            retry::make_due(tx, seq(id), State::Pending, now)?;
             tx.ring();
             Ok(RetryOutcome::Due)
         })
@@ -219,8 +219,8 @@ impl Deliveries for SqliteStore {
                 rows.push(is_there.then(|| seq(*id)));
             }
             let known: Vec<i64> = rows.iter().flatten().copied().collect();
-            let mut armed = arm_in_turn(tx, &known, now)?.into_iter();
-            let answer = |row: Option<i64>| row.and_then(|_| armed.next());
+            let mut retried = retry_in_order(tx, &known, now)?.into_iter();
+            let answer = |row: Option<i64>| row.and_then(|_| retried.next());
             Ok(rows
                 .into_iter()
                 .map(answer)

@@ -77,7 +77,7 @@ pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
         }
         next => next.map(|(seq, ..)| seq),
     };
-    // The first unfinished one may be moving already, if someone armed it by hand.
+    // The first unfinished one may be moving already, if someone retried it by hand.
     let moved = match next {
         Some(next) => tx
             .db

@@ -26,7 +26,7 @@ use crate::tx_error::store_error;
 /// With this many pages a checkpoint is due. Each costs two syncs of the file.
 const CHECKPOINT_PAGES: usize = 2_000;
 /// The pause after a failure: a full disk stays full for a while.
-const PAUSE: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Wal {
     /// Its pages at the last commit.
@@ -94,7 +94,7 @@ fn help(db: &Connection, asked: &Receiver<()>, report: &Sender<Result<()>>) {
     for () in asked {
         let copied = checkpoint(db, CheckpointMode::PASSIVE);
         if matches!(copied, Ok(Checkpoint::NoSpace)) {
-            thread::sleep(PAUSE);
+            thread::sleep(CHECK_INTERVAL);
         }
         let _ = report.send(copied.map(drop));
     }

@@ -95,7 +95,7 @@ pub struct DeadStats {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayPage {
     /// The deliveries that are due again, now or when their turn comes.
-    pub armed: Vec<(TenantId, DeliveryId)>,
+    pub retried: Vec<(TenantId, DeliveryId)>,
     /// The place where the next page begins; `None` after the last. A page scans a bounded number of rows:
     /// it may replay none and still have a next.
     pub next: Option<[u8; 32]>,

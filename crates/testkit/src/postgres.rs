@@ -109,14 +109,27 @@ impl Postgres {
 
     /// `kill -9` of all of its processes.
     pub fn kill(&self) -> Result<()> {
+        self.signal("-9")
+    }
+
+    /// It accepts connections and answers nothing, as if its disk hung.
+    pub fn freeze(&self) -> Result<()> {
+        self.signal("-STOP")
+    }
+
+    pub fn unfreeze(&self) -> Result<()> {
+        self.signal("-CONT")
+    }
+
+    fn signal(&self, signal: &str) -> Result<()> {
         let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid"))?;
         let main = file.lines().next().context("an empty file of the server's process")?;
         let children = format!("/proc/{main}/task/{main}/children");
         let children = std::fs::read_to_string(children).unwrap_or_default();
         // The main one first, so that it starts no other.
         let all = [main].into_iter().chain(children.split_whitespace());
-        let killed = Command::new("kill").arg("-9").args(all).status()?;
-        anyhow::ensure!(killed.success(), "cannot kill the server");
+        let sent = Command::new("kill").arg(signal).args(all).status()?;
+        anyhow::ensure!(sent.success(), "cannot send the server {signal}");
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 /// Longer than a lease, so that work of a node that was killed is taken over within it.
 const TIMEOUT: Duration = Duration::from_secs(90);
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Looks again and again until there is something. Fails the test if there never is.
 pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
@@ -17,7 +17,7 @@ pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl F
             return found;
         }
         assert!(tokio::time::Instant::now() < deadline, "it did not happen: {what}");
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -26,6 +26,6 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "it did not happen: {what}");
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }

@@ -729,7 +729,7 @@ export class Queues extends Resource {
   /**
    * Pause a lane.
    *
-   * Deliveries in flight finish; all others wait until the lane is resumed.
+   * Deliveries in flight finish; all others wait until the lane is resumed. Other nodes follow within about a second.
    *
    * Operator only.
    *
@@ -1229,7 +1229,7 @@ export class Tenants extends Resource {
   /**
    * Pause a tenant.
    *
-   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.
+   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed. Other nodes follow within about a second.
    *
    * Operator only.
    *
@@ -1435,7 +1435,7 @@ export class Webhooks extends Resource {
   /**
    * Pause a webhook.
    *
-   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.
+   * Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed. Other nodes follow within about a second.
    *
    * Required scope: `manage`.
    *

@@ -108,6 +108,24 @@ async fn another_operator_token_or_a_changed_account_ends_it() {
     assert!(node.session(&of_owner).await.unwrap().is_some());
 }
 
+/// The other node has read the user before the change.
+#[tokio::test]
+async fn a_session_that_began_after_a_change_is_good_on_every_node() {
+    let fleet = Fleet::new();
+    let (one, other) = (fleet.node(), fleet.node());
+    let password = Secret::new("correct horse battery".to_owned());
+    let new = NewUser { name: "ana".to_owned(), role: Role::Support, password };
+    let user = one.users.create(new).await.unwrap();
+    let before = one.begin_session(Some(&user)).await.unwrap();
+    assert!(other.session(&before).await.unwrap().is_some());
+    let change = UserChange { role: Some(Role::ReadOnly), password: None };
+    let changed = one.users.change("ana", change).await.unwrap();
+    let after = one.begin_session(Some(&changed)).await.unwrap();
+    let session = other.session(&after).await.unwrap().unwrap();
+    assert_eq!(session.operator().role(), Role::ReadOnly);
+    assert!(other.session(&before).await.unwrap().is_none());
+}
+
 #[tokio::test]
 async fn every_changed_bit_of_a_cookie_is_noticed() {
     let fleet = Fleet::new();

@@ -12,7 +12,10 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::Problem;
-use crate::{answer::whole_seconds, codes, input::field::Noun};
+use crate::{answer::whole_seconds, codes, input::field::Noun, line_limit::LineLimit};
+
+/// In an outage every request fails alike.
+static UNAVAILABLE_LINES: LineLimit = LineLimit::per(Duration::from_secs(5));
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
@@ -23,7 +26,9 @@ impl From<StoreError> for Problem {
             )
             .retry_after(Duration::from_secs(30)),
             StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Fenced => {
-                tracing::warn!(%error, "store unavailable");
+                if let Some(suppressed) = UNAVAILABLE_LINES.allow() {
+                    tracing::warn!(%error, suppressed, "store unavailable");
+                }
                 Self::new(
                     &codes::UNAVAILABLE,
                     "the store is unavailable or the gateway is shutting down; nothing was accepted, retry",

@@ -16,6 +16,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::{
+    gateway::Setup,
     logs,
     settings::{self, Flags},
 };
@@ -51,10 +52,18 @@ impl Doctor {
                         "correct or remove it; `gancho config` shows what is effective",
                     ),
                 }
+                if let Err(error) = Setup::of(&loaded) {
+                    report.fail(
+                        "configuration",
+                        format!("{error:#}"),
+                        "correct it; `gancho serve` does not start with it",
+                    );
+                }
                 let settings = &loaded.settings;
                 data::directory(&mut report, settings);
                 data::disk(&mut report, settings);
                 data::store(&mut report, settings).await;
+                data::direct(&mut report, settings).await;
                 data::replica(&mut report, settings).await;
                 data::key_ring(&mut report, settings).await;
                 data::admin_token(&mut report, settings);

@@ -14,7 +14,7 @@ use crate::remote::Remote;
 
 /// Deliveries in flight are waited for.
 const TIMEOUT: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_secs(2);
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Erase the content of events, e-mails or receipts.
 ///
@@ -101,7 +101,7 @@ async fn erase(remote: &Remote, field: &str, value: &str) -> anyhow::Result<Valu
         if in_flight == 0 || began.elapsed() > TIMEOUT {
             return Ok(total);
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_AFTER).await;
     }
 }
 

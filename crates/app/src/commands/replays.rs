@@ -101,7 +101,7 @@ struct Show {
 
 const NONE: &str = "No replays found. Those of a tenant are listed with --tenant.";
 /// Time between two looks at a running replay.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Replays {
     pub async fn run(self) -> anyhow::Result<()> {
@@ -184,7 +184,7 @@ pub async fn follow(remote: &Remote, id: &str) -> anyhow::Result<Value> {
         let number = |name: &str| job[name].as_u64().unwrap_or(0);
         let bar = progress.get_or_insert_with(|| Progress::new("replaying", number("total")));
         bar.at(number("done") + number("skipped") + number("failed"));
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use gancho_access::operator_sessions;
 use gancho_store_sqlite::{SqliteStore, backup};
 use serde_json::json;
 
@@ -49,7 +50,9 @@ impl Restore {
         private_file::folder(&loaded.settings.data_dir)?;
         let file = self.file.clone();
         let target = to.clone();
-        let restoring = tokio::task::spawn_blocking(move || backup::restore(&file, &target));
+        // Of sessions nobody knows which were ended since.
+        let restore = move || backup::restore(&file, &target, &[operator_sessions::KIND]);
+        let restoring = tokio::task::spawn_blocking(restore);
         let before = restoring.await?.context("cannot restore the database")?;
         if self.json {
             return table::json(&json!({

@@ -72,7 +72,8 @@ impl Serve {
             let written = shared_settings::with_token(written, &loaded)?;
             let reloadable_parts = gateway.reloadable_parts();
             reloadable_parts.compare_settings(&written).await?;
-            let reloader = Arc::new(Reloader::new(reloadable_parts, flags.clone(), written));
+            let (flags, file) = (flags.clone(), loaded.file.clone());
+            let reloader = Arc::new(Reloader::new(reloadable_parts, flags, file, written));
             gateway.reloader = Some(reloader.clone());
             declared_endpoints::keep_in_step(&gateway, &loaded).await?;
             warn_of_risks(&gateway, settings).await?;

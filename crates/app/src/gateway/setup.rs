@@ -232,8 +232,8 @@ pub fn database_url(settings: &Settings) -> String {
     }
 }
 
-/// A replica has the schema of its primary.
-pub fn replica_url(url: &str, settings: &Settings) -> String {
+/// Another address of the same database, or of a replica: the tables are in the same schema.
+pub fn other_url(url: &str, settings: &Settings) -> String {
     with(url, &[("schema", settings.database_schema.as_deref())])
 }
 

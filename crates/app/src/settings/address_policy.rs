@@ -65,7 +65,7 @@ pub fn private_networks(settings: &Settings) -> Vec<IpNet> {
     let tables = AddressPolicy::default();
     let is_private = |network: &&IpNet| {
         let ends = [network.network(), network.broadcast()];
-        ends.into_iter().any(|ip| tables.judge(ip) != Ruling::Allowed)
+        ends.into_iter().any(|ip| tables.check(ip) != Ruling::Allowed)
     };
     settings.allow_cidrs.iter().filter(is_private).copied().collect()
 }

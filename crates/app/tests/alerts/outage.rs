@@ -3,7 +3,37 @@
 use gancho_testkit::until;
 
 use super::recorder::Recorder;
-use crate::{gateway::Gateway, http};
+use crate::{browser::Browser, gateway::Gateway, http};
+
+/// A caller gets a response, though the database gives none. What is published is there when it goes on.
+#[test]
+fn a_database_that_hangs_leaves_nobody_without_a_response() {
+    let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
+    let (folder, database_url) = (tempfile::tempdir().unwrap(), server.url("postgres"));
+    let served = Gateway::start(folder.path(), &[("GANCHO_DATABASE_URL", &database_url)]);
+    let (known, unknown) = (served.tenant("acme"), served.tenant("globex"));
+    served.publish(&known, "a.b", "{}");
+    let browser = Browser::logged_in(&served);
+    server.freeze().unwrap();
+    let publish = |key: &str| {
+        let event = r#"{"type":"a.b","data":{},"idempotency_key":"once"}"#;
+        http::call(served.address, "POST", "/v1/events", &[("x-api-key", key)], event)
+    };
+    std::thread::scope(|scope| {
+        let known = scope.spawn(|| publish(&known));
+        let unknown = scope.spawn(|| publish(&unknown));
+        let page = scope.spawn(|| browser.get("/ui/deliveries").status);
+        for answer in [known, unknown] {
+            let answer = answer.join().unwrap();
+            assert_eq!(answer.status, 503, "{}", answer.body);
+            assert!(answer.body.contains("\"unavailable\""), "{}", answer.body);
+        }
+        assert_eq!(page.join().unwrap(), 503);
+    });
+    server.unfreeze().unwrap();
+    until("it goes on", || publish(&known).status == 202);
+    served.stop();
+}
 
 /// A server of its own, which is killed and started again. Nothing was sent to the URL before.
 #[test]

@@ -16,6 +16,7 @@ use gancho_testkit::until;
 use serde_json::Value;
 
 use crate::{
+    browser::Browser,
     gateway::{Gateway, command},
     http,
     operator::{Ran, alone},
@@ -49,6 +50,7 @@ fn what_was_backed_up_is_restored_and_delivered() {
             http::call(address, "POST", "/v1/events", &[("x-api-key", &publisher)], &body);
         }
     });
+    let signed_in = Browser::logged_in(&served);
     let file = folder.path().join("copy.db");
     let file = file.to_str().unwrap();
     let made = run(folder.path(), &["backup", file, "--json"]).ok();
@@ -84,6 +86,7 @@ fn what_was_backed_up_is_restored_and_delivered() {
     run(other.path(), &["restore", file]).ok();
     run(other.path(), &["ledger", "verify"]).ok();
     let restored = Gateway::start(other.path(), &[]);
+    assert_eq!(signed_in.at(&restored).get("/ui/queues").status, 303, "who may have signed out");
     assert_eq!(restored.operator("POST", "/v1/queues/webhook/resume", "").status, 204);
     for id in &waiting {
         until("it is delivered", || seen.body(id).is_some());

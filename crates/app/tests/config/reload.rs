@@ -52,6 +52,12 @@ fn limits_of_a_lane_change_on_sighup_and_by_the_api() {
     assert!(before <= 6, "the rate was in force: {before}");
     assert_eq!(served.operator("POST", "/v1/_reload", "").status, 200);
     until("the rest arrives", || arrived() == 8);
+
+    // While the file is being replaced, nothing becomes its default.
+    std::fs::rename(&config, folder.path().join("gancho.toml.new")).unwrap();
+    let refused = served.operator("POST", "/v1/_reload", "");
+    assert_eq!(refused.status, 422, "{}", refused.body);
+    assert!(refused.body.contains("gancho.toml is gone"), "{}", refused.body);
     served.stop();
 }
 

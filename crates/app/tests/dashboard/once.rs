@@ -105,6 +105,7 @@ fn a_form_outlives_its_session() {
     assert!(!draft.contains("example.com"), "{draft}");
     browser.open(sent.location()).has("before the form was sent");
 
+    let mut stranger = browser.clone();
     let entered = browser.log_in(TOKEN);
     assert_eq!(entered.status, 303);
     let back = browser.send("GET", page, &[("cookie", draft)], "");
@@ -113,12 +114,20 @@ fn a_form_outlives_its_session() {
     assert!(back.head.contains("gancho_draft=;"), "it is used once: {}", back.head);
     // Another form does not get it, and another site cannot leave one.
     browser.send("GET", "/ui/tenants/new", &[("cookie", draft)], "").lacks("invoice.*");
-    let mut stranger = browser.clone();
-    stranger.session = Some("gone".to_owned());
     let foreign = stranger.send("POST", page, &[("sec-fetch-site", "cross-site")], &fields);
     assert_eq!(foreign.status, 303);
     assert!(!foreign.head.contains("gancho_draft"), "{}", foreign.head);
     let evil = ("referer", "https://evil.example/ui/endpoints/new");
     let sent = stranger.send("POST", page, &[SAME_ORIGIN, evil], &fields);
     assert_eq!(sent.location(), "/ui/login?ended=form");
+    // What is too long for a cookie is lost, and the login says so.
+    let long = form(&[("url", &format!("https://example.com/{}", "x".repeat(5_000)))]);
+    let lost = stranger.send("POST", page, &[SAME_ORIGIN], &long);
+    assert!(lost.location().ends_with("ended=lost"), "{}", lost.location());
+    assert!(!lost.head.contains("gancho_draft"), "{}", lost.head);
+    browser.session = None;
+    browser.open(lost.location()).has("too long to keep");
+    stranger.session = Some("never-a-session".to_owned());
+    let sent = stranger.send("POST", page, &[SAME_ORIGIN], &fields);
+    assert!(!sent.head.contains("gancho_draft"), "{}", sent.head);
 }

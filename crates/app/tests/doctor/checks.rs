@@ -74,6 +74,39 @@ fn servers_that_the_settings_name_are_tried() {
     assert!(ran.out.contains("does not greet"), "{}", ran.out);
     assert_eq!(state(&ran, "server"), "fail", "{}", ran.out);
     assert!(ran.out.contains("is not a gateway"), "{}", ran.out);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let api = format!("api_listen={}", silent.local_addr().unwrap());
+    let ran = alone(folder.path(), &["doctor", "--json", "--set", &api]);
+    assert!(ran.out.contains("does not respond"), "{}", ran.out);
+}
+
+/// With each of these `gancho serve` would not start, or accept nothing.
+#[test]
+fn what_keeps_a_gateway_from_working_fails() {
+    let at = Operator::start();
+    let folder = at.stop();
+    let fails = |check: &str, sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let arguments: Vec<&str> = ["doctor", "--json"].into_iter().chain(sets).collect();
+        let ran = alone(folder.path(), &arguments);
+        assert_eq!(ran.code, 1, "{check}: {}{}", ran.out, ran.err);
+        assert!(state(&ran, check).contains("fail"), "{check}: {}", ran.out);
+    };
+    let mail = "smtp_url=smtp://127.0.0.1:1?tls=none";
+    fails("configuration", &[mail, "smtp_ca_file=/no/such.pem"]);
+    fails("configuration", &["email_via=ses", "ses_region=eu-west-1"]);
+    fails("disk space", &["store_max_bytes=64KiB"]);
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let [ours, others] =
+        [(); 2].map(|()| runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap());
+    let url = format!("database_url={}", ours.url());
+    alone(folder.path(), &["migrate", "--set", &url]).ok();
+    let direct = format!("database_direct_url={}", others.url());
+    fails("direct connection", &[&url, &direct]);
+    fails("direct connection", &[&url, "database_direct_url=postgres://x@127.0.0.1:1/x"]);
+    let replica = format!("database_read_url={}", others.url());
+    fails("read replica", &[&url, &replica]);
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub fn show(visit: &Visit, problem: &Problem) -> Response {
         let back = Some(visit.link("/"));
         return portal_error::show(visit.t, visit.theme, &visit.dashboard.portal, problem, back);
     }
-    render(visit.t, visit.theme, problem, &visit.path, visit.page("/search"), visit.link("/"))
+    let again = visit.again.as_deref().unwrap_or_default();
+    render(visit.t, visit.theme, problem, again, visit.page("/search"), visit.link("/"))
 }
 
 /// For someone who is not logged in.
@@ -78,6 +79,9 @@ pub fn texts(t: &Texts, problem: &Problem) -> (Sentence, Sentence) {
         (_, 403) => (t.say("error.forbidden"), t.say("error.forbidden_advice")),
         (_, 404) => (t.say("error.not_found"), t.say("error.not_found_advice")),
         (_, 409) => (t.say("error.conflict"), t.say("error.conflict_advice")),
+        ("session_not_ended", _) => {
+            (t.say("error.session_not_ended"), t.say("error.session_not_ended_advice"))
+        }
         (_, 503) => (t.say("error.unavailable"), t.say("error.unavailable_advice")),
         (_, 400..500) => (t.say("error.refused"), t.say("error.refused_advice")),
         _ => (t.say("error.internal"), t.say("error.internal_advice")),

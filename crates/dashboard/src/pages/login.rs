@@ -4,7 +4,7 @@ use std::{borrow::Borrow, sync::Arc};
 
 use askama::Template;
 use axum::{
-    extract::{FromRequestParts, Request, State},
+    extract::{FromRequest, FromRequestParts, Request, State},
     response::{IntoResponse, Response},
 };
 use gancho_access::operator_sessions::MAX_AGE;
@@ -20,11 +20,12 @@ use crate::{
     language::Language,
     page,
     params::{Link, Params},
+    problem::Problem,
     sentence::Sentence,
     submission::{Submission, check_origin, read_form},
     texts::Texts,
     theme::Theme,
-    visit::{Visit, language, unavailable},
+    visit::{Visit, language},
     visitor::Visitor,
 };
 
@@ -115,6 +116,13 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
         }
     };
     tracing::info!(address = %from, "signed in to the dashboard");
+    // The session before is over in this browser, and nobody would end it.
+    if let Some(cookie) = dashboard.session_cookie(&parts.headers)
+        && let Ok(Some(session)) = dashboard.backend.session(cookie).await
+        && let Err(error) = dashboard.backend.end_session(&session).await
+    {
+        tracing::warn!(%error, "page unavailable");
+    }
     let id = match dashboard.backend.begin_session(&login).await {
         Ok(id) => id,
         Err(error) => {
@@ -122,20 +130,33 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
             return refuse(StatusCode::SERVICE_UNAVAILABLE, texts.say("login.unavailable"));
         }
     };
-    with_cookie(
-        page::see_other(next(&params)),
-        cookies::write(cookies::SESSION, &id, MAX_AGE.as_secs(), dashboard.is_secure()),
-    )
+    with_cookie(page::see_other(next(&params)), session_cookie(&dashboard, &id))
 }
 
-pub async fn log_out(submission: Submission) -> PageResult {
-    let visit = submission.visit;
-    if let Visitor::Operator(session) = &visit.visitor {
-        let ended = visit.dashboard.backend.end_session(session).await;
-        ended.map_err(|error| unavailable(&error))?;
+pub fn session_cookie(dashboard: &Dashboard, value: &str) -> Option<HeaderValue> {
+    let is_secure = dashboard.is_secure();
+    cookies::write(cookies::session(is_secure), value, MAX_AGE.as_secs(), is_secure)
+}
+
+/// Signs out. While the store is unavailable, the browser forgets the session at least, and is told.
+pub async fn log_out(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
+    let forget = session_cookie(&dashboard, "");
+    let headers = request.headers().clone();
+    let is_own = check_origin(&headers, request.uri()).is_ok();
+    let ended = match Submission::from_request(request, &dashboard).await {
+        Ok(Submission { visit, .. }) => match &visit.visitor {
+            Visitor::Operator(session) => dashboard.backend.end_session(session).await.is_ok(),
+            Visitor::Tenant(_) => true,
+        },
+        Err(answer) if is_own && answer.status() == StatusCode::SERVICE_UNAVAILABLE => false,
+        Err(answer) => return answer,
+    };
+    if ended {
+        return with_cookie(page::see_other("/ui/login"), forget);
     }
-    let cookie = cookies::write(cookies::SESSION, "", 0, visit.dashboard.is_secure());
-    Ok(with_cookie(page::see_other("/ui/login"), cookie))
+    let texts = texts(&dashboard, &headers, None);
+    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "session_not_ended", "");
+    with_cookie(error::show_stranger(texts, Theme::of(&headers), &problem), forget)
 }
 
 pub async fn preferences(submission: Submission) -> PageResult {
@@ -173,6 +194,8 @@ fn show(
     let t = texts(dashboard, &parts.headers, chosen);
     let (ended_by, ended) = match params.get("ended") {
         Some("form") => ("form", Some(t.say("login.ended_form"))),
+        Some("lost") => ("lost", Some(t.say("login.ended_lost"))),
+        Some("link") => ("link", Some(t.say("login.ended_link"))),
         Some(_) => ("page", Some(t.say("login.ended"))),
         None => ("", None),
     };

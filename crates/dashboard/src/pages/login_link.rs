@@ -7,12 +7,11 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use gancho_access::operator_sessions::MAX_AGE;
 use gancho_domain::AddressBlock;
 use http::Method;
 
-use super::login::with_cookie;
-use crate::{backend::Login, cookies, dashboard::Dashboard, page};
+use super::login::{session_cookie, with_cookie};
+use crate::{backend::Login, dashboard::Dashboard, page};
 
 /// A link that is not valid leads to the login, as any page does for someone who is not signed in.
 pub async fn open(
@@ -27,7 +26,7 @@ pub async fn open(
     }
     let now = dashboard.clock.now();
     let Some(operator) = dashboard.login_links.take(&token, now) else {
-        return page::see_other("/ui/login");
+        return page::see_other("/ui/login?ended=link");
     };
     if let Some(Extension(from)) = address {
         dashboard.backend.record_login(&operator, from).await;
@@ -36,6 +35,5 @@ pub async fn open(
         return page::see_other("/ui/login");
     };
     tracing::info!("signed in to the dashboard by a link");
-    let cookie = cookies::write(cookies::SESSION, &id, MAX_AGE.as_secs(), dashboard.is_secure());
-    with_cookie(page::see_other("/ui/"), cookie)
+    with_cookie(page::see_other("/ui/"), session_cookie(&dashboard, &id))
 }

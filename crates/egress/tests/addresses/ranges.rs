@@ -52,7 +52,7 @@ fn expected(ip: IpAddr) -> bool {
 }
 
 fn allowed(ip: IpAddr) -> bool {
-    AddressPolicy::default().judge(ip) == Ruling::Allowed
+    AddressPolicy::default().check(ip) == Ruling::Allowed
 }
 
 fn judged(text: &str) -> bool {
@@ -159,7 +159,7 @@ fn operator_named_nat64_prefixes_are_decoded() {
     let rule = |prefix: &str, segments: [u16; 8]| {
         let nat64 = Nat64::try_from(prefix.parse::<Ipv6Net>().unwrap()).unwrap();
         let policy = AddressPolicy { nat64: vec![nat64], ..AddressPolicy::default() };
-        policy.judge(Ipv6Addr::from(segments).into()) == Ruling::Allowed
+        policy.check(Ipv6Addr::from(segments).into()) == Ruling::Allowed
     };
     for (prefix, segments) in inside([8, 8, 4, 4]) {
         assert!(rule(prefix, segments), "{prefix} {segments:x?}");
@@ -186,13 +186,13 @@ fn the_operators_lists_go_before_the_tables() {
         deny: nets(&["8.8.8.0/24", "10.1.0.0/24"]),
         nat64: vec![],
     };
-    let judge = |text: &str| policy.judge(text.parse().unwrap()) == Ruling::Allowed;
+    let is_allowed = |text: &str| policy.check(text.parse().unwrap()) == Ruling::Allowed;
     for allowed in ["10.1.0.0", "10.1.255.255", "::ffff:10.1.2.3", "fd12::1", "10.1.0.7", "8.8.9.0"]
     {
-        assert!(judge(allowed), "{allowed}");
+        assert!(is_allowed(allowed), "{allowed}");
     }
     for denied in ["10.0.255.255", "10.2.0.0", "fe00::1", "8.8.8.8", "::ffff:8.8.8.8"] {
-        assert!(!judge(denied), "{denied}");
+        assert!(!is_allowed(denied), "{denied}");
     }
 }
 

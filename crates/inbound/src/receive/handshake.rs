@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     ReceivedRequest, Verb,
     outcome::{Reason, ReceiveError, Reply},
-    preset::Greeting,
+    preset::Handshake,
     receive::verify::{RequestVerifier, VerifiedMessage},
     registry::PreparedSource,
 };
@@ -34,8 +34,8 @@ pub fn unsigned(
     source: &PreparedSource,
     request: &ReceivedRequest,
 ) -> Option<Result<Reply, ReceiveError>> {
-    match (source.preset.greeting(), request.verb) {
-        (Greeting::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
+    match (source.preset.handshake(), request.verb) {
+        (Handshake::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
         _ => None,
     }
 }
@@ -47,10 +47,10 @@ pub async fn signed(
     request: &ReceivedRequest,
     now: Time,
 ) -> Option<Result<Reply, ReceiveError>> {
-    match message.source.preset.greeting() {
-        Greeting::UrlVerification => url_verification(&request.body).map(Ok),
-        Greeting::Subscription => verifier.answer_subscription(message, now).await,
-        Greeting::VerifyToken | Greeting::Nothing => None,
+    match message.source.preset.handshake() {
+        Handshake::UrlVerification => url_verification(&request.body).map(Ok),
+        Handshake::Subscription => verifier.answer_subscription(message, now).await,
+        Handshake::VerifyToken | Handshake::Nothing => None,
     }
 }
 
@@ -72,7 +72,7 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
 /// `hub.challenge`, by GET: a caller that knows the verify token gets the challenge back.
 fn verify_token(source: &PreparedSource, request: &ReceivedRequest) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
-    let refused = || ReceiveError::unproven(Reason::Greeting);
+    let refused = || ReceiveError::unproven(Reason::Handshake);
     let token = request.parameter("hub.verify_token").ok_or_else(refused)?;
     let known = source.verify_token.as_ref().ok_or(VerifyError::NoMatch);
     let proved = known.and_then(|known| known.verify(&[(NAME, token.as_bytes())], NAME));

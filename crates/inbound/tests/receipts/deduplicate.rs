@@ -75,8 +75,14 @@ async fn an_id_with_another_body(stage: &Stage) {
 
     let filter = DeadFilter { code: Some("ID_CLASH".into()), ..DeadFilter::default() };
     assert_eq!(
-        stage.node.store.replay_dead(filter, 10, None, stage.clock.now()).await.unwrap().armed.len()
-            as u64,
+        stage
+            .node
+            .store
+            .replay_dead(filter, 10, None, stage.clock.now())
+            .await
+            .unwrap()
+            .retried
+            .len() as u64,
         1
     );
     let seen = arrived(&core, 2).await;

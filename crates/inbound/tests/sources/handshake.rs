@@ -63,7 +63,7 @@ async fn meta(stage: &Stage) {
         "hub.mode=subscribe&hub.challenge=a%0d%0ab&hub.verify_token=the+token+we+agreed+on",
     ] {
         let denied = stage.denied(&query(Verb::Get, invalid)).await;
-        assert_eq!((denied.status, denied.reason), (403, Reason::Greeting), "{invalid}");
+        assert_eq!((denied.status, denied.reason), (403, Reason::Handshake), "{invalid}");
     }
     let body = "{}";
     let hex = HEXLOWER.encode(&mac(SECRET, body));

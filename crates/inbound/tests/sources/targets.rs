@@ -50,7 +50,7 @@ async fn dead(stage: &Stage, count: usize) -> Vec<Receipt> {
 
 async fn replay(stage: &Stage) -> u64 {
     let filter = DeadFilter { lane: Some(Lane::Dispatch), ..DeadFilter::default() };
-    stage.node.store.replay_dead(filter, 100, None, stage.clock.now()).await.unwrap().armed.len()
+    stage.node.store.replay_dead(filter, 100, None, stage.clock.now()).await.unwrap().retried.len()
         as u64
 }
 

@@ -85,7 +85,7 @@ impl EventTypes {
         new: NewEventType,
         expect: Expect,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        let checked = judge(&new).map_err(EventTypeError::Faulty)?;
+        let checked = validate(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
         let body = serde_json::to_vec(&checked).map_err(|error| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", error)])
@@ -113,7 +113,7 @@ impl EventTypes {
     }
 }
 
-fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
+fn validate(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
     let mut errors = Vec::new();
     match new.name.parse::<EventType>() {
         Err(error) => errors.push(FieldError::new("malformed", "/name", error)),

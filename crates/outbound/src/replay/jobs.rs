@@ -21,7 +21,7 @@ use super::{
     NewReplay, Replay, ReplayState,
     codec::{Request, replay_of},
     count::count,
-    judge::{self, judge},
+    validate::{self, validate},
 };
 use crate::{Owner, Registry};
 
@@ -66,7 +66,7 @@ impl Replays {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
-        let default_rate = AtomicU32::new(judge::DEFAULT_RATE);
+        let default_rate = AtomicU32::new(validate::DEFAULT_RATE);
         let (due, bell, page_lock) =
             (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
         let in_doubt = Mutex::default();
@@ -92,7 +92,7 @@ impl Replays {
         new: NewReplay,
     ) -> Result<Replay, ReplayError> {
         let owner = owner.into();
-        judge(&*self.store, owner, &new).await?;
+        validate(&*self.store, owner, &new).await?;
         let (id, created_at) = (self.ids.make(), self.clock.now());
         let rate = new.rate.unwrap_or_else(|| self.default_rate.load(Ordering::Relaxed));
         let request = Request::new(&new, rate, created_at);

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use gancho_domain::{DeliveryId, EndpointId, EventId, Lane, Ordering, TenantId, TenantScope, Time};
@@ -17,6 +18,10 @@ use super::{
     },
 };
 use crate::{Owner, registry::Targets};
+
+/// A delivery that has just arrived may not be recorded yet: one in flight is tried again, this number of times in all, and after this time.
+const MAX_TRIES: u32 = 5;
+const IN_FLIGHT_WAIT: Duration = Duration::from_millis(200);
 
 /// The result of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -70,7 +75,7 @@ impl Replays {
         let Some(scope) = scope_of(owner, replay) else {
             return match scope_of_tenant(owner, &replay.filter).zip(replay.to) {
                 Some(there) => self.redirect_dead(owner, replay, there, cursor, max).await,
-                None => self.arm_dead(owner, replay, cursor, max).await,
+                None => self.retry_dead(owner, replay, cursor, max).await,
             };
         };
         let targets = self.registry.of(scope.tenant()).await?;
@@ -104,7 +109,7 @@ impl Replays {
                 if rows.is_empty() {
                     sent.add(scope.tenant(), send(event).await?);
                 } else {
-                    self.arm(scope, rows, doubt, &mut sent).await?;
+                    self.retry(scope, rows, doubt, &mut sent).await?;
                 }
             }
             return Ok(sent);
@@ -116,7 +121,7 @@ impl Replays {
         while let Some(one) = work.join_next().await {
             sent.add(scope.tenant(), one.unwrap_or(Ok(ItemResult::Failed))?);
         }
-        self.arm(scope, rows, doubt, &mut sent).await?;
+        self.retry(scope, rows, doubt, &mut sent).await?;
         Ok(sent)
     }
 
@@ -143,7 +148,7 @@ impl Replays {
     }
 
     /// In one step, in order.
-    async fn arm(
+    async fn retry(
         &self,
         scope: TenantScope,
         rows: Vec<DeliveryRow>,
@@ -153,29 +158,39 @@ impl Replays {
         let mut ids = Vec::with_capacity(rows.len());
         for row in rows {
             match doubt {
-                Some(since) if self.was_armed(scope, row.id, since).await? => {
+                Some(since) if self.was_retried(scope, row.id, since).await? => {
                     sent.add(scope.tenant(), ItemResult::Done(row.id));
                 }
                 _ => ids.push(row.id),
             }
         }
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let now = self.clock.now();
-        let outcomes = self.store.retry_now_in_order(scope, ids.clone(), now).await?;
-        for (id, outcome) in ids.into_iter().zip(outcomes) {
-            let result = match outcome {
-                RetryOutcome::Due => ItemResult::Done(id),
-                RetryOutcome::InFlight => ItemResult::Skipped,
-                RetryOutcome::Unknown => ItemResult::Failed,
-            };
-            sent.add(scope.tenant(), result);
+        let mut tries = 0;
+        while !ids.is_empty() {
+            tries += 1;
+            let now = self.clock.now();
+            let outcomes = self.store.retry_now_in_order(scope, ids.clone(), now).await?;
+            let mut in_flight = Vec::new();
+            for (id, outcome) in ids.into_iter().zip(outcomes) {
+                let result = match outcome {
+                    RetryOutcome::Due => ItemResult::Done(id),
+                    RetryOutcome::InFlight if tries < MAX_TRIES => {
+                        in_flight.push(id);
+                        continue;
+                    }
+                    RetryOutcome::InFlight => ItemResult::Skipped,
+                    RetryOutcome::Unknown => ItemResult::Failed,
+                };
+                sent.add(scope.tenant(), result);
+            }
+            ids = in_flight;
+            if !ids.is_empty() {
+                tokio::time::sleep(IN_FLIGHT_WAIT).await;
+            }
         }
         Ok(())
     }
 
-    async fn was_armed(&self, scope: TenantScope, id: DeliveryId, since: Time) -> Result<bool> {
+    async fn was_retried(&self, scope: TenantScope, id: DeliveryId, since: Time) -> Result<bool> {
         let view = self.store.delivery(scope, id).await?;
         Ok(view.is_some_and(|view| {
             let tried = view.attempts.iter().any(|attempt| attempt.started_at >= since);
@@ -237,7 +252,7 @@ impl Replays {
 
     /// The oldest first. Retried deliveries are not dead meanwhile, and if they fail again they do so after
     /// the replay's time window: none is retried twice.
-    async fn arm_dead(
+    async fn retry_dead(
         &self,
         owner: Owner,
         replay: &Replay,
@@ -247,7 +262,7 @@ impl Replays {
         let (filter, now) = (dead_filter(owner, replay), self.clock.now());
         let replayed = self.store.replay_dead(filter, max, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
-        let (done, sent) = (replayed.armed.len() as u64, replayed.armed);
+        let (done, sent) = (replayed.retried.len() as u64, replayed.retried);
         // What is left at the end could not be sent: its endpoint was deleted or is disabled.
         let rest = replay.total.saturating_sub(replay.done + replay.skipped + replay.failed + done);
         let skipped = if next.is_none() { rest } else { 0 };

@@ -103,9 +103,9 @@ impl Replays {
     /// One that already goes there is retried as it is.
     async fn arm_letter(&self, letter: &DeadLetter) -> Result<ItemResult> {
         let now = self.clock.now();
-        let armed = self.store.replay_dead(only(letter), 1, None, now).await?.armed;
+        let retried = self.store.replay_dead(only(letter), 1, None, now).await?.retried;
         let id = letter.delivery;
-        Ok(if armed.is_empty() { ItemResult::Skipped } else { ItemResult::Done(id) })
+        Ok(if retried.is_empty() { ItemResult::Skipped } else { ItemResult::Done(id) })
     }
 }
 

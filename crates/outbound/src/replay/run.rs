@@ -22,7 +22,7 @@ use crate::Owner;
 /// Another node takes over a replay whose runner was silent for this long.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often open replays are polled.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_PER_PAGE: u32 = 100;
 
 impl Replays {
@@ -30,10 +30,10 @@ impl Replays {
     pub async fn run(&self, stop: CancellationToken) {
         loop {
             let next = match self.run_once().await {
-                Ok(next) => next.unwrap_or(LOOK).min(LOOK),
+                Ok(next) => next.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
                 Err(error) => {
                     tracing::warn!(%error, "could not read the open replays; will retry");
-                    LOOK
+                    POLL_INTERVAL
                 }
             };
             tokio::select! {

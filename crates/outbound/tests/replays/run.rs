@@ -13,7 +13,7 @@ use gancho_outbound::{
 use gancho_store::DeliveryFilter;
 use gancho_testkit::{
     http_request::{answering, arrived},
-    receiver::Receiver,
+    receiver::{Receiver, Step},
     wait_for,
 };
 
@@ -90,6 +90,28 @@ async fn what_failed_goes_to_where_it_was_meant_to_go() {
     assert_eq!(replays.list(stage.operator, None, 10).await.unwrap(), []);
     assert!(matches!(replays.get(stage.operator, done.id).await, Err(ReplayError::NotFound)));
     assert!(matches!(replays.cancel(stage.scope, done.id).await, Err(ReplayError::Over)));
+}
+
+/// For who has received it, a delivery is past before its response is recorded.
+#[tokio::test]
+async fn one_that_has_just_arrived_is_not_skipped() {
+    let stage = Stage::new().await;
+    let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec();
+    let receiver = Receiver::plain(move |number| match number {
+        0 => vec![Step::ReadRequest, Step::Drip(ok.clone(), Duration::from_millis(5))],
+        _ => vec![Step::ReadRequest, Step::ok()],
+    });
+    let receiver = receiver.await.unwrap();
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    stage.publish(event("a.b", "{}")).await;
+    arrived(&receiver, 1).await;
+    stage.clock.advance(Duration::from_secs(1));
+    let filter = ReplayFilter { endpoint: Some(id), ..ReplayFilter::default() };
+    let replays = stage.outbound.replays();
+    let asked = replays.create(stage.scope, fast(filter)).await.unwrap();
+    let done = run(&stage, &replays, asked.id).await;
+    assert_eq!((done.done, done.skipped), (1, 0));
+    arrived(&receiver, 2).await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{LETTER, SENDABLE, dead_letter};
 use crate::{
     PostgresStore,
-    arm::Key,
+    retry::Key,
     rows::{self, uuid},
     scan::{ScanBudget, Step, Trail, page, word},
     session::{Session, query},

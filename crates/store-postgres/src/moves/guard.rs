@@ -22,7 +22,7 @@ const QUICK_TRIES: u32 = 20;
 const PATIENT_TRIES: u32 = 40;
 const TRY_AGAIN: Duration = Duration::from_millis(250);
 /// How often closing looks whether those who write have ended.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Written with every event. A tenant that has left can get nothing here without a parcel, or has nothing that could change.
 const HOT: [&str; 6] = ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
@@ -127,7 +127,7 @@ impl PostgresStore {
                 self.set_guard(of, &[CLOSED], LEAVING).await?;
                 return Ok(false);
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 

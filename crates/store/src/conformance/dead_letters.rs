@@ -166,8 +166,8 @@ pub async fn those_of_lost_endpoints_can_be_left_out<F: Fixture>() {
     let sendable = DeadFilter { tenant: Some(acme), only_sendable: true, ..DeadFilter::default() };
     let page = world.store.replay_dead(sendable, 10, None, world.now()).await.unwrap();
     assert_eq!(page.next, None);
-    let armed: Vec<_> = page.armed.into_iter().map(|(_, id)| id).collect();
-    assert_eq!(sorted(armed), sorted(vec![one, email]));
+    let retried: Vec<_> = page.retried.into_iter().map(|(_, id)| id).collect();
+    assert_eq!(sorted(retried), sorted(vec![one, email]));
 }
 
 pub async fn statistics_count_what_the_filter_finds<F: Fixture>() {
@@ -369,7 +369,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         assert!((2..50).contains(&pages), "{pages} pages");
         let page = world.store.replay_dead(filter, 50, None, world.now()).await.unwrap();
         assert!(
-            page.armed.is_empty() && page.next.is_some(),
+            page.retried.is_empty() && page.next.is_some(),
             "nor does a replay look at all of them"
         );
     }

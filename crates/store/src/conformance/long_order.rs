@@ -132,8 +132,8 @@ pub async fn one_armed_anew_lets_no_two_go_at_once<F: Fixture>() {
     let ahead = world.take_one().await;
     assert_eq!(ahead.delivery, second);
 
-    let armed = world.store.retry_now(scope(acme), first, world.now()).await;
-    assert_eq!(armed, Ok(crate::RetryOutcome::Due));
+    let retried = world.store.retry_now(scope(acme), first, world.now()).await;
+    assert_eq!(retried, Ok(crate::RetryOutcome::Due));
     let job = world.take_one().await;
     assert_eq!(job.delivery, first);
     world.deliver(&job).await;

@@ -201,14 +201,14 @@ pub async fn a_replay_goes_on_from_its_place<F: Fixture>() {
         }
         world.pass(secs(1));
     }
-    let (mut armed, mut after) = (Vec::new(), None);
+    let (mut retried, mut after) = (Vec::new(), None);
     for _ in 0..100 {
         let filter = DeadFilter { until: Some(world.now()), ..DeadFilter::default() };
         let page = world.store.replay_dead(filter, 5, after, world.now()).await.unwrap();
         let jobs = world.take_all().await;
-        let named = page.armed.iter().map(|(tenant, id)| (*tenant == acme).then_some(*id));
+        let named = page.retried.iter().map(|(tenant, id)| (*tenant == acme).then_some(*id));
         assert_eq!(named.collect::<Option<Vec<_>>>().map(sorted), Some(sorted(ids(&jobs))));
-        armed.extend(sorted(ids(&jobs)));
+        retried.extend(sorted(ids(&jobs)));
         for job in jobs {
             world.give_up(&job).await;
         }
@@ -217,9 +217,9 @@ pub async fn a_replay_goes_on_from_its_place<F: Fixture>() {
             break;
         }
     }
-    assert_eq!(armed.len(), 12, "each once, though they were given up again");
-    assert_eq!(armed[..3], made[..3], "the oldest first");
-    assert_eq!(sorted(armed), made);
+    assert_eq!(retried.len(), 12, "each once, though they were given up again");
+    assert_eq!(retried[..3], made[..3], "the oldest first");
+    assert_eq!(sorted(retried), made);
 }
 
 /// faults.md B2: none overtakes another of its subject.
@@ -236,11 +236,11 @@ pub async fn those_of_a_subject_keep_their_order<F: Fixture>() {
         world.pass(secs(1));
     }
     let page = world.store.replay_dead(DeadFilter::default(), 3, None, world.now()).await.unwrap();
-    assert_eq!(page.armed.len(), 3);
+    assert_eq!(page.retried.len(), 3);
     let first = world.take_one().await;
     assert_eq!(first.delivery, made[0]);
     let rest = world.store.replay_dead(DeadFilter::default(), 3, page.next, world.now()).await;
-    assert_eq!(rest.unwrap().armed.len(), 1);
+    assert_eq!(rest.unwrap().retried.len(), 1);
     world.deliver(&first).await;
     for expected in &made[1..] {
         let job = world.take_one().await;

@@ -96,8 +96,8 @@ pub async fn it_is_sent_when_it_is_armed<F: Fixture>() {
     let draft = to(receipt(&world, acme), &[world.target()]);
     let delivery = draft.delivery(0);
     world.accept(draft).await;
-    let armed = world.store.retry_now(scope(acme), delivery, world.now()).await.unwrap();
-    assert_eq!(armed, RetryOutcome::Due);
+    let retried = world.store.retry_now(scope(acme), delivery, world.now()).await.unwrap();
+    assert_eq!(retried, RetryOutcome::Due);
     let jobs = due(&world).await;
     world.settle(delivered(&jobs[0], world.now())).await;
     assert_eq!(world.dead_letter(delivery).await, None);

@@ -1867,7 +1867,8 @@ class AsyncQueues(AsyncResource):
     ) -> None:
         """Pause a lane.
 
-        Deliveries in flight finish; all others wait until the lane is resumed.
+        Deliveries in flight finish; all others wait until the lane is resumed. Other nodes follow within about a
+        second.
 
         Operator only.
 
@@ -3078,7 +3079,8 @@ class AsyncTenants(AsyncResource):
     ) -> None:
         """Pause a tenant.
 
-        Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.
+        Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed. Other
+        nodes follow within about a second.
 
         Operator only.
 
@@ -3612,6 +3614,7 @@ class AsyncWebhooks(AsyncResource):
         """Pause a webhook.
 
         Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.
+        Other nodes follow within about a second.
 
         Required scope: `manage`.
 

@@ -101,7 +101,7 @@ async fn one(call: Call) -> Result<Answer, Problem> {
         let now = call.api.clock.now();
         let replayed = call.api.store.replay_dead(filter.clone(), 1, None, now).await?;
         // One that is being replayed already is sendable as well.
-        if replayed.armed.is_empty() && call.api.store.dead_stats(filter).await?.total == 0 {
+        if replayed.retried.is_empty() && call.api.store.dead_stats(filter).await?.total == 0 {
             return Err(Problem::new(&codes::CONFLICT, NOT_SENDABLE));
         }
     }

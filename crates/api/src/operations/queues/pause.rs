@@ -35,7 +35,7 @@ pub const PAUSE: Route = Route {
     gives: Gives::no_content("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a lane",
-    about: "Deliveries in flight finish; all others wait until the lane is resumed.",
+    about: "Deliveries in flight finish; all others wait until the lane is resumed. Other nodes follow within about a second.",
     run: |call| {
         Box::pin(async move {
             let body: PauseBody = call.parse_body()?;

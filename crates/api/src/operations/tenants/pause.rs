@@ -22,7 +22,7 @@ pub const PAUSE: Route = Route {
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Pause a tenant",
-    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed. Other nodes follow within about a second.",
     run: |call| {
         Box::pin(async move {
             let body: PauseBody = call.parse_body()?;

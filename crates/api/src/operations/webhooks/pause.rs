@@ -23,7 +23,7 @@ pub const PAUSE: Route = Route {
     gives: Gives::no_content("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a webhook",
-    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed. Other nodes follow within about a second.",
     run: |call| {
         Box::pin(async move {
             let body: PauseBody = call.parse_body()?;

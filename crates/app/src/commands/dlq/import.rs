@@ -12,7 +12,7 @@ use super::letters_of;
 use crate::{
     commands::{
         Failure,
-        client::AnyTenantArgs,
+        client::ClientArgs,
         input,
         progress::Progress,
         table::{self, Table, cell, text},
@@ -31,7 +31,7 @@ pub struct Import {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    acting: AnyTenantArgs,
+    client: ClientArgs,
 }
 
 /// A dead letter, and where it was read.
@@ -53,7 +53,7 @@ impl Import {
         for path in &self.files {
             add_files(path, &mut paths)?;
         }
-        let remote = self.acting.gateway().await?;
+        let remote = self.client.gateway().await?;
         let mut progress = Progress::new("importing", paths.len() as u64);
         let (mut totals, mut batch, mut bytes) = (Totals::default(), Vec::new(), 0);
         for (done, path) in (1..).zip(&paths) {
@@ -71,7 +71,7 @@ impl Import {
             totals.send(&remote, batch).await?;
         }
         drop(progress);
-        totals.report(self.acting.client.json)
+        totals.report(self.client.json)
     }
 }
 

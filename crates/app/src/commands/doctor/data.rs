@@ -11,7 +11,7 @@ use super::report::Report;
 use crate::{
     commands::table::size,
     database, dev_gateway,
-    gateway::{database_url, replica_url},
+    gateway::{database_url, other_url},
     key_ring::{self, RingSource},
     operator_token,
     sealed_records::missing_keys,
@@ -85,6 +85,13 @@ pub fn disk(report: &mut Report, settings: &Settings) {
     let text = format!("{free} free of {total} ({:.0} % used)", used * 100.0);
     let remedy =
         "free space, or lower `retention`; the gateway refuses new events when the disk is full";
+    if let Some((used, max)) = over_limit(settings) {
+        return report.fail(
+            CHECK,
+            format!("the store has {} of store_max_bytes = {}", size(used), size(max)),
+            "raise store_max_bytes, or lower `retention`; the gateway refuses new events",
+        );
+    }
     if used > FULL {
         report.fail(CHECK, text, remedy);
     } else if used > Thresholds::default().storage_high {
@@ -92,6 +99,14 @@ pub fn disk(report: &mut Report, settings: &Settings) {
     } else {
         report.ok(CHECK, text);
     }
+}
+
+/// A file that has reached the operator's own limit: its size, and the limit.
+fn over_limit(settings: &Settings) -> Option<(u64, u64)> {
+    let max = settings.store_max_bytes?.0;
+    let url = database_url(settings);
+    let used = std::fs::metadata(url.strip_prefix("sqlite:")?).ok()?.len();
+    (used >= max).then_some((used, max))
 }
 
 pub async fn store(report: &mut Report, settings: &Settings) {
@@ -107,13 +122,20 @@ pub async fn store(report: &mut Report, settings: &Settings) {
         Err(error) => report.fail(
             CHECK,
             format!("{kind}: {error:#}"),
-            "check database_url, and that the server runs and accepts this user",
+            "check database_url, that the server runs and accepts this user, and the rights of the role",
         ),
-        Ok(schema) if schema.found == 0 => report.warn(
-            CHECK,
-            format!("{kind}: there are no tables yet"),
-            "`gancho serve` or `gancho migrate` makes them",
-        ),
+        Ok(schema) if schema.found == 0 => match database::check_may_create(&url).await {
+            Ok(()) => report.warn(
+                CHECK,
+                format!("{kind}: there are no tables yet"),
+                "`gancho serve` or `gancho migrate` makes them",
+            ),
+            Err(error) => report.fail(
+                CHECK,
+                format!("{kind}: there are no tables yet, and {error:#}"),
+                "grant this role CREATE on the schema, or let another one run `gancho migrate`",
+            ),
+        },
         Ok(schema) if schema.found > schema.known => report.fail(
             CHECK,
             format!(
@@ -151,18 +173,35 @@ pub async fn store(report: &mut Report, settings: &Settings) {
     }
 }
 
+/// The server itself, where there is a pooler in front of it.
+pub async fn direct(report: &mut Report, settings: &Settings) {
+    const CHECK: &str = "direct connection";
+    const REMEDY: &str =
+        "check database_direct_url: it is the address of the same database, without a pooler";
+    let Some(url) = &settings.database_direct_url else { return };
+    let url = other_url(url.reveal(), settings);
+    match (database::schema(&url).await, database::schema(&database_url(settings)).await) {
+        (Err(error), _) => report.fail(CHECK, format!("{error:#}"), REMEDY),
+        (Ok(direct), Ok(pooled)) if direct.found != pooled.found => {
+            let text = format!("schema {}, and database_url has {}", direct.found, pooled.found);
+            report.fail(CHECK, text, REMEDY);
+        }
+        (Ok(_), _) => report.ok(CHECK, "responds"),
+    }
+}
+
 /// The read replica, without which lists come from the primary.
 pub async fn replica(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "read replica";
     let Some(url) = &settings.database_read_url else { return };
-    let (primary, url) = (database_url(settings), replica_url(url.reveal(), settings));
+    let (primary, url) = (database_url(settings), other_url(url.reveal(), settings));
     match (database::schema(&url).await, database::schema(&primary).await) {
         (Err(error), _) => report.warn(
             CHECK,
             format!("{error:#}"),
             "check database_read_url; lists and statistics are read from the primary meanwhile",
         ),
-        (Ok(found), Ok(of_primary)) if found.found != of_primary.found => report.warn(
+        (Ok(found), Ok(of_primary)) if found.found != of_primary.found => report.fail(
             CHECK,
             format!("schema {}, and the primary has {}", found.found, of_primary.found),
             "check that it is a replica of the same database, and that replication runs",

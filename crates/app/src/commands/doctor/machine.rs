@@ -16,6 +16,8 @@ use crate::{
 /// When this was written: a clock before it is wrong.
 const EARLIEST: Time = Time::from_secs(1_763_164_800);
 const TO_RESOLVE: Duration = Duration::from_secs(3);
+/// With fewer file handles a gateway does not start.
+const MIN_HANDLES: usize = 64;
 /// A name that always exists.
 const DEFAULT_NAME: &str = "example.com";
 
@@ -43,7 +45,12 @@ pub async fn dns(report: &mut Report, settings: &Settings) {
     let first = |hosts: &str| hosts.split(',').next().map(ToOwned::to_owned);
     let own = own.and_then(|url| url.host_str().and_then(first));
     let name = own.as_deref().unwrap_or(DEFAULT_NAME);
-    let remedy = "check /etc/resolv.conf; deliveries to host names fail meanwhile";
+    let remedy = match settings.nameservers.is_empty() {
+        true => "check /etc/resolv.conf; deliveries to host names fail meanwhile",
+        false => {
+            "check /etc/resolv.conf, which the database's name needs; deliveries use `nameservers`"
+        }
+    };
     match timeout(TO_RESOLVE, lookup_host((name, 443))).await {
         Ok(Ok(mut found)) => match found.next() {
             Some(address) => report.ok(CHECK, format!("{name} is {}", address.ip())),
@@ -81,6 +88,10 @@ pub fn file_handles(report: &mut Report, loaded: &LoadedSettings) {
     // Settings that are wrong have a check of their own.
     let setup = Setup::of(loaded).ok();
     let wanted = setup.map_or(0, |setup| file_handles::wanted(&loaded.settings, &setup));
+    if limit < MIN_HANDLES {
+        let text = format!("{limit}, too few for the database and a connection");
+        return report.fail(CHECK, text, "raise it with `ulimit -Hn` or `LimitNOFILE=65536`");
+    }
     if limit < wanted {
         let text =
             format!("{limit}; the settings ask for {wanted}, so connection limits are reduced");

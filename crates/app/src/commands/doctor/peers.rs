@@ -56,10 +56,12 @@ async fn try_peer(host: &str, port: u16, greets: bool) -> Result<(), String> {
     if !greets {
         return Ok(());
     }
-    let mut code = [0; 3];
-    let read = timeout(TIMEOUT, stream.read_exact(&mut code)).await;
-    match read {
-        Ok(Ok(_)) if &code == b"220" => Ok(()),
+    let mut line = [0; 128];
+    let read = timeout(TIMEOUT, stream.read(&mut line)).await;
+    let said = read.ok().and_then(Result::ok).map(|length| &line[..length]).unwrap_or_default();
+    match String::from_utf8_lossy(said).lines().next() {
+        Some(line) if line.starts_with("220") => Ok(()),
+        Some(line) if !line.is_empty() => Err(format!("it says: {}", line.escape_debug())),
         _ => Err("it accepts connections, and does not greet as a mail server does".to_owned()),
     }
 }

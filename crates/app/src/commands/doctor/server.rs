@@ -1,6 +1,8 @@
 //! Whether a gateway runs with these settings, and answers.
 
-use std::net::TcpListener;
+use std::{net::TcpListener, time::Duration};
+
+use tokio::time::timeout;
 
 use super::report::Report;
 use crate::{
@@ -10,11 +12,20 @@ use crate::{
     settings::{EmailVia, Role, Settings},
 };
 
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 pub async fn running(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "server";
     let listen = settings.api_listen;
     let remote = Remote::open_to_all(listen);
-    match remote.get("/readyz").await {
+    let Ok(ready) = timeout(TIMEOUT, remote.get("/readyz")).await else {
+        return report.fail(
+            CHECK,
+            format!("what listens on {listen} (api_listen) does not respond"),
+            "stop it, or choose another api_listen; of a gateway, read the log",
+        );
+    };
+    match ready {
         Err(error) if error.is_unreachable() => {
             report.warn(
                 CHECK,

@@ -15,7 +15,7 @@ use super::path;
 use crate::remote::Remote;
 
 /// Time between two looks at a move.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 pub struct Move {
@@ -94,7 +94,7 @@ async fn follow(remote: &Remote, path: &str) -> anyhow::Result<Value> {
             shown = now["error"].clone();
             anstream::eprintln!("The move is tried again: {}", text(&shown));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -109,7 +109,7 @@ impl<F: Fixture> World<F> {
     }
 
     pub async fn replay(&self, filter: DeadFilter, max: usize) -> u64 {
-        self.store.replay_dead(filter, max, None, self.now()).await.unwrap().armed.len() as u64
+        self.store.replay_dead(filter, max, None, self.now()).await.unwrap().retried.len() as u64
     }
 
     pub async fn depth(&self, lane: Lane) -> LaneDepth {

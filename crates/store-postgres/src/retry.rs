@@ -25,7 +25,7 @@ from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
 order by d.tenant_id, d.id for update of d";
 
-static ARM: Sql = Sql::new(|| {
+static MAKE_DUE: Sql = Sql::new(|| {
     format!(
         "
 update deliveries d set state = k.state, owner = 0, due_at = $4, lost_leases = 0,
@@ -38,7 +38,7 @@ where d.tenant_id = k.tenant_id and d.id = k.id"
 /// Tenant and delivery.
 pub(crate) type Key = (TenantId, DeliveryId);
 
-pub(crate) struct Arming<'a> {
+pub(crate) struct Retries<'a> {
     pub keys: &'a [Key],
     /// Only those that were given up.
     pub only_dead: bool,
@@ -48,43 +48,46 @@ pub(crate) struct Arming<'a> {
 impl PostgresStore {
     /// Answers for those that are there. It does no harm to ask twice, so where the answer to a commit is
     /// lost it is simply run again.
-    pub(crate) async fn arm_in_turn(
+    pub(crate) async fn retry_in_order(
         &self,
-        arming: Arming<'_>,
+        retries: Retries<'_>,
     ) -> Result<BTreeMap<Key, RetryOutcome>> {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.arm_once(&arming).await {
+            match self.retry_once(&retries).await {
                 Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to schedule deliveries");
                 }
                 Err(fault) => return Err(fault.into_error()),
-                Ok(armed) => {
-                    if armed.values().any(|one| *one == RetryOutcome::Due) {
+                Ok(retried) => {
+                    if retried.values().any(|one| *one == RetryOutcome::Due) {
                         self.bells.ring_all();
                     }
-                    return Ok(armed);
+                    return Ok(retried);
                 }
             }
         }
     }
 
-    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
+    async fn retry_once(
+        &self,
+        retries: &Retries<'_>,
+    ) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
-        let armed = arming.run(transaction.session()?).await?;
+        let retried = retries.run(transaction.session()?).await?;
         transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
-        Ok(armed)
+        Ok(retried)
     }
 }
 
-impl Arming<'_> {
+impl Retries<'_> {
     async fn run(&self, session: &Session) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
         // The subjects' rows before the deliveries', as everyone takes them.
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);
         let found = query(session, STANDING, &[&tenants, &ids]).await?;
-        let (mut armed, mut lines) = (BTreeMap::new(), BTreeSet::<Line>::new());
+        let (mut retried, mut lines) = (BTreeMap::new(), BTreeSet::<Line>::new());
         let mut states: Vec<(Key, State)> = Vec::new();
         for row in &found {
             let key: Key = (rows::id(row, 0)?, rows::id(row, 1)?);
@@ -93,7 +96,7 @@ impl Arming<'_> {
                 continue;
             }
             let in_flight = state == State::Leased;
-            armed.insert(key, if in_flight { RetryOutcome::InFlight } else { RetryOutcome::Due });
+            retried.insert(key, if in_flight { RetryOutcome::InFlight } else { RetryOutcome::Due });
             match (state, rows::get::<Option<&[u8]>>(row, 4)?) {
                 (State::Leased | State::Waiting, _) => {}
                 (State::Delivered | State::Dead, Some(subject)) => {
@@ -108,10 +111,10 @@ impl Arming<'_> {
         let keys: Vec<Key> = states.iter().map(|(key, _)| *key).collect();
         let states: Vec<i16> = states.iter().map(|(_, state)| state.number()).collect();
         let (tenants, ids) = columns(&keys);
-        execute(session, &ARM, &[&tenants, &ids, &states, &self.now.micros()]).await?;
+        execute(session, &MAKE_DUE, &[&tenants, &ids, &states, &self.now.micros()]).await?;
         lines.retain(|line| !blocked.contains(line));
         order::move_up(session, &lines).await?;
-        Ok(armed)
+        Ok(retried)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rearms deliveries.
+//! Makes deliveries due again, for retries and replays.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -17,7 +17,7 @@ use crate::{
 type Line = (TenantId, TargetId, String);
 
 /// Sets this state, due now; a delivery that had ended restarts its plan.
-pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
+pub(super) fn make_due(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!(
             "UPDATE deliveries SET attempts_before = CASE WHEN state >= {ENDED} THEN attempts
@@ -29,7 +29,7 @@ pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), 
 
 /// Ordered ones wait: the first of a line in which nothing moves goes, by its number, and
 /// the others behind it or behind what moves already.
-pub(crate) fn arm_in_turn(
+pub(crate) fn retry_in_order(
     tx: &Tx<'_>,
     rows: &[i64],
     now: Time,
@@ -37,7 +37,7 @@ pub(crate) fn arm_in_turn(
     let mut answers = Vec::with_capacity(rows.len());
     // Of each line one of its deliveries, and whether anything was unfinished before.
     let mut lines = BTreeMap::<Line, (i64, bool)>::new();
-    let mut armed = false;
+    let mut retried = false;
     for row in rows {
         let Some((state, line)) = standing(tx, *row)? else {
             answers.push(RetryOutcome::Unknown);
@@ -56,18 +56,18 @@ pub(crate) fn arm_in_turn(
                     let is_blocked = order::is_blocked(tx, *tenant, *target, subject)?;
                     new.insert((*row, is_blocked));
                 }
-                arm(tx, *row, State::Waiting, now)?;
+                make_due(tx, *row, State::Waiting, now)?;
             }
-            _ => arm(tx, *row, State::Pending, now)?,
+            _ => make_due(tx, *row, State::Pending, now)?,
         }
-        armed = true;
+        retried = true;
     }
     for (row, is_blocked) in lines.into_values() {
         if !is_blocked {
             order::move_up(tx, row)?;
         }
     }
-    if armed {
+    if retried {
         tx.ring();
     }
     Ok(answers)

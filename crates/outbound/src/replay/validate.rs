@@ -11,7 +11,7 @@ const MAX_RATE: u32 = 1_000;
 pub(super) const DEFAULT_RATE: u32 = 100;
 
 /// Returns all errors at once.
-pub(super) async fn judge(
+pub(super) async fn validate(
     store: &dyn Store,
     owner: Owner,
     new: &NewReplay,

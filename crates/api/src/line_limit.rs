@@ -1,0 +1,47 @@
+//! Limits how often a line is logged.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// A line that is logged once in a while, with the number of times that it was left out.
+pub(crate) struct LineLimit {
+    per: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    logged_at: Option<Instant>,
+    suppressed: u64,
+}
+
+impl LineLimit {
+    pub const fn per(per: Duration) -> Self {
+        Self { per, state: Mutex::new(State { logged_at: None, suppressed: 0 }) }
+    }
+
+    /// Whether to log it now: then the number of lines that were left out before.
+    pub fn allow(&self) -> Option<u64> {
+        let mut state = self.state.lock();
+        if state.logged_at.is_some_and(|at| at.elapsed() < self.per) {
+            state.suppressed += 1;
+            return None;
+        }
+        state.logged_at = Some(Instant::now());
+        Some(std::mem::take(&mut state.suppressed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_left_out_is_counted() {
+        let limit = LineLimit::per(Duration::from_secs(5));
+        assert_eq!([limit.allow(), limit.allow(), limit.allow()], [Some(0), None, None]);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!([limit.allow(), limit.allow()], [Some(2), None]);
+    }
+}
