@@ -128,7 +128,7 @@ impl Backend for ApiBackend {
             Login::Operator => None,
             Login::User(user) => Some(user),
         };
-        within(self.0.api().access.begin_session(user), |error| error.into()).await
+        within(self.0.api().access.begin_session(user), Into::into).await
     }
 
     async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError> {

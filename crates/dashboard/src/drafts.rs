@@ -36,7 +36,7 @@ pub async fn keep(
     if !is_kept {
         return answer;
     }
-    if !length.is_some_and(|length| length <= MAX_FORM) {
+    if length.is_none_or(|length| length > MAX_FORM) {
         return say_lost(answer);
     }
     if let Ok(form) = read_form(body).await

@@ -1,7 +1,7 @@
 //! Where a browser goes from a page that cannot be shown, and comes back to.
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, header, request::Parts, uri::PathAndQuery};
 
 use crate::{base::Base, page, params::Link};
 
@@ -29,9 +29,10 @@ pub fn to_login(parts: &Parts, had_session: bool) -> Response {
 /// The page to load again after an error: this one, or the one that a form was on.
 pub fn again(parts: &Parts) -> Option<String> {
     let base = Base::of(parts.uri.path());
-    let page = match parts.method == Method::GET {
-        true => parts.uri.path_and_query().map(|page| page.as_str()),
-        false => form_page(&parts.headers, base),
+    let page = if parts.method == Method::GET {
+        parts.uri.path_and_query().map(PathAndQuery::as_str)
+    } else {
+        form_page(&parts.headers, base)
     };
     page.map(ToOwned::to_owned)
 }

@@ -65,21 +65,21 @@ async fn weak_passwords_are_refused() {
 async fn a_change_ends_the_sessions_from_before() {
     let users = users();
     let made = users.create(new("ana", Role::Support)).await.unwrap();
-    assert_eq!(is_current(&users, &made).await, true);
+    assert!(is_current(&users, &made).await);
     let change = UserChange { role: Some(Role::ReadOnly), password: None };
     let demoted = users.change("ana", change).await.unwrap();
     assert_eq!(demoted.role, Role::ReadOnly);
-    assert_eq!(is_current(&users, &made).await, false);
-    assert_eq!(is_current(&users, &demoted).await, true);
+    assert!(!is_current(&users, &made).await);
+    assert!(is_current(&users, &demoted).await);
     let (old, next) = ("correct horse battery", "another horse battery");
     let wrong = users.change_own_password("ana", secret("wrong"), secret(next)).await;
     assert_eq!(wrong, Err(UserError::WrongPassword));
     let own = users.change_own_password("ana", secret(old), secret(next)).await.unwrap();
-    assert_eq!(is_current(&users, &demoted).await, false);
+    assert!(!is_current(&users, &demoted).await);
     assert!(users.log_in("ana", secret(old)).await.unwrap().is_none());
     assert!(users.log_in("ana", secret(next)).await.unwrap().is_some());
     users.delete("ana").await.unwrap();
-    assert_eq!(is_current(&users, &own).await, false);
+    assert!(!is_current(&users, &own).await);
     assert_eq!(users.delete("ana").await, Err(UserError::NotFound));
     let again = users.create(new("ana", Role::Support)).await.unwrap();
     assert_ne!(again.stamp(), own.stamp());

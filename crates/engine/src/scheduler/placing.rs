@@ -194,6 +194,7 @@ impl<T> Scheduler<T> {
 }
 
 /// What a change of a target means for the others of a pool.
+#[derive(Clone, Copy)]
 struct PoolChange {
     pool: Pool,
     /// The pool became crowded, or ceased to be.

@@ -45,11 +45,10 @@ pub async fn dns(report: &mut Report, settings: &Settings) {
     let first = |hosts: &str| hosts.split(',').next().map(ToOwned::to_owned);
     let own = own.and_then(|url| url.host_str().and_then(first));
     let name = own.as_deref().unwrap_or(DEFAULT_NAME);
-    let remedy = match settings.nameservers.is_empty() {
-        true => "check /etc/resolv.conf; deliveries to host names fail meanwhile",
-        false => {
-            "check /etc/resolv.conf, which the database's name needs; deliveries use `nameservers`"
-        }
+    let remedy = if settings.nameservers.is_empty() {
+        "check /etc/resolv.conf; deliveries to host names fail meanwhile"
+    } else {
+        "check /etc/resolv.conf, which the database's name needs; deliveries use `nameservers`"
     };
     match timeout(TO_RESOLVE, lookup_host((name, 443))).await {
         Ok(Ok(mut found)) => match found.next() {
