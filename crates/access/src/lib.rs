@@ -35,7 +35,7 @@ pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
 pub use gancho_store::{Actor, ActorKind};
-pub use operator_sessions::{BeginSessionError, OperatorSession, OperatorSessions};
+pub use operator_sessions::{BeginSessionError, OperatorSession, OperatorSessions, SessionCookie};
 pub use operator_token::{OperatorToken, OperatorTokenError};
 pub use portal::{PortalLinkError, PortalTokens};
 pub use portal_revocations::PortalRevocations;

@@ -4,11 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aws_lc_rs::{
-    constant_time::verify_slices_are_equal,
-    digest::{SHA256, digest},
-    rand,
-};
+use aws_lc_rs::{constant_time::verify_slices_are_equal, rand};
 use bytes::Bytes;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use gancho_domain::{Clock, Time};
@@ -17,7 +13,7 @@ use gancho_vault::KeyRing;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Access, Operator, User};
+use crate::{Access, Operator, User, digest::sha256};
 
 /// A session ends when it was not used for this time.
 pub const MAX_IDLE: Duration = Duration::from_hours(12);
@@ -71,8 +67,9 @@ struct UserClaim {
     stamp: String,
 }
 
-/// What an authentic cookie says.
-struct Cookie {
+/// A cookie that this gateway has made, be its session over or not.
+#[derive(Debug, Clone)]
+pub struct SessionCookie {
     id: IdHash,
     csrf: String,
 }
@@ -171,14 +168,14 @@ impl Access {
         let user =
             user.map(|user| UserClaim { name: user.name.clone(), stamp: user.stamp().to_owned() });
         let record = Record { user, began_at_us: now, used_at_us: now, version: 0 };
-        sessions.write(hash(&id), &record, Expect::Nothing).await?;
+        sessions.write(sha256(id), &record, Expect::Nothing).await?;
         Ok(BASE64URL_NOPAD.encode(&[&signed[..], &tag].concat()))
     }
 
     /// The session of a cookie, unless it has ended. It also ends when its account changes, and with the operator
     /// token if it is of its owner.
-    pub async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>> {
-        let Some(Cookie { id, csrf }) = self.read_cookie(cookie) else { return Ok(None) };
+    pub async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>> {
+        let SessionCookie { id, csrf } = cookie;
         let (sessions, now) = (&self.sessions, self.sessions.clock.now());
         let found = sessions.read(id).await?;
         let Some(record) = found.filter(|record| now < record.until()) else { return Ok(None) };
@@ -199,11 +196,6 @@ impl Access {
         }
     }
 
-    /// Whether this gateway has made the cookie, be its session over or not.
-    pub fn is_session_cookie(&self, cookie: &str) -> bool {
-        self.read_cookie(cookie).is_some()
-    }
-
     pub async fn end_session(&self, session: &OperatorSession) -> Result<()> {
         let ended = self.sessions.store.delete_document(COLLECTION, &key_of(session.id)).await;
         self.sessions.cache.forget(session.id);
@@ -217,16 +209,18 @@ impl Access {
         Ok(self.users.current(name, stamp).await?.map(|user| Operator::of_user(&user)))
     }
 
-    fn read_cookie(&self, cookie: &str) -> Option<Cookie> {
+    /// `None` if this gateway has not made the cookie.
+    pub fn session_cookie(&self, cookie: &str) -> Option<SessionCookie> {
         let bytes = BASE64URL_NOPAD.decode(cookie.as_bytes()).ok()?;
         let (signed, tag) = bytes.split_at_checked(1 + 4 + ID_BYTES)?;
         let (key, id) = signed.get(1..)?.split_first_chunk()?;
         let (ring, key) = (&self.sessions.ring, u32::from_be_bytes(*key));
         let parts = self.signed_parts(signed);
-        let is_authentic =
-            tag.len() == TAG_BYTES && ring.derive("dashboard sessions").verify(key, &parts, tag);
+        if tag.len() != TAG_BYTES || !ring.derive("dashboard sessions").verify(key, &parts, tag) {
+            return None;
+        }
         let csrf = ring.derive("dashboard forms").tag(key, &[signed])?;
-        is_authentic.then(|| Cookie { id: hash(id), csrf: BASE64URL_NOPAD.encode(&csrf) })
+        Some(SessionCookie { id: sha256(id), csrf: BASE64URL_NOPAD.encode(&csrf) })
     }
 
     /// What the tag of a cookie is made of. With another operator token, the sessions of its owner end.
@@ -238,12 +232,6 @@ impl Access {
 
 fn key_of(id: IdHash) -> String {
     HEXLOWER.encode(&id)
-}
-
-fn hash(id: &[u8]) -> IdHash {
-    let mut hash = IdHash::default();
-    hash.copy_from_slice(digest(&SHA256, id).as_ref());
-    hash
 }
 
 #[cfg(test)]

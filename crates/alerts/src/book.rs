@@ -134,10 +134,14 @@ impl AlertBook {
         }
     }
 
-    /// All that fire, as resolved.
-    pub(crate) fn resolve_all(self) -> Vec<Change> {
+    /// All that fire, as resolved for this reason.
+    pub(crate) fn resolve_all(self, why: &str) -> Vec<Change> {
         let firing = self.0.into_values().filter(|alert| alert.state == AlertState::Firing);
-        firing.map(Change::Resolved).collect()
+        let resolved = firing.map(|alert| Alert {
+            detail: format!("{why}; it began at {}", alert.since()),
+            ..alert
+        });
+        resolved.map(Change::Resolved).collect()
     }
 
     /// Takes the conditions that hold now. `after` is how long one must hold, and be over.

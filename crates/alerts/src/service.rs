@@ -55,6 +55,17 @@ struct EvaluationState {
     unwritten: VecDeque<(Time, Vec<(Change, bool)>)>,
 }
 
+impl EvaluationState {
+    fn add_to_history(&mut self, marked: Vec<(Change, bool)>, now: Time) {
+        if !marked.is_empty() {
+            self.unwritten.push_back((now, marked));
+        }
+        if self.unwritten.len() > MAX_UNWRITTEN {
+            self.unwritten.pop_front();
+        }
+    }
+}
+
 /// An alert and whether it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedAlert {
@@ -128,15 +139,10 @@ impl AlertService {
     /// Resolves what this node alone has raised: once it has stopped, nobody else would.
     async fn end_own(&self) {
         let now = self.setup.clock.now();
-        let mut changes = std::mem::take(&mut self.memory.lock().own).resolve_all();
+        let own = std::mem::take(&mut self.memory.lock().own);
+        let changes = own.resolve_all(&format!("{} has stopped", self.setup.node));
         if changes.is_empty() {
             return;
-        }
-        for change in &mut changes {
-            if let Change::Resolved(alert) = change {
-                alert.detail =
-                    format!("{} has stopped; it began at {}", self.setup.node, alert.since());
-            }
         }
         self.tell(&changes, now).await;
         self.send_due().await;
@@ -213,13 +219,15 @@ impl AlertService {
             self.outbox.lock().push(&self.setup.channels, message);
         }
         let alerts = {
-            let memory = self.memory.lock();
+            let mut memory = self.memory.lock();
+            // Before anything that can fail: what the store does not take now is written once it does.
+            memory.add_to_history(marked, now);
             memory.is_holder.then(|| memory.book.alerts())
         };
         let stored = async {
             // Before the alerts: one that is stored as fired has been sent, or its message is stored.
             self.store_unsent().await?;
-            self.write_history(marked, now).await?;
+            self.write_history().await?;
             match alerts {
                 Some(alerts) => records::write_alerts(store, &alerts).await,
                 None => Ok(()),
@@ -247,15 +255,8 @@ impl AlertService {
         stored
     }
 
-    /// What could not be written before comes first: that the store did not respond is only written when it does.
-    async fn write_history(&self, marked: Vec<(Change, bool)>, now: Time) -> Result<()> {
+    async fn write_history(&self) -> Result<()> {
         let mut unwritten = std::mem::take(&mut self.memory.lock().unwritten);
-        if !marked.is_empty() {
-            unwritten.push_back((now, marked));
-        }
-        while unwritten.len() > MAX_UNWRITTEN {
-            unwritten.pop_front();
-        }
         while let Some((at, marked)) = unwritten.front() {
             match records::append_history(&*self.setup.store, marked, *at).await {
                 Err(error @ (StoreError::Full(_) | StoreError::Unavailable(_))) => {

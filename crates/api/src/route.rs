@@ -51,6 +51,8 @@ pub struct Route {
 
 /// Of operations that wait for nothing but the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of operations that wait for other servers: an endpoint may take 60 s to respond.
+pub const PEER_TIMEOUT: Duration = Duration::from_secs(70);
 
 #[derive(Debug, Clone, Copy)]
 pub enum Takes {

@@ -91,7 +91,10 @@ where
         Err(Problem::internal("handler panicked"))
     });
     let storing = act.and_then(|act| act.end(&outcome));
-    if let Some(storing) = storing {
+    let is_unavailable =
+        outcome.as_ref().is_err_and(|problem| *problem.code() == codes::UNAVAILABLE);
+    // Where the store gave no answer, its entry is stored when it does.
+    if let Some(storing) = storing.filter(|_| !is_unavailable) {
         // A panic is logged by its own hook, and does not undo the act.
         let _ = storing.await;
     }

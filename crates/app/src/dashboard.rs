@@ -7,7 +7,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{
     AccessError, BeginSessionError, NewPortalSession, OpenPortalError, Operator, OperatorSession,
-    PortalLinkError, PortalSession, Principal,
+    PortalLinkError, PortalSession, Principal, SessionCookie,
 };
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
@@ -131,12 +131,12 @@ impl Backend for ApiBackend {
         within(self.0.api().access.begin_session(user), Into::into).await
     }
 
-    async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError> {
+    async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>, AccessError> {
         within(async { Ok(self.0.api().access.session(cookie).await?) }, AccessError::from).await
     }
 
-    fn is_session_cookie(&self, cookie: &str) -> bool {
-        self.0.api().access.is_session_cookie(cookie)
+    fn session_cookie(&self, cookie: &str) -> Option<SessionCookie> {
+        self.0.api().access.session_cookie(cookie)
     }
 
     async fn is_session_open(&self, session: &OperatorSession) -> bool {

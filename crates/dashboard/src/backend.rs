@@ -7,7 +7,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use gancho_access::{
     AccessError, BeginSessionError, NewPortalSession, Operator, OperatorSession, PortalSession,
-    Principal, User,
+    Principal, SessionCookie, User,
 };
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
@@ -33,11 +33,11 @@ pub trait Backend: Send + Sync + 'static {
     /// Starts a session of the dashboard, and returns the value of its cookie.
     async fn begin_session(&self, login: &Login) -> Result<String, BeginSessionError>;
 
-    /// The session of the dashboard that a cookie has, if it has not ended.
-    async fn session(&self, cookie: &str) -> Result<Option<OperatorSession>, AccessError>;
+    /// The cookie of a session of the dashboard, be the session over or not; `None` if the gateway has not made it.
+    fn session_cookie(&self, cookie: &str) -> Option<SessionCookie>;
 
-    /// Whether the gateway has made this cookie, be its session over or not.
-    fn is_session_cookie(&self, cookie: &str) -> bool;
+    /// The session of the dashboard that a cookie has, if it has not ended.
+    async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>, AccessError>;
 
     /// Whether a session of the dashboard that was open still is.
     async fn is_session_open(&self, session: &OperatorSession) -> bool;

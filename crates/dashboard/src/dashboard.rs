@@ -9,6 +9,7 @@ use axum::{
     response::{Redirect, Response},
     routing::{MethodRouter, get, post},
 };
+use gancho_access::SessionCookie;
 use gancho_domain::Clock;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -67,13 +68,11 @@ impl Dashboard {
     pub fn is_secure(&self) -> bool {
         self.public_url.starts_with("https://")
     }
-}
 
-impl Dashboard {
     /// The cookie of a session that this gateway has made, be the session over or not.
-    pub fn session_cookie<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+    pub fn session_cookie(&self, headers: &HeaderMap) -> Option<SessionCookie> {
         let mut cookies = cookies::read_all(headers, cookies::session(self.is_secure())).take(8);
-        cookies.find(|cookie| self.backend.is_session_cookie(cookie))
+        cookies.find_map(|cookie| self.backend.session_cookie(cookie))
     }
 }
 
@@ -180,11 +179,8 @@ where
 {
     post(move |submission: Submission| async move {
         let visit = submission.visit.clone();
-        let response = match run(submission).await {
-            Ok(response) => response,
-            Err(problem) => error::show(&visit, &problem),
-        };
-        visit.with_flash(response)
+        let response = run(submission).await;
+        visit.with_flash(response.unwrap_or_else(|problem| error::show(&visit, &problem)))
     })
 }
 

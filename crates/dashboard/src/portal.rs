@@ -154,10 +154,9 @@ async fn enter_or_miss(State(dashboard): State<Arc<Dashboard>>, request: Request
         return response;
     }
     match Visit::from_request_parts(&mut parts, &dashboard).await {
-        Ok(visit) if parts.method == Method::GET => match miss(visit.clone()).await {
-            Ok(response) => response,
-            Err(problem) => error::show(&visit, &problem),
-        },
+        Ok(visit) if parts.method == Method::GET => {
+            miss(visit.clone()).await.unwrap_or_else(|problem| error::show(&visit, &problem))
+        }
         Ok(visit) => error::show(&visit, &Problem::no_page()),
         Err(response) => response,
     }

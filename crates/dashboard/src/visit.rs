@@ -285,12 +285,13 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         }
         let now = dashboard.clock.now();
         let cookie = dashboard.session_cookie(&parts.headers);
+        let had_session = cookie.is_some();
         let session = match cookie {
             Some(cookie) => dashboard.backend.session(cookie).await,
             None => Ok(None),
         };
         let session = match session {
-            Ok(session) => session.ok_or_else(|| to_login(parts, cookie.is_some()))?,
+            Ok(session) => session.ok_or_else(|| to_login(parts, had_session))?,
             Err(error) => {
                 let t = Texts { language: language(&parts.headers), now, is_portal: false };
                 let problem = unavailable(&error);

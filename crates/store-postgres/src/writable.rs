@@ -1,5 +1,6 @@
 //! Whether a gateway could write to a server: for the operator who asks before it fails.
 
+use deadpool_postgres::Object;
 use gancho_domain::Time;
 use gancho_store::{Result, StoreError};
 
@@ -21,7 +22,7 @@ const RIGHTS: &str = "select has_table_privilege('parcels', 'insert') and has_ta
 /// server.
 pub async fn check_writable(url: &str) -> Result<Time> {
     let url = DatabaseUrl::parse(url)?;
-    let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
+    let mut client = connect(&url).await?;
     let step = transaction(&mut client).await?;
     open::check(&step).await?;
     let tables = schema::find(&step, url.schema.as_deref()).await?;
@@ -41,7 +42,7 @@ pub async fn check_writable(url: &str) -> Result<Time> {
 /// Fails if the role may not create tables where they would be, or the schema for them.
 pub async fn check_may_create(url: &str) -> Result<()> {
     let url = DatabaseUrl::parse(url)?;
-    let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
+    let mut client = connect(&url).await?;
     let step = transaction(&mut client).await?;
     let schema = schema::find(&step, url.schema.as_deref()).await?;
     let sql = "select case when exists (select from pg_namespace where nspname = $1)
@@ -52,4 +53,9 @@ pub async fn check_may_create(url: &str) -> Result<()> {
         return Ok(());
     }
     Err(StoreError::Refused(format!("this role may not create tables in the schema {schema}")))
+}
+
+/// A connection without settings.
+async fn connect(url: &DatabaseUrl) -> Result<Object> {
+    session::of(&session::connections(&url.server()?, 1, String::new())?).await
 }

@@ -22,8 +22,10 @@ fn a_database_that_hangs_leaves_nobody_without_a_response() {
     std::thread::scope(|scope| {
         let known = scope.spawn(|| publish(&known));
         let unknown = scope.spawn(|| publish(&unknown));
+        // An administrative act, whose entry in the audit log waits for the database, too.
+        let act = scope.spawn(|| served.operator("POST", "/v1/tenants", r#"{"slug":"initech"}"#));
         let page = scope.spawn(|| browser.get("/ui/deliveries").status);
-        for answer in [known, unknown] {
+        for answer in [known, unknown, act] {
             let answer = answer.join().unwrap();
             assert_eq!(answer.status, 503, "{}", answer.body);
             assert!(answer.body.contains("\"unavailable\""), "{}", answer.body);
@@ -60,11 +62,13 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     until("it is sent without the database", || {
         slack.texts().contains("The database does not respond")
     });
-    let changes = || {
-        let all = hook.alerts().into_iter().filter(|(rule, ..)| rule == "store_unavailable");
-        all.map(|(.., change)| change).collect::<Vec<_>>()
+    // A server that is starting may be there, gone and there again: how often is not ours to say.
+    let told = |wanted: &str| {
+        let all = hook.alerts();
+        let of_store = all.iter().filter(|(rule, ..)| rule == "store_unavailable");
+        of_store.filter(|(.., change)| change == wanted).count()
     };
-    until("the URL gets it without the database", || changes() == ["fired"]);
+    until("the URL gets it without the database", || told("fired") > 0);
     // Refused before the store is asked to write, since nobody knows whose it is: counted all the same.
     let refused = || {
         let metrics = http::call(served.address, "GET", "/metrics", &[], "").body;
@@ -84,26 +88,28 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     served.first_logged("write refused");
     server.start_again().unwrap();
     until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
-    until("the URL is told", || changes() == ["fired", "resolved"]);
+    until("the URL is told", || told("resolved") > 0);
     until("it goes on", || {
         let headers = [("x-api-key", key.as_str())];
         let event = r#"{"type":"a.b","data":{}}"#;
         http::call(served.address, "POST", "/v1/events", &headers, event).status == 202
     });
-    assert!(!served.is_firing("store_unavailable"));
-    until("the history has both", || {
+    until("it stays resolved", || !served.is_firing("store_unavailable"));
+    until("the history has each that fired and its end", || {
         let history = served.operator("GET", "/v1/alerts/history", "").json();
         let rows = history["data"].as_array().unwrap().clone();
-        let of_store = rows.iter().filter(|row| row["rule"] == "store_unavailable");
-        let changes: Vec<_> = of_store.map(|row| row["change"].as_str().unwrap()).collect();
-        changes == ["resolved", "fired"]
+        let of_store = rows.iter().filter(|row| row["rule"] == "store_unavailable").rev();
+        let stored: Vec<_> = of_store.map(|row| row["change"].as_str().unwrap()).collect();
+        !stored.is_empty() && stored.chunks(2).all(|pair| pair == ["fired", "resolved"])
     });
 
     // A node that stops during an outage leaves no alert behind that nobody resolves.
+    let fired = told("fired");
     server.stop_at_once().unwrap();
-    until("it fires again", || changes() == ["fired", "resolved", "fired"]);
+    until("it fires again", || told("fired") > fired);
+    let resolved = told("resolved");
     served.signal("TERM");
-    until("the last one is told too", || changes() == ["fired", "resolved", "fired", "resolved"]);
-    assert!(slack.texts().contains("has stopped; it began at"), "{}", slack.texts());
+    until("the last one is told too", || told("resolved") > resolved);
+    until("and on the other channel", || slack.texts().contains("has stopped; it began at"));
     served.ended(std::time::Duration::from_secs(60));
 }

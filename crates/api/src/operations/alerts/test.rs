@@ -10,7 +10,7 @@ use crate::{
     codes,
     problem::Problem,
     render::words,
-    route::{Call, Gives, Needs, Route},
+    route::{Call, Gives, Needs, PEER_TIMEOUT, Route},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -38,6 +38,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Send a test alert",
     about: "Sends a message to `notify_url`, `notify_slack_url` and `notify_emails`, as far as they are set.",
+    timeout: PEER_TIMEOUT,
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

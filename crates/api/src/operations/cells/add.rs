@@ -8,7 +8,7 @@ use crate::{
     codes,
     input::{Request, request},
     problem::Problem,
-    route::{Call, Gives, Needs, Route, Takes},
+    route::{Call, Gives, Needs, PEER_TIMEOUT, Route, Takes},
 };
 
 request! {
@@ -32,6 +32,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Add a cell",
     about: "Creates the tables in an empty PostgreSQL database and uses it for new tenants. All nodes use it within seconds. The URL is stored encrypted.",
+    timeout: PEER_TIMEOUT,
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -1,8 +1,6 @@
 //! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: sends a sample event as a real delivery, and
 //! returns its result.
 
-use std::time::Duration;
-
 use gancho_access::Right;
 use gancho_domain::EndpointId;
 use gancho_outbound::{EndpointTest, test_endpoint};
@@ -18,7 +16,7 @@ use crate::{
     operations::deliveries::view::AttemptEntry,
     problem::Problem,
     render::words,
-    route::{Call, Gives, Needs, Route, Takes},
+    route::{Call, Gives, Needs, PEER_TIMEOUT, Route, Takes},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,8 +65,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Test a webhook",
     about: "Sends a sample event to this webhook only, as a real delivery, and waits for the first attempt. The delivery is marked as a test in the delivery log.",
-    // An endpoint may take 60 s to respond.
-    timeout: Duration::from_secs(70),
+    timeout: PEER_TIMEOUT,
     run: |call| {
         Box::pin(async move {
             let id = call.id("id")?;

@@ -179,34 +179,37 @@ pub async fn direct(report: &mut Report, settings: &Settings) {
     const REMEDY: &str =
         "check database_direct_url: it is the address of the same database, without a pooler";
     let Some(url) = &settings.database_direct_url else { return };
-    let url = other_url(url.reveal(), settings);
-    match (database::schema(&url).await, database::schema(&database_url(settings)).await) {
-        (Err(error), _) => report.fail(CHECK, format!("{error:#}"), REMEDY),
-        (Ok(direct), Ok(pooled)) if direct.found != pooled.found => {
-            let text = format!("schema {}, and database_url has {}", direct.found, pooled.found);
-            report.fail(CHECK, text, REMEDY);
-        }
-        (Ok(_), _) => report.ok(CHECK, "responds"),
+    match difference(url.reveal(), settings).await {
+        Err(error) => report.fail(CHECK, format!("{error:#}"), REMEDY),
+        Ok(Some(text)) => report.fail(CHECK, text, REMEDY),
+        Ok(None) => report.ok(CHECK, "responds"),
     }
+}
+
+/// What tells the database at another address from the one of `database_url`.
+async fn difference(url: &str, settings: &Settings) -> anyhow::Result<Option<String>> {
+    let found = database::schema(&other_url(url, settings)).await?.found;
+    let primary = database::schema(&database_url(settings)).await;
+    let other = primary.ok().map(|schema| schema.found).filter(|primary| *primary != found);
+    Ok(other.map(|primary| format!("schema {found}, and database_url has {primary}")))
 }
 
 /// The read replica, without which lists come from the primary.
 pub async fn replica(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "read replica";
     let Some(url) = &settings.database_read_url else { return };
-    let (primary, url) = (database_url(settings), other_url(url.reveal(), settings));
-    match (database::schema(&url).await, database::schema(&primary).await) {
-        (Err(error), _) => report.warn(
+    match difference(url.reveal(), settings).await {
+        Err(error) => report.warn(
             CHECK,
             format!("{error:#}"),
             "check database_read_url; lists and statistics are read from the primary meanwhile",
         ),
-        (Ok(found), Ok(of_primary)) if found.found != of_primary.found => report.fail(
+        Ok(Some(text)) => report.fail(
             CHECK,
-            format!("schema {}, and the primary has {}", found.found, of_primary.found),
+            text,
             "check that it is a replica of the same database, and that replication runs",
         ),
-        (Ok(_), _) => report.ok(CHECK, "responds"),
+        Ok(None) => report.ok(CHECK, "responds"),
     }
 }
 
