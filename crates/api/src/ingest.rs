@@ -26,6 +26,7 @@ use crate::{
     body_budget::BodyBudget,
     listener::{ListenSettings, accept_connections},
     meter::Traffic,
+    refusal_pace::RefusalPace,
 };
 
 /// The state that all requests share.
@@ -42,6 +43,7 @@ pub struct IngestState {
     verified_addresses: RecentSet,
     /// For guesses of the operator token.
     throttle: Throttle,
+    refusal_pace: RefusalPace,
     pub settings: IngestSettings,
 }
 
@@ -98,6 +100,7 @@ impl Ingest {
             budget: BodyBudget::new(settings.body_bytes),
             verified_addresses: RecentSet::default(),
             throttle: Throttle::default(),
+            refusal_pace: RefusalPace::default(),
             settings,
         }))
     }

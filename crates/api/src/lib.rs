@@ -42,6 +42,7 @@ pub mod page;
 pub mod policy;
 pub mod probes;
 pub mod problem;
+mod refusal_pace;
 pub mod reload;
 pub mod render;
 mod request_bodies;

@@ -33,7 +33,7 @@ use self::{
 };
 use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::Traffic};
 
-pub use self::connections::ConnectionState;
+pub use self::connections::{AnswerGuard, ConnectionState};
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {

@@ -85,22 +85,27 @@ impl Service<Request<Incoming>> for ApiService {
         let api = self.api.clone();
         let answering = self.peer.as_ref().map(|peer| peer.connection.answer());
         let caller = self.peer.as_ref().map(|peer| Caller::new(peer, request.headers()));
+        let address = caller.as_ref().map(|caller| caller.address.block);
         if let Some(hosts) = &self.hosts
             && let Err(problem) = hosts.check(request.uri(), request.headers())
         {
-            let refused = serve::refuse(&api, request, problem);
-            return Box::pin(std::future::ready(Ok(refused)));
+            return Box::pin(async move {
+                let refused = serve::refuse(&api, request, problem);
+                api.refusal_pace.pace(answering, address, refused.status()).await;
+                Ok(refused)
+            });
         }
         if let Some(publish) = &self.publish
             && is_publish(request.method(), request.uri().path())
         {
             let publish = publish.clone();
             return Box::pin(async move {
-                let _answering = answering;
-                Ok(serve::serve(&api, &publish, Some(Vec::new()), caller, request).await)
+                let path = Some(Vec::new());
+                let response = serve::serve(&api, &publish, path, caller, request).await;
+                api.refusal_pace.pace(answering, address, response.status()).await;
+                Ok(response)
             });
         }
-        let address = caller.as_ref().map(|caller| caller.address.block);
         let fallback = address.map_or(ResponseOwner::Operator, ResponseOwner::Address);
         if let Some(caller) = caller {
             // For pages that are merged into the router and authenticate callers themselves.
@@ -110,12 +115,12 @@ impl Service<Request<Incoming>> for ApiService {
         let router = self.router.clone();
         let connection = self.peer.as_ref().map(|peer| peer.connection.clone());
         Box::pin(async move {
-            let _answering = answering;
             match router.oneshot(request.map(Body::new)).await {
                 Ok(response) => {
                     if let Some(connection) = connection.filter(|_| is_stream(&response)) {
                         connection.mark_stream();
                     }
+                    api.refusal_pace.pace(answering, address, response.status()).await;
                     let owner = response.extensions().get::<ResponseOwner>().copied();
                     let response = api.response_budget.pace(response, owner.unwrap_or(fallback));
                     Ok(response.map(Either::Right))

@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
-    key_ring::KeyRingService, meter::Meter, reload::ReloadService, request_bodies::RequestBodies,
-    response_budget::ResponseBudget, tails::Tails, watch::Watch,
+    key_ring::KeyRingService, meter::Meter, refusal_pace::RefusalPace, reload::ReloadService,
+    request_bodies::RequestBodies, response_budget::ResponseBudget, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -118,6 +118,7 @@ pub struct State {
     setup: ApiSetup,
     pub access: Access,
     pub throttle: Throttle,
+    pub refusal_pace: RefusalPace,
     /// Guesses of passwords, by account.
     pub account_throttle: Throttle,
     pub audit: AuditLimits,
@@ -177,6 +178,7 @@ impl Api {
             setup,
             access,
             throttle: Throttle::default(),
+            refusal_pace: RefusalPace::default(),
             account_throttle: Throttle::default(),
             audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),

@@ -103,6 +103,7 @@ mod listen {
 }
 mod listener {
     mod crowd;
+    mod refusals;
     mod slow_clients;
 }
 mod login {

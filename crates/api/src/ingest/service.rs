@@ -50,14 +50,17 @@ impl Service<Request<Incoming>> for IngestService {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let Self { ingest, peer } = self.clone();
         Box::pin(async move {
-            let _answering = peer.connection.answer();
+            let answering = peer.connection.answer();
             let id = serve::request_id(&ingest.ids, request.headers());
             let (parts, mut body) = request.into_parts();
+            let address = peer.trusted_proxies.client(peer.address.ip(), &parts.headers).block;
             let keep_alive = KeepAlive::of(&parts);
             let work = AssertUnwindSafe(answer(&ingest, &peer, parts, &mut body)).catch_unwind();
             let outcome =
                 work.await.unwrap_or_else(|_| Err(Problem::internal("ingest handler panicked")));
-            Ok(keep_alive.finish(serve::finish(outcome, &id), &mut body))
+            let response = keep_alive.finish(serve::finish(outcome, &id), &mut body);
+            ingest.refusal_pace.pace(Some(answering), Some(address), response.status()).await;
+            Ok(response)
         })
     }
 }

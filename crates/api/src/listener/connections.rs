@@ -171,6 +171,13 @@ impl ConnectionState {
 
 pub struct AnswerGuard(Arc<ConnectionState>);
 
+impl AnswerGuard {
+    /// Whether a request on the connection was authenticated.
+    pub fn is_authenticated(&self) -> bool {
+        self.0.is_authenticated.load(Ordering::Relaxed)
+    }
+}
+
 impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.touch();

