@@ -6,7 +6,7 @@ use std::{
 };
 
 use gancho_domain::AddressBlock;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, header};
 use ipnet::IpNet;
 
 /// The networks of proxies whose `X-Forwarded-For` is trusted.
@@ -32,12 +32,18 @@ pub struct ClientAddress {
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers that proxies add to forwarded requests.
-pub const FORWARDING_HEADERS: [&str; 6] =
-    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
+static FORWARDING_HEADERS: [HeaderName; 6] = [
+    X_FORWARDED_FOR,
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
+    header::FORWARDED,
+    header::VIA,
+    HeaderName::from_static("x-real-ip"),
+];
 
 /// Whether a proxy forwarded the request.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {
-    FORWARDING_HEADERS.iter().any(|name| headers.contains_key(*name))
+    FORWARDING_HEADERS.iter().any(|name| headers.contains_key(name))
 }
 
 impl TrustedProxies {

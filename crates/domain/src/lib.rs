@@ -1,6 +1,6 @@
 //! The domain model of Gancho and its pure decisions.
 //!
-//! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`], [`endpoint`],
+//! In reading order: [`id`] (with [`IdMap`]), [`time`], [`clock`] are the ground; [`lane`], [`tenant`], [`endpoint`],
 //! [`event_type`], [`parcel`] (with [`receipt_label`], the type of one that came in) and [`delivery`] are the
 //! nouns; [`trace`] is the trace that a parcel belongs to; [`failure`] and [`verdict`] say how an attempt ended;
 //! [`plan`] and [`decide`] say what follows from that, and [`end_reason`] why a delivery ends without an attempt;
@@ -30,6 +30,7 @@ pub mod field_error;
 pub mod figures;
 pub mod health;
 pub mod id;
+mod id_map;
 pub mod lane;
 pub mod latency_histogram;
 pub mod mask;
@@ -62,6 +63,7 @@ pub use figures::{AttemptFigures, DeliveryEnd, Figures};
 pub use id::{
     DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, ReplayId, SourceId, TenantId,
 };
+pub use id_map::IdMap;
 pub use lane::Lane;
 pub use latency_histogram::LatencyHistogram;
 pub use nearest::nearest;

@@ -28,25 +28,30 @@ const TAG_BYTES: usize = 16;
 
 pub struct Hops {
     ring: Arc<KeyRing>,
-    /// The cached tag of the newest key.
-    tag: Mutex<Option<(u32, Box<str>)>>,
+    /// The newest key, and the marks that were made with it, by their number of hops.
+    marks: Mutex<(u32, Vec<(u8, HeaderValue)>)>,
 }
 
 impl Hops {
     pub fn new(ring: Arc<KeyRing>) -> Self {
-        Self { ring, tag: Mutex::default() }
+        Self { ring, marks: Mutex::default() }
     }
 
     /// `None` if the ring has no key, which cannot happen.
     pub fn mark(&self, hops: u8) -> Option<HeaderValue> {
         let newest = self.ring.newest();
-        let mut tag = self.tag.lock();
-        if tag.as_ref().is_none_or(|(number, _)| *number != newest) {
-            let made = self.ring.derive(PURPOSE).tag(newest, &PARTS)?;
-            *tag = Some((newest, HEXLOWER.encode(&made[..TAG_BYTES]).into()));
+        let mut marks = self.marks.lock();
+        if marks.0 != newest {
+            *marks = (newest, Vec::new());
         }
-        let (number, text) = tag.as_ref()?;
-        HeaderValue::try_from(format!("{hops};by={number}.{text}")).ok()
+        if let Some((_, mark)) = marks.1.iter().find(|(number, _)| *number == hops) {
+            return Some(mark.clone());
+        }
+        let tag = self.ring.derive(PURPOSE).tag(newest, &PARTS)?;
+        let tag = HEXLOWER.encode(&tag[..TAG_BYTES]);
+        let mark = HeaderValue::try_from(format!("{hops};by={newest}.{tag}")).ok()?;
+        marks.1.push((hops, mark.clone()));
+        Some(mark)
     }
 
     /// Whether this or another gateway has sent the request.

@@ -1,9 +1,9 @@
 //! Counts results by failure code and by tenant, for the metrics. Both are bounded: what is too many to be
 //! named is counted together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use gancho_domain::{Code, Next, TenantId, Time};
+use gancho_domain::{Code, IdMap, Next, TenantId, Time};
 use gancho_store::{Job, Settlement};
 use parking_lot::Mutex;
 
@@ -21,7 +21,7 @@ pub struct OutcomeCounts {
     pub by_code: BTreeMap<Code, FailureCount>,
     /// Of all codes that are not named.
     pub other_codes: FailureCount,
-    pub by_tenant: HashMap<TenantId, TenantCount>,
+    pub by_tenant: IdMap<TenantId, TenantCount>,
     /// Of all tenants that are not named.
     pub other_tenants: TenantCount,
 }

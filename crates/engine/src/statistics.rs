@@ -12,10 +12,10 @@
 pub(crate) mod flush;
 pub(crate) mod roll_up;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use gancho_domain::{
-    AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, Lane, Next, TenantId, Time,
+    AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, IdMap, Lane, Next, TenantId, Time,
 };
 use gancho_store::{
     AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
@@ -30,7 +30,7 @@ const MAX_MINUTES: usize = 5;
 
 /// The part (how often the clock was set back) and the minute.
 type MinuteKey = (u32, Time);
-type Counts = HashMap<Series, Count>;
+type Counts = IdMap<Series, Count>;
 
 #[derive(Default)]
 pub(crate) struct StatisticsRecorder {

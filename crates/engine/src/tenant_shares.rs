@@ -3,12 +3,9 @@
 //! The store commits in the order of its calls, and a request is read in one go. Without shares, a tenant that
 //! publishes thousands of events at once would delay every caller after it.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::Arc,
-};
+use std::{collections::hash_map::Entry, sync::Arc};
 
-use gancho_domain::TenantId;
+use gancho_domain::{IdMap, TenantId};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -16,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct TenantShares {
     max: usize,
     /// Tenants that hold or wait for a part of their share.
-    tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
+    tenants: Mutex<IdMap<TenantId, Arc<Semaphore>>>,
 }
 
 /// A part of a tenant's share. Freed when dropped.

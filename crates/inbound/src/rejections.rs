@@ -167,6 +167,10 @@ fn shown(source: Option<&PreparedSource>, request: &ReceivedRequest) -> Vec<(Str
 }
 
 pub(crate) fn cut(text: &str, max: usize) -> String {
+    let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & matches!(byte, b' '..=b'~'));
+    if is_plain && text.len() <= max {
+        return text.to_owned();
+    }
     let plain = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     plain.take(max).collect()
 }

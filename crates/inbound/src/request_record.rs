@@ -1,5 +1,8 @@
 //! The stored form of a receipt's request, for the operator. Bounded, and without secrets.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use bytes::Bytes;
 use gancho_domain::mask::MASK;
 use gancho_store::StoreError;
@@ -81,9 +84,11 @@ impl RequestRecord {
 
 /// `token` is the header with the source's token.
 fn is_secret(name: &HeaderName, token: Option<&str>) -> bool {
+    static WORDS: LazyLock<Option<AhoCorasick>> =
+        LazyLock::new(|| AhoCorasick::new(SECRET_WORDS).ok());
     let name = name.as_str();
     token.is_some_and(|token| token.eq_ignore_ascii_case(name))
-        || SECRET_WORDS.iter().any(|word| name.contains(word))
+        || WORDS.as_ref().is_none_or(|words| words.is_match(name))
 }
 
 #[cfg(test)]

@@ -65,6 +65,9 @@ pub(crate) struct Part<T> {
 impl CellStore {
     /// Nothing is leased of a tenant that is about to leave its cell.
     pub(crate) fn not_held(&self, mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
+        if self.is_alone() {
+            return parcels;
+        }
         for new in &mut parcels {
             if self.directory.is_leaving(new.parcel.tenant) {
                 new.deliveries.iter_mut().for_each(|to| to.hold = false);
@@ -79,6 +82,10 @@ impl CellStore {
         things: Vec<T>,
         tenant: impl Fn(&T) -> gancho_domain::TenantId,
     ) -> Result<Vec<Part<T>>> {
+        if self.is_alone() && !things.is_empty() {
+            let (cell, places) = (self.home.clone(), (0..things.len()).collect());
+            return Ok(vec![Part { cell, places, things }]);
+        }
         let mut parts: BTreeMap<u32, Part<T>> = BTreeMap::new();
         for (place, thing) in things.into_iter().enumerate() {
             let cell = self.cell_of(tenant(&thing)).await?;

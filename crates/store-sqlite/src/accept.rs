@@ -5,7 +5,7 @@ use gancho_domain::{Failure, Parcel, State, Time, TraceContext};
 use gancho_store::{
     Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result,
 };
-use rusqlite::{CachedStatement, params};
+use rusqlite::params;
 
 use crate::{
     SqliteStore, external_ids, fan_out, idempotency, ledger, order, rows::seq, settle::bury,
@@ -47,43 +47,13 @@ fn accept_in_parts(
     holder: NodeId,
     max_placed: usize,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
-    if parcels.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut statements = AcceptStatements::new(tx, holder)?;
-    parcels.iter().map(|new| accept_one(tx, &mut statements, new, max_placed)).collect()
-}
-
-/// What every parcel and every delivery is written with: looked up once for a batch, which is a tenth
-/// of the work.
-pub(crate) struct AcceptStatements<'a> {
-    parcel: CachedStatement<'a>,
-    delivery: CachedStatement<'a>,
-    holder: NodeId,
-}
-
-impl<'a> AcceptStatements<'a> {
-    pub fn new(tx: &Tx<'a>, holder: NodeId) -> Result<Self, TxError> {
-        Ok(Self {
-            parcel: tx.db.prepare_cached(
-                "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-                   number, is_test, deliveries, created_at, body, request, trace)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-            )?,
-            delivery: tx.db.prepare_cached(
-                "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
-                   state, attempts, attempts_before, lost_leases, due_at, owner, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, ?10, ?11, ?12)",
-            )?,
-            holder,
-        })
-    }
+    parcels.iter().map(|new| accept_one(tx, new, holder, max_placed)).collect()
 }
 
 fn accept_one(
     tx: &Tx<'_>,
-    statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
+    holder: NodeId,
     max_placed: usize,
 ) -> Result<AcceptOutcome, TxError> {
     if let Some(once) = &new.once
@@ -92,19 +62,19 @@ fn accept_one(
         return Ok(seen);
     }
     let number = next_number(tx, &new.parcel)?;
-    insert_parcel(statements, new, number)?;
+    insert_parcel(tx, new, number)?;
     external_ids::write(tx, &new.parcel)?;
     if let Some(received) = &new.ledger {
         ledger::append(tx, new.parcel.id, &received.entry)?;
         if let Some(failure) = &received.withheld {
-            return withhold(tx, statements, new, number, failure);
+            return withhold(tx, new, number, holder, failure);
         }
     }
     let count = new.placed_at_once(max_placed);
     let is_wide = count < new.deliveries.len();
     let mut placed = Vec::with_capacity(count);
     for delivery in &new.deliveries[..count] {
-        placed.push(place(tx, statements, &new.parcel, number, delivery)?);
+        placed.push(place(tx, &new.parcel, number, delivery, holder)?);
         if is_wide {
             time_buckets::note_wide(tx, new.parcel.tenant, delivery)?;
         } else {
@@ -124,14 +94,14 @@ fn accept_one(
 /// Its deliveries are given up before they are tried.
 fn withhold(
     tx: &Tx<'_>,
-    statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
     number: Option<u64>,
+    holder: NodeId,
     failure: &Failure,
 ) -> Result<AcceptOutcome, TxError> {
     let parcel = &new.parcel;
     for delivery in &new.deliveries {
-        insert_delivery(statements, parcel, delivery, None, State::Dead)?;
+        insert_delivery(tx, parcel, delivery, None, State::Dead, holder)?;
         time_buckets::note_delivery(tx, parcel.tenant, delivery)?;
         bury(tx, seq(delivery.id), failure, parcel.created_at, parcel.created_at)?;
     }
@@ -153,12 +123,12 @@ pub(crate) fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, T
 }
 
 pub(crate) fn insert_parcel(
-    statements: &mut AcceptStatements<'_>,
+    tx: &Tx<'_>,
     new: &NewParcel,
     number: Option<u64>,
 ) -> Result<(), TxError> {
     let parcel = &new.parcel;
-    statements.parcel.execute(params![
+    tx.statements.insert_parcel()?.execute(params![
         seq(parcel.id),
         parcel.tenant.bytes(),
         parcel.id.bytes(),
@@ -193,10 +163,10 @@ fn seq_list(deliveries: &[NewDelivery]) -> String {
 
 pub(crate) fn place(
     tx: &Tx<'_>,
-    statements: &mut AcceptStatements<'_>,
     parcel: &Parcel,
     number: Option<u64>,
     new: &NewDelivery,
+    holder: NodeId,
 ) -> Result<Placement, TxError> {
     let subject = parcel.subject.as_deref().filter(|_| new.in_order);
     let turn = subject.zip(number);
@@ -214,18 +184,19 @@ pub(crate) fn place(
     if placed == Placement::Pending {
         tx.ring();
     }
-    insert_delivery(statements, parcel, new, turn, state)?;
+    insert_delivery(tx, parcel, new, turn, state, holder)?;
     Ok(placed)
 }
 
 pub(crate) fn insert_delivery(
-    statements: &mut AcceptStatements<'_>,
+    tx: &Tx<'_>,
     parcel: &Parcel,
     new: &NewDelivery,
     turn: Option<(&str, u64)>,
     state: State,
+    holder: NodeId,
 ) -> Result<(), TxError> {
-    statements.delivery.execute(params![
+    tx.statements.insert_delivery()?.execute(params![
         seq(new.id),
         parcel.tenant.bytes(),
         new.id.bytes(),
@@ -236,7 +207,7 @@ pub(crate) fn insert_delivery(
         turn.map(|(_, number)| number as i64),
         state.number(),
         new.due_at.micros(),
-        statements.holder.0,
+        holder.0,
         parcel.created_at.micros(),
     ])?;
     Ok(())

@@ -75,8 +75,8 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
 }
 
 /// The deliveries that a claim has leased so far.
-pub(crate) struct Basket<'a> {
-    pub tx: &'a Tx<'a>,
+pub(crate) struct Basket<'a, 'db> {
+    pub tx: &'a Tx<'db>,
     pub claim: &'a Claim,
     jobs: Vec<Job>,
     bytes: usize,
@@ -89,8 +89,8 @@ pub(crate) struct TargetLeases {
     pub left: bool,
 }
 
-impl<'a> Basket<'a> {
-    fn new(tx: &'a Tx<'a>, claim: &'a Claim) -> Self {
+impl<'a, 'db> Basket<'a, 'db> {
+    fn new(tx: &'a Tx<'db>, claim: &'a Claim) -> Self {
         Self { tx, claim, jobs: Vec::new(), bytes: 0 }
     }
 

@@ -11,7 +11,7 @@ use gancho_store::{NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Target
 use rusqlite::params;
 
 use crate::{
-    accept::{AcceptStatements, place},
+    accept::place,
     rows::{self, PARCEL, first_seq_at, seq},
     time_buckets,
     transaction::Tx,
@@ -78,10 +78,9 @@ pub(crate) fn place_part(
     if removed == 0 {
         return Ok(Vec::new());
     }
-    let mut statements = AcceptStatements::new(tx, holder)?;
     let mut placed = Vec::with_capacity(part.deliveries.len());
     for delivery in &part.deliveries {
-        placed.push(place(tx, &mut statements, &part.parcel, part.number, delivery)?);
+        placed.push(place(tx, &part.parcel, part.number, delivery, holder)?);
         time_buckets::note_wide(tx, part.parcel.tenant, delivery)?;
     }
     Ok(placed)

@@ -7,11 +7,11 @@ use gancho_store::{FullDeadLetter, ImportOutcome, NewDelivery, NewParcel, NodeId
 use rusqlite::params;
 
 use crate::{
-    accept::{AcceptStatements, insert_delivery, insert_parcel, next_number},
+    accept::{insert_delivery, insert_parcel, next_number},
     external_ids,
     redeliver::append,
     rows::{self, seq},
-    settle::{SettleStatements, insert_attempt},
+    settle::insert_attempt,
     time_buckets,
     transaction::Tx,
     tx_error::TxError,
@@ -86,7 +86,6 @@ fn restore(tx: &Tx<'_>, whole: &FullDeadLetter) -> Result<Option<ImportOutcome>,
         }],
     };
     let to = &new.deliveries[0];
-    let mut statements = AcceptStatements::new(tx, NodeId(0))?;
     match parcel(tx, letter.parcel)? {
         Some((id, tenant, _)) if (id, tenant) != (letter.parcel, letter.tenant) => {
             return Ok(Some(ImportOutcome::Clash));
@@ -97,20 +96,19 @@ fn restore(tx: &Tx<'_>, whole: &FullDeadLetter) -> Result<Option<ImportOutcome>,
         }
         None => {
             let number = next_number(tx, &new.parcel)?;
-            insert_parcel(&mut statements, &new, number)?;
+            insert_parcel(tx, &new, number)?;
             external_ids::write(tx, &new.parcel)?;
             time_buckets::note_parcel(tx, &new.parcel, to, to.target)?;
         }
     }
-    insert_delivery(&mut statements, &new.parcel, to, None, State::Dead)?;
+    insert_delivery(tx, &new.parcel, to, None, State::Dead, NodeId(0))?;
     time_buckets::note_delivery(tx, letter.tenant, to)?;
     let row = seq(letter.delivery);
     tx.db
         .prepare_cached("UPDATE deliveries SET attempts = ?2 WHERE seq = ?1")?
         .execute(params![row, whole.attempts_made()])?;
-    let mut statements = SettleStatements::new(tx)?;
     for attempt in &whole.attempts {
-        insert_attempt(&mut statements, row, attempt)?;
+        insert_attempt(tx, row, attempt)?;
     }
     Ok(None)
 }

@@ -52,6 +52,7 @@ mod rows;
 mod scan;
 mod settle;
 mod space;
+mod statements;
 mod statistics;
 mod suppressions;
 mod tenants;

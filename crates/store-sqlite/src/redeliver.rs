@@ -5,7 +5,7 @@ use gancho_store::{NewDelivery, NodeId};
 use rusqlite::params;
 
 use crate::{
-    accept::{AcceptStatements, place},
+    accept::place,
     erasure::unreadably,
     rows::{self, PARCEL, seq},
     time_buckets,
@@ -32,7 +32,6 @@ pub(crate) fn redeliver(
     if parcel.erased_at.is_some() {
         return Ok(false);
     }
-    let mut statements = AcceptStatements::new(tx, NodeId(0))?;
     for new in deliveries {
         if !append(tx, event, new)? {
             continue;
@@ -40,7 +39,7 @@ pub(crate) fn redeliver(
         // It counts from when it is made: an old event's would be too late at once.
         let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
         let new = NewDelivery { hold: false, ..new.clone() };
-        place(tx, &mut statements, &parcel, number, &new)?;
+        place(tx, &parcel, number, &new, NodeId(0))?;
         time_buckets::note_delivery(tx, parcel.tenant, &new)?;
     }
     Ok(true)

@@ -3,16 +3,10 @@
 use async_trait::async_trait;
 use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
-use rusqlite::{CachedStatement, params};
+use rusqlite::params;
 
 use crate::{
-    SqliteStore,
-    accept::accept_all,
-    order,
-    rows::seq,
-    states::{LEASED, sql},
-    transaction::Tx,
-    tx_error::TxError,
+    SqliteStore, accept::accept_all, order, rows::seq, transaction::Tx, tx_error::TxError,
 };
 
 #[async_trait]
@@ -22,49 +16,22 @@ impl Settle for SqliteStore {
         node: NodeId,
         settlements: Vec<Settlement>,
     ) -> Result<Vec<SettleOutcome>> {
-        self.write(move |tx| {
-            let mut statements = SettleStatements::new(tx)?;
-            settlements.iter().map(|one| settle_one(tx, &mut statements, node, one)).collect()
-        })
-        .await
-    }
-}
-
-/// What every settlement is written with, looked up once for a batch.
-pub(crate) struct SettleStatements<'a> {
-    advance: CachedStatement<'a>,
-    attempt: CachedStatement<'a>,
-}
-
-impl<'a> SettleStatements<'a> {
-    pub(crate) fn new(tx: &Tx<'a>) -> Result<Self, TxError> {
-        Ok(Self {
-            advance: tx.db.prepare_cached(sql!(
-                "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
-                   attempts = coalesce(?3, attempts), lost_leases = 0
-                 WHERE seq = ?4 AND state = {LEASED} AND owner = ?5 AND tenant_id = ?6"
-            ))?,
-            attempt: tx.db.prepare_cached(
-                "INSERT INTO attempts (delivery, number, started_at, latency_us, request_headers,
-                   response_status, response_headers, response_body, code, reason, next_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?,
-        })
+        self.write(move |tx| settlements.iter().map(|one| settle_one(tx, node, one)).collect())
+            .await
     }
 }
 
 fn settle_one(
     tx: &Tx<'_>,
-    statements: &mut SettleStatements<'_>,
     node: NodeId,
     settlement: &Settlement,
 ) -> Result<SettleOutcome, TxError> {
     let row = seq(settlement.delivery);
-    if !advance(statements, node, row, settlement)? {
+    if !advance(tx, node, row, settlement)? {
         return Ok(SettleOutcome::LeaseLost);
     }
     if let Some(attempt) = &settlement.attempt {
-        insert_attempt(statements, row, attempt)?;
+        insert_attempt(tx, row, attempt)?;
     }
     match &settlement.next {
         Next::Dead(failure) => {
@@ -83,19 +50,14 @@ fn settle_one(
 }
 
 /// The fence: only a delivery that this node still holds is touched.
-fn advance(
-    statements: &mut SettleStatements<'_>,
-    node: NodeId,
-    row: i64,
-    settlement: &Settlement,
-) -> Result<bool, TxError> {
+fn advance(tx: &Tx<'_>, node: NodeId, row: i64, settlement: &Settlement) -> Result<bool, TxError> {
     let (state, due_at) = match &settlement.next {
         Next::Delivered => (State::Delivered, None),
         Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros())),
         Next::Dead(_) => (State::Dead, None),
     };
     let attempts = settlement.attempt.as_ref().map(|attempt| attempt.number);
-    let changed = statements.advance.execute(params![
+    let changed = tx.statements.settle_delivery()?.execute(params![
         state.number(),
         due_at,
         attempts,
@@ -106,13 +68,9 @@ fn advance(
     Ok(changed == 1)
 }
 
-pub(crate) fn insert_attempt(
-    statements: &mut SettleStatements<'_>,
-    row: i64,
-    attempt: &Attempt,
-) -> Result<(), TxError> {
+pub(crate) fn insert_attempt(tx: &Tx<'_>, row: i64, attempt: &Attempt) -> Result<(), TxError> {
     let failure = attempt.failure.as_ref();
-    statements.attempt.execute(params![
+    tx.statements.insert_attempt()?.execute(params![
         row,
         attempt.number,
         attempt.started_at.micros(),

@@ -5,7 +5,7 @@ use std::{cell::Cell, time::Duration};
 use gancho_store::Result;
 use rusqlite::Connection;
 
-use crate::{tx_error::TxError, writer_cache::WriterCache};
+use crate::{statements::Statements, tx_error::TxError, writer_cache::WriterCache};
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
 /// committed.
@@ -13,12 +13,14 @@ pub(crate) struct Tx<'a> {
     pub db: &'a Connection,
     pub dead_letter_ttl: Duration,
     pub cache: &'a WriterCache,
+    pub statements: Statements<'a>,
     ring: Cell<bool>,
 }
 
 impl<'a> Tx<'a> {
     pub fn new(db: &'a Connection, cache: &'a WriterCache, dead_letter_ttl: Duration) -> Self {
-        Self { db, dead_letter_ttl, cache, ring: Cell::new(false) }
+        let statements = Statements::new(db);
+        Self { db, dead_letter_ttl, cache, statements, ring: Cell::new(false) }
     }
 
     /// Work became due: wake the claimers.

@@ -24,8 +24,8 @@ const MAX_SCANNED: usize = 1_000;
 
 type Key = (TenantId, TargetId);
 
-pub(crate) struct Walk<'w, 'a> {
-    basket: &'w mut Basket<'a>,
+pub(crate) struct Walk<'w, 'a, 'db> {
+    basket: &'w mut Basket<'a, 'db>,
     /// The targets with something due, where all of them are known; else the index is asked.
     known: Option<&'w BTreeSet<Key>>,
     cursor: ClaimCursor,
@@ -60,16 +60,16 @@ enum Turn {
     Interrupted,
 }
 
-impl<'w, 'a> Walk<'w, 'a> {
+impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
     /// A walk over every target with anything pending, that continues where the last one stopped.
-    pub fn new(basket: &'w mut Basket<'a>) -> Self {
+    pub fn new(basket: &'w mut Basket<'a, 'db>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         let progress = ClaimProgress::resume(&mut cursor);
         Self { basket, known: None, cursor, progress, budget: 0, last: None }
     }
 
     /// A walk over these targets, which are all that have something due.
-    pub fn over(basket: &'w mut Basket<'a>, targets: &'w BTreeSet<Key>) -> Self {
+    pub fn over(basket: &'w mut Basket<'a, 'db>, targets: &'w BTreeSet<Key>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
             cursor.targets.insert(tenant, at);

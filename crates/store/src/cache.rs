@@ -9,7 +9,6 @@
 mod shared_read;
 
 use std::{
-    collections::HashMap,
     future::Future,
     hash::Hash,
     sync::{
@@ -19,6 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use gancho_domain::IdMap;
 use parking_lot::RwLock;
 
 use self::shared_read::{Part, SharedReads};
@@ -46,7 +46,7 @@ impl Default for CachePolicy {
 
 pub struct ReadCache<K: Eq + Hash + Copy, V> {
     policy: CachePolicy,
-    known: RwLock<HashMap<K, Entry<V>>>,
+    known: RwLock<IdMap<K, Entry<V>>>,
     /// Rises with every change made here of something that was not known.
     changes: AtomicU64,
     /// The last of the numbers that entries got.
@@ -155,7 +155,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         self.changes(&self.known.read(), key)
     }
 
-    fn changes(&self, known: &HashMap<K, Entry<V>>, key: K) -> Changes {
+    fn changes(&self, known: &IdMap<K, Entry<V>>, key: K) -> Changes {
         match known.get(&key) {
             Some(entry) => (true, entry.stamp),
             None => (false, self.changes.load(Ordering::Relaxed)),

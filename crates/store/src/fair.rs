@@ -5,12 +5,9 @@
 //! and permits that no single tenant may hold are left for the others. A caller that goes away leaves
 //! the queue, and costs nothing more.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
-use gancho_domain::TenantId;
+use gancho_domain::{IdMap, TenantId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -32,7 +29,7 @@ struct Inner {
 
 struct State {
     free: u32,
-    shares: HashMap<Account, Share>,
+    shares: IdMap<Account, Share>,
     /// The tenants that have callers waiting, in the order of their turns.
     turns: VecDeque<Account>,
 }
@@ -61,7 +58,7 @@ impl FairSemaphore {
     /// Of `permits`, one tenant may hold `max_per_tenant` at a time.
     pub fn new(permits: u32, max_per_tenant: u32) -> Self {
         let (permits, max_per_tenant) = (permits.max(1), max_per_tenant.max(1));
-        let state = State { free: permits, shares: HashMap::new(), turns: VecDeque::new() };
+        let state = State { free: permits, shares: IdMap::default(), turns: VecDeque::new() };
         let max_per_tenant = max_per_tenant.min(permits);
         Self(Arc::new(Inner { max_per_tenant, state: Mutex::new(state) }))
     }

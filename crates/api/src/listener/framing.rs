@@ -155,7 +155,7 @@ impl Framing {
     }
 
     fn take_line(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
-        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
             if self.line.len() + bytes.len() > MAX_LINE_BYTES {
                 return Err(FramingError);
             }
@@ -178,7 +178,7 @@ impl Framing {
     /// Checks a whole line, without its LF.
     fn check_line(&mut self, line: &[u8]) -> Result<(), FramingError> {
         let line = line.strip_suffix(b"\r").ok_or(FramingError)?;
-        if line.len() > MAX_LINE_BYTES || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+        if line.len() > MAX_LINE_BYTES || memchr::memchr2(b'\r', 0, line).is_some() {
             return Err(FramingError);
         }
         match self.state {
@@ -206,7 +206,7 @@ impl Framing {
     }
 
     fn check_header(&mut self, line: &[u8]) -> Result<(), FramingError> {
-        let colon = line.iter().position(|byte| *byte == b':').ok_or(FramingError)?;
+        let colon = memchr::memchr(b':', line).ok_or(FramingError)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.is_empty() || name.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
             return Err(FramingError);

@@ -93,7 +93,7 @@ fn what_is_beyond_the_bound_is_counted_for_its_tenant_and_then_for_the_gateway()
         recorder.count(now, series(number, 1));
         recorder.count(now, series(1, 1));
     }
-    let held: usize = recorder.minutes.lock().counts.values().map(HashMap::len).sum();
+    let held: usize = recorder.minutes.lock().counts.values().map(Counts::len).sum();
     assert!(held <= 2 * MAX_SERIES + Lane::ALL.len(), "{held}");
     let taken = recorder.taken();
     let of = |series| taken.iter().find(|row| row.1 == series).map(|row| row.2);

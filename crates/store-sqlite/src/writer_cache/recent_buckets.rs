@@ -1,9 +1,9 @@
 //! The last [time bucket](crate::time_buckets) that was written for each target, so that most deliveries need
 //! no look at the table.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
-use gancho_domain::{Lane, TenantId};
+use gancho_domain::{IdMap, Lane, TenantId};
 use gancho_store::TargetId;
 
 /// A target and a lane of its deliveries. A target has one lane, as a rule.
@@ -11,7 +11,7 @@ pub(crate) type LaneTarget = (TargetId, Lane);
 
 /// Cleared whenever a transaction is rolled back: what it wrote is gone then.
 #[derive(Default)]
-pub(crate) struct RecentBuckets(RefCell<HashMap<(TenantId, LaneTarget), i64>>);
+pub(crate) struct RecentBuckets(RefCell<IdMap<(TenantId, LaneTarget), i64>>);
 
 /// With more targets it starts over, which costs each of them one needless look.
 const MAX_TARGETS: usize = 50_000;
