@@ -12,6 +12,7 @@
 
 pub mod api_key;
 pub mod authenticate;
+mod bounded_records;
 pub mod common_passwords;
 mod digest;
 pub mod error;
@@ -33,6 +34,7 @@ pub mod users;
 
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
+pub use bounded_records::BoundedRecords;
 pub use error::AccessError;
 pub use gancho_store::{Actor, ActorKind};
 pub use operator_sessions::{BeginSessionError, OperatorSession, OperatorSessions, SessionCookie};

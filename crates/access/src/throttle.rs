@@ -6,9 +6,7 @@
 //! addresses: a [`ThrottleKey`] is either.
 
 use std::{
-    collections::HashMap,
     fmt,
-    net::{IpAddr, Ipv4Addr},
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -18,7 +16,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::{RecentSet, digest::sha256};
+use crate::{BoundedRecords, RecentSet, digest::sha256};
 
 /// Invalid credentials that cost nothing, because keys are mistyped.
 const FREE_FAILURES: u32 = 10;
@@ -29,8 +27,6 @@ const MAX_SPACING: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(3);
 /// Half of an address's failures are forgotten in this time.
 const HALF_LIFE: Duration = Duration::from_secs(60);
-/// Addresses beyond this many share one record.
-const MAX_ADDRESSES: usize = 10_000;
 const WARN_INTERVAL: Duration = Duration::from_secs(60);
 /// This many failures are reported at once, without waiting for [`WARN_INTERVAL`].
 const ALARM_THRESHOLD: u64 = 10;
@@ -78,15 +74,23 @@ pub struct Throttle {
     seen: RecentSet,
 }
 
-#[derive(Default)]
 struct Records {
-    by_key: HashMap<ThrottleKey, Record>,
+    by_key: BoundedRecords<ThrottleKey, Record>,
     /// Failures that were not logged yet, and since when.
     unreported: u64,
     unreported_since: Option<Instant>,
     reported_at: Option<Instant>,
-    /// When addresses with hardly any failures were last removed.
-    swept_at: Option<Instant>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self {
+            by_key: BoundedRecords::new(HALF_LIFE / 4),
+            unreported: 0,
+            unreported_since: None,
+            reported_at: None,
+        }
+    }
 }
 
 struct Record {
@@ -127,7 +131,7 @@ impl Throttle {
         let now = Instant::now();
         let mut records = self.records.lock();
         records.report(now, key);
-        let Some(record) = records.of(key) else { return Turn::Now };
+        let Some(record) = records.by_key.get_mut(key) else { return Turn::Now };
         record.decay(now);
         if record.failures < FREE_FAILURES || self.seen.contains(&(key, token)) {
             return Turn::Now;
@@ -160,29 +164,13 @@ impl Throttle {
 }
 
 impl Records {
-    fn of(&mut self, key: ThrottleKey) -> Option<&mut Record> {
-        let key = self.key(key);
-        self.by_key.get_mut(&key)
-    }
-
-    /// When there are too many addresses, unknown ones share a record.
-    fn key(&self, key: ThrottleKey) -> ThrottleKey {
-        let has_room = self.by_key.len() < MAX_ADDRESSES;
-        if has_room || self.by_key.contains_key(&key) { key } else { all_others() }
-    }
-
     fn fail(&mut self, key: ThrottleKey, now: Instant) {
-        let is_swept = self.swept_at.is_some_and(|at| now.duration_since(at) < HALF_LIFE / 4);
-        if self.by_key.len() >= MAX_ADDRESSES && !is_swept {
-            self.swept_at = Some(now);
-            self.by_key.retain(|_, record| {
-                record.decay(now);
-                record.failures > 1
-            });
-        }
-        let key = self.key(key);
+        let is_needed = |record: &mut Record| {
+            record.decay(now);
+            record.failures > 1
+        };
         let new = Record { failures: 0, last: now, next_check_at: now };
-        let record = self.by_key.entry(key).or_insert(new);
+        let record = self.by_key.get_or_insert(key, now, is_needed, new);
         record.decay(now);
         record.failures = record.failures.saturating_add(1);
         record.last = now;
@@ -218,12 +206,10 @@ impl Record {
     }
 }
 
-fn all_others() -> ThrottleKey {
-    AddressBlock::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
 
     fn block(number: u32) -> ThrottleKey {
@@ -250,7 +236,8 @@ mod tests {
             assert!(guess(&throttle, block(1), "wrong").await);
         }
         assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
-        assert_eq!(throttle.records.lock().by_key[&block(1)].failures, 110);
+        let failures = throttle.records.lock().by_key.get_mut(block(1)).unwrap().failures;
+        assert_eq!(failures, 110);
         // Other addresses are not slowed down.
         let began = Instant::now();
         assert!(guess(&throttle, block(2), "wrong").await);
@@ -306,13 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn very_many_addresses_are_counted_together() {
         let throttle = Throttle::default();
         for number in 0..40_000 {
             (0..3).for_each(|_| throttle.fail(block(number + 1)));
         }
-        assert!(throttle.records.lock().by_key.len() <= MAX_ADDRESSES + 1);
-        // Addresses without a record of their own are counted together.
-        assert!(throttle.records.lock().by_key[&all_others()].failures > FREE_FAILURES);
+        let failures =
+            |number| throttle.records.lock().by_key.get_mut(block(number)).unwrap().failures;
+        assert_eq!(failures(1), 3);
+        assert!(failures(50_000) > FREE_FAILURES);
     }
 }

@@ -1,12 +1,9 @@
 //! Slows down strangers who are refused again and again, by address: each refusal takes processor time that others
 //! would have. Only the refusals wait: callers at the same address that are not refused do not notice.
 
-use std::{
-    collections::HashMap,
-    net::{IpAddr, Ipv4Addr},
-    time::Duration,
-};
+use std::time::Duration;
 
+use gancho_access::BoundedRecords;
 use gancho_domain::AddressBlock;
 use http::StatusCode;
 use parking_lot::Mutex;
@@ -19,20 +16,16 @@ const SPACING: Duration = Duration::from_millis(10);
 /// What it may use of that at once.
 const BURST: Duration = Duration::from_secs(2);
 const MAX_WAIT: Duration = Duration::from_secs(1);
-/// Addresses beyond this many share one record.
-const MAX_ADDRESSES: usize = 10_000;
 
-#[derive(Default)]
 pub struct RefusalPace {
-    records: Mutex<Records>,
+    /// Until when the refusals of an address use up its share.
+    used_until: Mutex<BoundedRecords<AddressBlock, Instant>>,
 }
 
-#[derive(Default)]
-struct Records {
-    /// Until when the refusals of an address use up its share.
-    used_until: HashMap<AddressBlock, Instant>,
-    /// When addresses with an unused share were last removed.
-    swept_at: Option<Instant>,
+impl Default for RefusalPace {
+    fn default() -> Self {
+        Self { used_until: Mutex::new(BoundedRecords::new(MAX_WAIT)) }
+    }
 }
 
 impl RefusalPace {
@@ -60,26 +53,18 @@ impl RefusalPace {
     /// Counts a refusal, and returns how long it has to wait.
     fn refuse(&self, address: AddressBlock) -> Duration {
         let now = Instant::now();
-        let Records { used_until, swept_at } = &mut *self.records.lock();
-        let is_swept = swept_at.is_some_and(|at| now.duration_since(at) < MAX_WAIT);
-        if used_until.len() >= MAX_ADDRESSES && !is_swept {
-            used_until.retain(|_, until| *until > now);
-            *swept_at = Some(now);
-        }
-        let is_known = used_until.len() < MAX_ADDRESSES || used_until.contains_key(&address);
-        let until = used_until.entry(if is_known { address } else { all_others() }).or_insert(now);
+        let mut used_until = self.used_until.lock();
+        let until = used_until.get_or_insert(address, now, |until| *until > now, now);
         let used = until.saturating_duration_since(now) + SPACING;
         *until = now + used.min(BURST + MAX_WAIT);
         used.saturating_sub(BURST).min(MAX_WAIT)
     }
 }
 
-fn all_others() -> AddressBlock {
-    IpAddr::V4(Ipv4Addr::UNSPECIFIED).into()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
 
     fn address(number: u32) -> AddressBlock {
@@ -107,17 +92,5 @@ mod tests {
             tokio::time::sleep(pace.refuse(address(1))).await;
         }
         assert_eq!(began.elapsed(), 1_000 * SPACING);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn very_many_addresses_take_no_more_memory() {
-        let pace = RefusalPace::default();
-        for number in 0..3 * MAX_ADDRESSES as u32 {
-            pace.refuse(address(number + 1));
-        }
-        assert_eq!(pace.records.lock().used_until.len(), MAX_ADDRESSES + 1);
-        tokio::time::advance(BURST + MAX_WAIT).await;
-        pace.refuse(address(7));
-        assert_eq!(pace.records.lock().used_until.len(), 1);
     }
 }

@@ -1,0 +1,92 @@
+//! Records by address or the like, of a limited number. Strangers choose the keys, so beyond the limit new ones share
+//! one record.
+
+use std::{collections::HashMap, hash::Hash, time::Duration};
+
+use tokio::time::Instant;
+
+const MAX_RECORDS: usize = 10_000;
+
+pub struct BoundedRecords<K, V> {
+    /// That of all the others is under `None`.
+    records: HashMap<Option<K>, V>,
+    sweep_interval: Duration,
+    swept_at: Option<Instant>,
+}
+
+impl<K: Copy + Eq + Hash, V> BoundedRecords<K, V> {
+    /// When they are too many, those no longer needed are removed, at most once in each interval.
+    pub fn new(sweep_interval: Duration) -> Self {
+        Self { records: HashMap::new(), sweep_interval, swept_at: None }
+    }
+
+    pub fn get_mut(&mut self, key: K) -> Option<&mut V> {
+        let slot = self.slot(key);
+        self.records.get_mut(&slot)
+    }
+
+    pub fn get_or_insert(
+        &mut self,
+        key: K,
+        now: Instant,
+        mut is_needed: impl FnMut(&mut V) -> bool,
+        new: V,
+    ) -> &mut V {
+        let is_swept = self.swept_at.is_some_and(|at| now.duration_since(at) < self.sweep_interval);
+        if self.records.len() >= MAX_RECORDS && !is_swept {
+            self.swept_at = Some(now);
+            self.records.retain(|_, record| is_needed(record));
+        }
+        let slot = self.slot(key);
+        self.records.entry(slot).or_insert(new)
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    fn slot(&self, key: K) -> Option<K> {
+        let own = Some(key);
+        let has_room = self.records.len() < MAX_RECORDS || self.records.contains_key(&own);
+        own.filter(|_| has_room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    fn count(records: &mut BoundedRecords<u32, u32>, key: u32) -> u32 {
+        let record = records.get_or_insert(key, Instant::now(), |count| *count > 1, 0);
+        *record += 1;
+        *record
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn beyond_the_limit_new_keys_share_a_record() {
+        let mut records = BoundedRecords::new(INTERVAL);
+        for key in 0..MAX_RECORDS as u32 {
+            assert_eq!(count(&mut records, key), 1);
+        }
+        count(&mut records, 5);
+        // Only the one that is needed stays.
+        assert_eq!(count(&mut records, 20_000), 1);
+        assert_eq!((records.len(), records.get_mut(5)), (2, Some(&mut 2)));
+        for key in 0..2 * MAX_RECORDS as u32 {
+            count(&mut records, key);
+        }
+        assert_eq!(records.len(), MAX_RECORDS + 1);
+        assert!(count(&mut records, 90_000) > 1_000, "it has no record of its own");
+        assert_eq!(count(&mut records, 5), 4, "it has kept its record");
+        let shared = records.get_mut(90_000).copied();
+        assert_eq!(records.get_mut(90_001).copied(), shared);
+        tokio::time::advance(INTERVAL).await;
+        assert_eq!(count(&mut records, 90_000), 1);
+    }
+}
