@@ -11,9 +11,10 @@ use hyper::body::{Body as _, Incoming as Body};
 use super::Ingest;
 use crate::{
     body_budget::{BudgetFullError, HeldBytes, Sender},
+    caller::Caller,
+    client_address::ClientAddress,
     codes,
     input::content,
-    listener::Peer,
     problem::Problem,
 };
 
@@ -24,16 +25,16 @@ impl Ingest {
     /// Reads the whole body. Its memory is held until it is answered.
     pub(super) async fn read<'a>(
         &'a self,
-        peer: &Peer,
+        caller: &Caller,
         partner: &str,
         headers: &HeaderMap,
         body: &mut Body,
     ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
         let max = self.inbound.limits.body_bytes;
         content::check_length(headers, max)?;
-        let _reading = peer.connection.read();
+        let _reading = caller.connection.read();
         let within = self.settings.body_deadline;
-        let reading = self.read_frames(peer, partner, headers, body, max);
+        let reading = self.read_frames(caller, partner, body, max);
         match tokio::time::timeout(within, reading).await {
             Ok(read) => read,
             Err(_) => Err(content::timed_out(within)),
@@ -42,9 +43,8 @@ impl Ingest {
 
     async fn read_frames<'a>(
         &'a self,
-        peer: &Peer,
+        caller: &Caller,
         partner: &str,
-        headers: &HeaderMap,
         body: &mut Body,
         max: usize,
     ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
@@ -56,7 +56,7 @@ impl Ingest {
             let held = self.budget.hold(first.len()).map_err(|BudgetFullError| budget_full())?;
             return Ok((first, held));
         }
-        let sender = self.sender(peer, partner, headers).await?;
+        let sender = self.sender(caller.address, partner).await?;
         let mut buffer = BodyBuffer::new(&sender);
         buffer.add(&first);
         let incoming = self.budget.begin(sender, first.len())?;
@@ -66,14 +66,8 @@ impl Ingest {
     }
 
     /// Only needed for bodies that arrive in pieces; all others take no more memory than their connection.
-    async fn sender(
-        &self,
-        peer: &Peer,
-        partner: &str,
-        headers: &HeaderMap,
-    ) -> Result<Sender, Problem> {
+    async fn sender(&self, address: ClientAddress, partner: &str) -> Result<Sender, Problem> {
         let found = self.inbound.sources.find(partner).await?;
-        let address = peer.trusted_proxies.client(peer.address.ip(), headers);
         Ok(Sender {
             address,
             partner: partner.into(),

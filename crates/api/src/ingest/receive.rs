@@ -5,20 +5,20 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use hyper::body::Incoming as Body;
 
 use super::Ingest;
-use crate::{answer::Answer, codes, listener::Peer, problem::Problem};
+use crate::{answer::Answer, caller::Caller, codes, problem::Problem};
 
 const X_POLICY_SIGN: HeaderName = HeaderName::from_static(policy_sign::HEADER);
 
 pub(super) async fn receive(
     ingest: &Ingest,
-    peer: &Peer,
+    caller: &Caller,
     partner: String,
     parts: Parts,
     body: &mut Body,
 ) -> Result<Answer, Problem> {
     let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
     let query = parts.uri.query().map(str::to_owned);
-    let read = ingest.read(peer, &partner, &parts.headers, body).await;
+    let read = ingest.read(caller, &partner, &parts.headers, body).await;
     let (body, _held) = read.inspect_err(|problem| {
         if *problem.code() == codes::TOO_LARGE {
             ingest.inbound.refused_unread();
@@ -28,9 +28,8 @@ pub(super) async fn receive(
     let incoming = ReceivedRequest { verb, partner, query, headers, body, is_test: false };
     let outcome = ingest.inbound.receive(&incoming).await;
     if matches!(outcome, Outcome::Accepted(_)) {
-        peer.connection.mark_authenticated();
-        let address = peer.trusted_proxies.client(peer.address.ip(), &incoming.headers);
-        ingest.verified_addresses.insert(&address);
+        caller.connection.mark_authenticated();
+        ingest.verified_addresses.insert(&caller.address);
     }
     answer(outcome)
 }

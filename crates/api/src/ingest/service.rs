@@ -19,6 +19,7 @@ use tower::Service;
 use super::{Ingest, receive, simulate};
 use crate::{
     answer::{Answer, AnswerBody},
+    caller::Caller,
     codes, docs,
     keep_alive::KeepAlive,
     listener::Peer,
@@ -53,13 +54,14 @@ impl Service<Request<Incoming>> for IngestService {
             let answering = peer.connection.answer();
             let id = serve::request_id(&ingest.ids, request.headers());
             let (parts, mut body) = request.into_parts();
-            let address = peer.trusted_proxies.client(peer.address.ip(), &parts.headers).block;
+            let caller = Caller::new(&peer, &parts.headers);
             let keep_alive = KeepAlive::of(&parts);
-            let work = AssertUnwindSafe(answer(&ingest, &peer, parts, &mut body)).catch_unwind();
+            let work = AssertUnwindSafe(answer(&ingest, &caller, parts, &mut body)).catch_unwind();
             let outcome =
                 work.await.unwrap_or_else(|_| Err(Problem::internal("ingest handler panicked")));
             let response = keep_alive.finish(serve::finish(outcome, &id), &mut body);
-            ingest.refusal_pace.pace(Some(answering), Some(address), response.status()).await;
+            let address = Some(caller.address.block);
+            ingest.refusal_pace.pace(Some(answering), address, response.status()).await;
             Ok(response)
         })
     }
@@ -72,7 +74,7 @@ const ERRORS: &str = "/docs/errors/";
 /// segments are not accepted.
 async fn answer(
     ingest: &Ingest,
-    peer: &Peer,
+    caller: &Caller,
     parts: Parts,
     body: &mut Incoming,
 ) -> Result<Answer, Problem> {
@@ -87,7 +89,7 @@ async fn answer(
             Answer::ok(&ingest.inbound.keys.jwks())
         }
         "/webhooks/_simulate" => {
-            simulate::check_caller(ingest, peer, &parts).await?;
+            simulate::check_caller(ingest, caller, &parts).await?;
             allow_methods(&method, &[Method::POST])?;
             simulate::simulate(ingest, &parts, body).await
         }
@@ -104,7 +106,7 @@ async fn answer(
                     return Err(Problem::loop_detected());
                 }
                 let partner = partner.to_owned();
-                receive::receive(ingest, peer, partner, parts, body).await
+                receive::receive(ingest, caller, partner, parts, body).await
             }
             None => Err(unknown_path()),
         },

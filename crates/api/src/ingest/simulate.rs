@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
-use gancho_domain::AddressBlock;
 use gancho_inbound::{Outcome, simulate::SimulateError};
 use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
@@ -13,11 +12,10 @@ use serde_json::{Value, json};
 use super::{Ingest, Simulator, service::unknown_path};
 use crate::{
     answer::Answer,
-    client_address::is_forwarded,
+    caller::Caller,
     codes,
     host::Hosts,
     input::{body, content, field::Noun, request},
-    listener::Peer,
     problem::Problem,
     render::Json,
 };
@@ -34,13 +32,11 @@ request! {
 /// Hides the path from all other callers. A `Host` of another machine would be DNS rebinding.
 pub(super) async fn check_caller(
     ingest: &Ingest,
-    peer: &Peer,
+    caller: &Caller,
     parts: &Parts,
 ) -> Result<(), Problem> {
     let headers = &parts.headers;
-    let is_here = peer.address.ip().to_canonical().is_loopback();
-    // A proxy on this machine forwards requests of others.
-    if !is_here || is_forwarded(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
+    if !caller.is_local || Hosts::default().check(&parts.uri, headers).is_err() {
         return Err(unknown_path());
     }
     match &ingest.settings.simulator {
@@ -52,7 +48,7 @@ pub(super) async fn check_caller(
                 let detail = "authentication required; send `Authorization: Bearer <operator token>`, or use `gancho sources simulate`";
                 return Err(Problem::new(&codes::UNAUTHENTICATED, detail));
             };
-            let address = AddressBlock::from(peer.address.ip());
+            let address = caller.address.block;
             ingest.throttle.admit(address, given).await?;
             if !token.matches(given.trim()) {
                 ingest.throttle.fail(address);
