@@ -166,25 +166,23 @@ impl Inner {
         let origin = &url[..Position::BeforePath];
         request::clean(&mut headers);
         let fits = |peer| policy.admit((peer, target.port).into()).is_ok();
-        if let Some(mut held) = self.pool.take(origin, fits) {
+        let mut idle = self.pool.take(origin, fits);
+        loop {
+            let is_new = idle.is_none();
+            let mut held = match idle.take() {
+                Some(held) => held,
+                // Boxed, so that the future of an attempt stays small: most use a connection that is open.
+                None => timeout_at(until, Box::pin(self.open(origin, target, &policy)))
+                    .await
+                    .unwrap_or_else(|_| Err(late("while connecting")))?,
+            };
             match self.send(&mut held, ask.clone(), headers, until).await? {
                 SendResult::Answered(response) => {
                     return Ok(self.finish(origin, held, response, max, until).await);
                 }
+                SendResult::HandedBack(_, failure) if is_new => return Err(failure),
                 SendResult::HandedBack(back, _) => headers = back,
             }
-        }
-        // Boxed, so that the future of an attempt stays small: most use a connection that is open.
-        let opening = Box::pin(self.open(origin, target, &policy));
-        let mut held = match timeout_at(until, opening).await {
-            Ok(opened) => opened?,
-            Err(_) => return Err(late("while connecting")),
-        };
-        match self.send(&mut held, ask, headers, until).await? {
-            SendResult::Answered(response) => {
-                Ok(self.finish(origin, held, response, max, until).await)
-            }
-            SendResult::HandedBack(_, failure) => Err(failure),
         }
     }
 

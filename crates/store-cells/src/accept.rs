@@ -55,9 +55,10 @@ impl Accept for CellStore {
     }
 }
 
-/// The things for one cell, each with its place among all.
+/// The things for one cell.
 pub(crate) struct Part<T> {
     pub cell: Arc<Cell>,
+    /// Of each among all; none where all are in one cell.
     pub places: Vec<usize>,
     pub things: Vec<T>,
 }
@@ -83,8 +84,7 @@ impl CellStore {
         tenant: impl Fn(&T) -> gancho_domain::TenantId,
     ) -> Result<Vec<Part<T>>> {
         if self.is_alone() && !things.is_empty() {
-            let (cell, places) = (self.home.clone(), (0..things.len()).collect());
-            return Ok(vec![Part { cell, places, things }]);
+            return Ok(vec![Part { cell: self.home.clone(), places: Vec::new(), things }]);
         }
         let mut parts: BTreeMap<u32, Part<T>> = BTreeMap::new();
         for (place, thing) in things.into_iter().enumerate() {

@@ -151,7 +151,8 @@ impl CellStore {
         }
         let number = match self.directory.lookup(tenant) {
             Some(number) => number,
-            None => self.look_up(tenant).await?,
+            // Boxed, so that the futures of all callers stay small: few of them look it up.
+            None => Box::pin(self.look_up(tenant)).await?,
         };
         self.cell(number)
     }

@@ -40,7 +40,7 @@ impl Settle for CellStore {
             if self.is_alone() {
                 return cell.noted(store.settle(number, settlements).await);
             }
-            let (settlements, foreign) = self.send_foreign(&cell, settlements).await?;
+            let (settlements, foreign) = Box::pin(self.send_foreign(&cell, settlements)).await?;
             let settled = cell.noted(store.settle(number, settlements).await)?;
             Ok(settled
                 .into_iter()

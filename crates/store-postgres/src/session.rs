@@ -250,11 +250,21 @@ pub(crate) async fn query(
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>, TxError> {
     if let Some(pooling) = &session.pooling {
-        let values = pooling.types.add(session.in_transaction(), sql, values).await?;
-        return session.run_pooled(session.client.query_typed(sql, &values)).await;
+        return Box::pin(query_pooled(session, pooling, sql, values)).await;
     }
     let statement = session.client.prepare_cached(sql).await?;
     Ok(session.client.query(&statement, values).await?)
+}
+
+/// Its future is boxed, so that those of all callers stay small: few gateways have a pooler.
+async fn query_pooled(
+    session: &Session,
+    pooling: &Pooling,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, TxError> {
+    let values = pooling.types.add(session.in_transaction(), sql, values).await?;
+    session.run_pooled(session.client.query_typed(sql, &values)).await
 }
 
 /// The same, for a statement that returns one row.
@@ -274,11 +284,20 @@ pub(crate) async fn execute(
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<u64, TxError> {
     if let Some(pooling) = &session.pooling {
-        let values = pooling.types.add(session.in_transaction(), sql, values).await?;
-        return session.run_pooled(session.client.execute_typed(sql, &values)).await;
+        return Box::pin(execute_pooled(session, pooling, sql, values)).await;
     }
     let statement = session.client.prepare_cached(sql).await?;
     Ok(session.client.execute(&statement, values).await?)
+}
+
+async fn execute_pooled(
+    session: &Session,
+    pooling: &Pooling,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<u64, TxError> {
+    let values = pooling.types.add(session.in_transaction(), sql, values).await?;
+    session.run_pooled(session.client.execute_typed(sql, &values)).await
 }
 
 /// A session on the account of a tenant, which holds a permit until it is returned.

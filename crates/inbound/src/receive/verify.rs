@@ -109,7 +109,9 @@ impl RequestVerifier {
             }
             ProofKeys::Sns(topics) => {
                 let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
-                let proved = sns.prove(topics, &request.body, now, tolerance).await?;
+                // Boxed, so that the futures of all others stay small.
+                let proving = Box::pin(sns.prove(topics, &request.body, now, tolerance));
+                let proved = proving.await?;
                 Some((0, Some(VerifiedSignature::BySns(proved))))
             }
         };
@@ -151,7 +153,7 @@ impl RequestVerifier {
     ) -> Option<Result<Reply, ReceiveError>> {
         match (&message.signed, &self.sns) {
             (Some(VerifiedSignature::BySns(proved)), Some(sns)) => {
-                sns.answer(proved, &message.source.source.partner, now).await
+                Box::pin(sns.answer(proved, &message.source.source.partner, now)).await
             }
             _ => None,
         }
