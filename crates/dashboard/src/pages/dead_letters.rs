@@ -20,10 +20,10 @@ use self::{
 };
 use super::{deliveries::endpoint_names, list::List, replays::Replay};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     failure,
     flashes::FlashKind,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

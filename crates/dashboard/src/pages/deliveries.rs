@@ -17,8 +17,8 @@ use self::{
 };
 use super::{delivery_row::DeliveryRow, list::List};
 use crate::{
-    dashboard::PageResult,
     escape::{Block, Text},
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

@@ -23,10 +23,10 @@ use super::{
     endpoint_facts::{EndpointFacts, find_endpoint},
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     failure,
     flashes::FlashKind,
+    handlers::PageResult,
     json, page,
     params::{Link, Params, segment},
     sentence::{Html, Sentence},

@@ -16,8 +16,8 @@ use super::{
     rejected_events,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     json::pretty,
     moment::Moment,
     page,

@@ -19,8 +19,8 @@ use self::{
 };
 use super::{first_run::FirstRunPage, queues::Queue};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::Link,
     sentence::Html,

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{audit_actor::LastAct, pause};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,
