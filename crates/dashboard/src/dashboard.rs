@@ -1,6 +1,6 @@
 //! The state of the dashboard: what its pages share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gancho_access::SessionCookie;
 use gancho_domain::Clock;
@@ -9,13 +9,13 @@ use http::HeaderMap;
 use crate::{
     backend::Backend,
     cookies,
-    endpoint_names::EndpointNames,
-    features::KnownFeatures,
+    escape::Text,
     login_links::LoginLinks,
-    pages::TenantFigures,
     portal::{Portal, PortalSettings},
     profiles::ProfileDefaults,
     sealed::SealKey,
+    tenant_shares::TenantShares,
+    timed_cache::TimedCache,
 };
 
 pub struct Setup {
@@ -40,9 +40,13 @@ pub struct Dashboard {
     pub clock: Arc<dyn Clock>,
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
-    pub endpoint_names: EndpointNames,
-    pub features: KnownFeatures,
-    pub tenant_figures: TenantFigures,
+    /// By id; empty for an endpoint that was deleted.
+    pub endpoint_names: TimedCache<String, Text>,
+    /// By the name of the range.
+    pub tenant_shares: TimedCache<&'static str, Arc<TenantShares>>,
+    /// Whether this part of the gateway is in use. It is a setting, so it is asked for once.
+    pub has_email: OnceLock<bool>,
+    pub has_receiving: OnceLock<bool>,
     pub presets: &'static [&'static str],
     pub profiles: Vec<ProfileDefaults>,
     pub plans: Vec<String>,
@@ -60,9 +64,10 @@ impl Dashboard {
             clock,
             portal: Portal::new(portal),
             login_links,
-            endpoint_names: EndpointNames::default(),
-            features: KnownFeatures::default(),
-            tenant_figures: TenantFigures::default(),
+            endpoint_names: TimedCache::default(),
+            tenant_shares: TimedCache::default(),
+            has_email: OnceLock::new(),
+            has_receiving: OnceLock::new(),
             presets,
             profiles,
             plans,

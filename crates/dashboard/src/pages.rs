@@ -63,7 +63,7 @@ mod tenants;
 mod users;
 mod waits;
 
-pub use self::{overview::tenants::TenantFigures, portal::router as portal_router};
+pub use self::portal::router as portal_router;
 
 use std::sync::Arc;
 

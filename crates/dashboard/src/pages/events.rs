@@ -9,7 +9,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
 use super::{
-    deliveries::endpoint_names,
+    deliveries::all_endpoint_names,
     delivery_row::{DeliveryRow, Reason},
     list::List,
     list_filter::{self, ListFilter},
@@ -266,7 +266,7 @@ pub async fn show(visit: Visit) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("events.one").with("name", &event.r#type)).await,
         data: pretty(&event.data),
-        names: endpoint_names(&visit).await,
+        names: all_endpoint_names(&visit).await,
         send,
         matching: matching.unwrap_or_default(),
         event,
