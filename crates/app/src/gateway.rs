@@ -4,6 +4,8 @@
 mod alerting;
 mod archiving;
 mod email_off;
+mod foundation;
+mod lane_parts;
 mod lanes;
 mod mailing;
 mod notices;
