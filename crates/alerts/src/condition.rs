@@ -29,108 +29,167 @@ pub fn conditions(
     thresholds: &Thresholds,
     is_firing: impl Fn(Rule, &str) -> bool,
 ) -> Vec<Condition> {
-    let mut holding = Vec::new();
-    let mut check = |rule: Rule, subject: &str, value: f64, threshold: f64, detail: String| {
+    let mut check = Check { facts, thresholds, is_firing, holding: Vec::new() };
+    check.cells();
+    check.dead_letters();
+    check.storage();
+    check.queues();
+    check.endpoints();
+    check.keys();
+    check.nodes();
+    check.ledger();
+    check.refused_writes();
+    check.lost_nodes();
+    check.holding
+}
+
+/// The rules, by what they are about.
+struct Check<'a, F> {
+    facts: &'a Facts,
+    thresholds: &'a Thresholds,
+    is_firing: F,
+    holding: Vec<Condition>,
+}
+
+impl<F: Fn(Rule, &str) -> bool> Check<'_, F> {
+    fn above(&mut self, rule: Rule, subject: &str, value: f64, threshold: f64, detail: String) {
         let clear = if matches!(rule, Rule::StorageHigh | Rule::StorageCritical) {
             CLEAR_STORAGE
         } else {
             CLEAR
         };
-        let bound = if is_firing(rule, subject) { threshold * clear } else { threshold };
+        let bound = if (self.is_firing)(rule, subject) { threshold * clear } else { threshold };
         if value > bound {
             let subject = subject.to_owned();
-            holding.push(Condition { rule, subject, value, threshold, detail });
+            self.holding.push(Condition { rule, subject, value, threshold, detail });
         }
-    };
-    for cell in &facts.unavailable_cells {
-        let detail = format!("cell {cell} does not respond");
-        check(Rule::StoreUnavailable, cell, 1.0, 0.0, detail);
     }
-    let dead = facts.dead_letters;
-    let detail = format!("{dead} dead letters in the store");
-    check(Rule::DeadLettersHigh, "", dead as f64, thresholds.dead_letters as f64, detail);
-    for (tenant, dead) in &facts.dead_letters_by_tenant {
-        let detail = format!("{dead} dead letters of {tenant}");
-        let threshold = thresholds.tenant_dead_letters as f64;
-        check(Rule::TenantDeadLettersHigh, tenant, *dead as f64, threshold, detail);
+
+    /// A rule without a figure.
+    fn holds(&mut self, rule: Rule, subject: &str, detail: String) {
+        self.above(rule, subject, 1.0, 0.0, detail);
     }
-    if facts.ended >= MIN_ENDED {
-        let share = facts.died as f64 / facts.ended as f64;
-        let Facts { died, ended, .. } = facts;
-        let detail = format!("{died} of {ended} deliveries became dead letters within an hour");
-        check(Rule::DeadLetterRateHigh, "", share, thresholds.dead_letter_rate, detail);
+
+    fn cells(&mut self) {
+        for cell in &self.facts.unavailable_cells {
+            self.holds(Rule::StoreUnavailable, cell, format!("cell {cell} does not respond"));
+        }
     }
-    let of_store = |share: f64| format!("{:.0} % of the store is used", share * 100.0);
-    let of_disk = |share: f64| format!("{:.0} % of the disk is used", share * 100.0);
-    let store = facts.store_share.map(|share| ("store", share, of_store(share)));
-    let disk = facts.disk_share.map(|share| ("disk", share, of_disk(share)));
-    for (subject, share, detail) in store.into_iter().chain(disk) {
-        check(Rule::StorageHigh, subject, share, thresholds.storage_high, detail.clone());
-        check(Rule::StorageCritical, subject, share, thresholds.storage_critical, detail);
+
+    fn dead_letters(&mut self) {
+        let Facts { dead_letters: dead, died, ended, .. } = *self.facts;
+        let detail = format!("{dead} dead letters in the store");
+        let threshold = self.thresholds.dead_letters as f64;
+        self.above(Rule::DeadLettersHigh, "", dead as f64, threshold, detail);
+        for (tenant, dead) in &self.facts.dead_letters_by_tenant {
+            let detail = format!("{dead} dead letters of {tenant}");
+            let threshold = self.thresholds.tenant_dead_letters as f64;
+            self.above(Rule::TenantDeadLettersHigh, tenant, *dead as f64, threshold, detail);
+        }
+        if ended >= MIN_ENDED {
+            let share = died as f64 / ended as f64;
+            let detail = format!("{died} of {ended} deliveries became dead letters within an hour");
+            let threshold = self.thresholds.dead_letter_rate;
+            self.above(Rule::DeadLetterRateHigh, "", share, threshold, detail);
+        }
     }
-    for (lane, age) in &facts.queue_ages {
-        let detail = format!("the oldest {lane} delivery has been due for {} s", age.as_secs());
-        let threshold = thresholds.queue_age.as_secs_f64();
-        check(Rule::QueueDelayed, lane.name(), age.as_secs_f64(), threshold, detail);
+
+    fn storage(&mut self) {
+        let of_store = |share: f64| format!("{:.0} % of the store is used", share * 100.0);
+        let of_disk = |share: f64| format!("{:.0} % of the disk is used", share * 100.0);
+        let store = self.facts.store_share.map(|share| ("store", share, of_store(share)));
+        let disk = self.facts.disk_share.map(|share| ("disk", share, of_disk(share)));
+        let Thresholds { storage_high, storage_critical, .. } = *self.thresholds;
+        for (subject, share, detail) in store.into_iter().chain(disk) {
+            self.above(Rule::StorageHigh, subject, share, storage_high, detail.clone());
+            self.above(Rule::StorageCritical, subject, share, storage_critical, detail);
+        }
     }
-    for failing in &facts.failing_endpoints {
-        let count = failing.failed_attempts;
-        let FailingEndpoint { tenant, endpoint, host, .. } = failing;
-        let detail = format!("all {count} attempts to {endpoint} ({host}) of {tenant} failed");
-        check(Rule::EndpointFailing, endpoint, count as f64, 0.0, detail);
+
+    fn queues(&mut self) {
+        let threshold = self.thresholds.queue_age.as_secs_f64();
+        for (lane, age) in &self.facts.queue_ages {
+            let detail = format!("the oldest {lane} delivery has been due for {} s", age.as_secs());
+            self.above(Rule::QueueDelayed, lane.name(), age.as_secs_f64(), threshold, detail);
+        }
     }
-    let more = facts.more_failing_endpoints;
-    let detail = format!("{more} more endpoints fail every attempt");
-    check(Rule::EndpointFailing, "", more as f64, 0.0, detail);
-    for source in &facts.keyless_sources {
-        let partner = &source.partner;
-        let detail = match &source.last_key {
-            Some((key, at)) if source.is_refusing => {
-                format!("{partner} has had no valid key since {key} ended at {at}")
+
+    fn endpoints(&mut self) {
+        for failing in &self.facts.failing_endpoints {
+            let count = failing.failed_attempts;
+            let FailingEndpoint { tenant, endpoint, host, .. } = failing;
+            let detail = format!("all {count} attempts to {endpoint} ({host}) of {tenant} failed");
+            self.above(Rule::EndpointFailing, endpoint, count as f64, 0.0, detail);
+        }
+        let more = self.facts.more_failing_endpoints;
+        let detail = format!("{more} more endpoints fail every attempt");
+        self.above(Rule::EndpointFailing, "", more as f64, 0.0, detail);
+    }
+
+    fn keys(&mut self) {
+        for source in &self.facts.keyless_sources {
+            let partner = &source.partner;
+            let detail = match &source.last_key {
+                Some((key, at)) if source.is_refusing => {
+                    format!("{partner} has had no valid key since {key} ended at {at}")
+                }
+                Some((key, at)) => format!("key {key} of {partner} ends at {at}"),
+                None => format!("{partner} has no valid key"),
+            };
+            self.holds(Rule::SourceKeyExpiring, partner, detail);
+        }
+        for key in &self.facts.expiring_api_keys {
+            let subject = format!("{}/{}", key.tenant, key.id);
+            let detail = format!("API key {} of {} expires at {}", key.id, key.tenant, key.ends_at);
+            self.holds(Rule::ApiKeyExpiring, &subject, detail);
+        }
+    }
+
+    fn nodes(&mut self) {
+        for node in &self.facts.nodes {
+            if node.is_clock_off {
+                let detail = format!("the clock of {} is not trusted", node.name);
+                self.holds(Rule::ClockOff, &node.name, detail);
             }
-            Some((key, at)) => format!("key {key} of {partner} ends at {at}"),
-            None => format!("{partner} has no valid key"),
+            if let Some(error) = &node.archive_error {
+                self.holds(Rule::ArchiveFailing, &node.name, error.clone());
+            }
+        }
+    }
+
+    /// All nodes have the same ledger. One that has just started says nothing about it yet.
+    fn ledger(&mut self) {
+        let nodes = &self.facts.nodes;
+        let unchecked = || {
+            let is_open = (self.is_firing)(Rule::LedgerCheckFailed, "")
+                && nodes.iter().any(|node| node.is_ledger_unchecked);
+            is_open.then(|| "it has not been verified since a node started".to_owned())
         };
-        check(Rule::SourceKeyExpiring, partner, 1.0, 0.0, detail);
-    }
-    for key in &facts.expiring_api_keys {
-        let subject = format!("{}/{}", key.tenant, key.id);
-        let detail = format!("API key {} of {} expires at {}", key.id, key.tenant, key.ends_at);
-        check(Rule::ApiKeyExpiring, &subject, 1.0, 0.0, detail);
-    }
-    let (mut refused, mut lost, mut lost_names) = (0, 0, BTreeSet::new());
-    for node in &facts.nodes {
-        refused += node.refused_writes;
-        lost += node.lost_nodes;
-        lost_names.extend(node.lost_names.iter().map(String::as_str));
-        if node.is_clock_off {
-            let detail = format!("the clock of {} is not trusted", node.name);
-            check(Rule::ClockOff, &node.name, 1.0, 0.0, detail);
-        }
-        if let Some(error) = &node.archive_error {
-            check(Rule::ArchiveFailing, &node.name, 1.0, 0.0, error.clone());
+        let error = nodes.iter().find_map(|node| node.ledger_error.clone()).or_else(unchecked);
+        if let Some(error) = error {
+            self.holds(Rule::LedgerCheckFailed, "", error);
         }
     }
-    // All nodes have the same ledger. One that has just started says nothing about it yet.
-    let unchecked = || {
-        let is_open = is_firing(Rule::LedgerCheckFailed, "")
-            && facts.nodes.iter().any(|node| node.is_ledger_unchecked);
-        is_open.then(|| "it has not been verified since a node started".to_owned())
-    };
-    let flaw = facts.nodes.iter().find_map(|node| node.ledger_error.clone()).or_else(unchecked);
-    if let Some(flaw) = flaw {
-        check(Rule::LedgerCheckFailed, "", 1.0, 0.0, flaw);
+
+    fn refused_writes(&mut self) {
+        let refused: u64 = self.facts.nodes.iter().map(|node| node.refused_writes).sum();
+        let detail = format!("{refused} events, webhooks or e-mails were refused");
+        self.above(Rule::WritesRefused, "", refused as f64, 0.0, detail);
     }
-    let detail = format!("{refused} events, webhooks or e-mails were refused");
-    check(Rule::WritesRefused, "", refused as f64, 0.0, detail);
-    if lost_names.is_empty() {
-        check(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
+
+    fn lost_nodes(&mut self) {
+        let nodes = &self.facts.nodes;
+        let names: BTreeSet<&str> =
+            nodes.iter().flat_map(|node| &node.lost_names).map(String::as_str).collect();
+        if names.is_empty() {
+            let lost: u64 = nodes.iter().map(|node| node.lost_nodes).sum();
+            self.above(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
+        }
+        // Each by itself, so that a second one is reported, too.
+        for name in names {
+            self.holds(Rule::NodeLost, name, format!("declared dead: {name}"));
+        }
     }
-    // Each by itself, so that a second one is told, too.
-    for name in lost_names {
-        check(Rule::NodeLost, name, 1.0, 0.0, format!("declared dead: {name}"));
-    }
-    holding
 }
 
 #[cfg(test)]

@@ -52,8 +52,6 @@ pub struct ListenSettings {
     pub head_bytes: usize,
     /// Host names to accept besides those of this machine, when listening on the loopback interface.
     pub allowed_hosts: Vec<String>,
-    /// Whether events can be published here; they bypass the router. False on nodes without the API.
-    pub publishes: bool,
 }
 
 impl Default for ListenSettings {
@@ -66,7 +64,6 @@ impl Default for ListenSettings {
             idle_deadline: Duration::from_secs(75),
             head_bytes: 32 * 1024,
             allowed_hosts: Vec::new(),
-            publishes: true,
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod encryption_keys;
 pub mod erasures;
 pub mod event_types;
 pub mod events;
+pub mod idempotency_key;
 pub mod ledger;
 pub mod moves;
 pub mod nodes;

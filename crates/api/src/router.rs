@@ -56,7 +56,7 @@ fn api_router(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> 
             let (api, here) = (api.clone(), here.clone());
             let answer = any(move |params: Option<Parts>, request: Request| async move {
                 let path = params.map(|Parts(parts)| parts);
-                into_axum(serve::serve(&api, &here, path, None, request).await)
+                into_axum(serve::serve(&api, &here, path, request).await)
             });
             router = router.route(&form, answer);
         }

@@ -58,12 +58,11 @@ impl RouteHandle {
 }
 
 /// Answers a request. `routes` are the routes of its path, one for each method. The caller is in the extensions of the
-/// request unless it is named: they take several allocations.
+/// request.
 pub async fn serve<B>(
     api: &Api,
     routes: &[RouteHandle],
     path: Option<PathParts>,
-    caller: Option<Caller>,
     request: Request<B>,
 ) -> Response<AnswerBody>
 where
@@ -77,7 +76,7 @@ where
         return keep_alive.finish(finish(refuse_method(routes), &id), &mut body);
     };
     let keep_alive = KeepAlive::of(&parts);
-    let caller = caller.or_else(|| parts.extensions.remove::<Caller>());
+    let caller = parts.extensions.remove::<Caller>();
     let address = match &caller {
         Some(caller) => Some(caller.address.block),
         None => parts.extensions.get::<AddressBlock>().copied(),

@@ -1,5 +1,4 @@
-//! The tower service of the API: checks the host, publishes events directly, and passes everything else to
-//! the router.
+//! The tower service of the API: checks the host, and passes requests to the router.
 
 use std::{
     convert::Infallible,
@@ -11,7 +10,7 @@ use std::{
 };
 
 use axum::{Router, body::Body};
-use http::{Method, Request, Response, header};
+use http::{Request, Response, header};
 use http_body_util::Either;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
@@ -23,15 +22,10 @@ use crate::{
     caller::Caller,
     host::Hosts,
     listener::{ListenSettings, Peer, accept_connections},
-    operations::events,
     response_budget::ResponseOwner,
-    route::Route,
-    serve::{self, RouteHandle},
+    serve,
     state::Api,
 };
-
-/// Bypasses the router, because it is called far more often than all other routes.
-const PUBLISH: &Route = &events::publish::ROUTE;
 
 /// Accepts connections until `stop`, and returns when the last one is closed.
 pub async fn listen(
@@ -44,7 +38,7 @@ pub async fn listen(
     let is_local = listener.local_addr()?.ip().is_loopback();
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
     let traffic = api.meter.traffic.clone();
-    let service = ApiService::new(api, router, hosts, settings.publishes);
+    let service = ApiService::new(api, router, hosts);
     accept_connections(listener, move |peer| service.for_peer(peer), traffic, settings, stop).await
 }
 
@@ -56,14 +50,11 @@ pub struct ApiService {
     router: Router,
     /// Set when listening on the loopback interface.
     hosts: Option<Arc<Hosts>>,
-    /// `None` if events cannot be published here.
-    publish: Option<Arc<[RouteHandle]>>,
 }
 
 impl ApiService {
-    pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
-        let publish = publishes.then(|| Arc::from([RouteHandle::new(&api, PUBLISH)]));
-        Self { api, peer: None, router, hosts: hosts.map(Arc::new), publish }
+    pub fn new(api: Api, router: Router, hosts: Option<Hosts>) -> Self {
+        Self { api, peer: None, router, hosts: hosts.map(Arc::new) }
     }
 
     /// The service of one connection.
@@ -95,17 +86,6 @@ impl Service<Request<Incoming>> for ApiService {
                 Ok(refused)
             });
         }
-        if let Some(publish) = &self.publish
-            && is_publish(request.method(), request.uri().path())
-        {
-            let publish = publish.clone();
-            return Box::pin(async move {
-                let path = Some(Vec::new());
-                let response = serve::serve(&api, &publish, path, caller, request).await;
-                api.refusal_pace.pace(answering, address, response.status()).await;
-                Ok(response)
-            });
-        }
         let fallback = address.map_or(ResponseOwner::Operator, ResponseOwner::Address);
         if let Some(caller) = caller {
             // For pages that are merged into the router and authenticate callers themselves.
@@ -135,8 +115,4 @@ impl Service<Request<Incoming>> for ApiService {
 fn is_stream(response: &Response<Body>) -> bool {
     let media_type = response.headers().get(header::CONTENT_TYPE);
     media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
-}
-
-fn is_publish(method: &Method, path: &str) -> bool {
-    *method == PUBLISH.method && path.strip_prefix("/v1").unwrap_or(path) == PUBLISH.path
 }

@@ -32,6 +32,7 @@ pub struct Ring {
 
 /// Where the ring comes from. A new one is made only once the database is open and holds nothing that
 /// another ring has sealed.
+#[derive(Clone)]
 pub enum RingSource {
     Loaded(Ring),
     /// There is no file at this path yet.

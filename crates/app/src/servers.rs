@@ -62,7 +62,6 @@ impl Servers {
                 .cloned()
                 .chain(public_host(settings))
                 .collect(),
-            publishes: has_role(settings, Role::Api),
             ..limits(settings)
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());

@@ -2,7 +2,7 @@
 //! variables without the prefix, such as `PORT`, apply if none of these sets a value.
 //!
 //! In reading order: `keys` is the table of settings, from which the reference and the struct are
-//! generated; `layers` collects raw values and their origins from `plain_names`, `file`, `environment` and
+//! generated; `layers` collects `raw_value`s and their origins from `plain_names`, `file`, `environment` and
 //! `flags`; `value`, `amount` and `secret` parse them; `check` validates combinations and ranges;
 //! `address_policy` derives the rules for addresses; `portal` parses the brand; `plans`, `profiles` and `companies` are the three that
 //! are not single values; `error` reports what is wrong; `show` and `reference` print settings.
@@ -24,6 +24,7 @@ mod plain_names;
 mod plans;
 pub mod portal;
 mod profiles;
+mod raw_value;
 pub mod reference;
 mod secret;
 pub mod show;

@@ -8,10 +8,9 @@ use crate::{
     base::Base,
     cookies,
     dashboard::Dashboard,
-    origin,
+    form_body, origin,
     params::Params,
     sealed::{DRAFT_TTL, MAX_SEALED},
-    submission::read_form,
 };
 
 /// Fields that are never kept: they are, or may contain, secrets.
@@ -39,7 +38,7 @@ pub async fn keep(
     if length.is_none_or(|length| length > MAX_FORM) {
         return say_lost(answer);
     }
-    if let Ok(form) = read_form(body).await
+    if let Ok(form) = form_body::read(body).await
         && let Some(cookie) = seal(dashboard, parts.uri.path(), &form)
     {
         answer.headers_mut().append(header::SET_COOKIE, cookie);

@@ -12,22 +12,16 @@ pub struct Features {
     pub has_receiving: bool,
 }
 
-/// They are settings, so each is asked for once.
-#[derive(Default)]
-pub struct KnownFeatures {
-    email: OnceLock<bool>,
-    receiving: OnceLock<bool>,
-}
-
 impl Features {
     pub async fn read(visit: &Visit) -> Self {
         if visit.is_portal() {
             return Self { has_email: false, has_receiving: false };
         }
-        let known = &visit.dashboard.features;
+        let dashboard = &visit.dashboard;
         Self {
-            has_email: has(visit, &known.email, "/v1/emails", "email_off").await,
-            has_receiving: has(visit, &known.receiving, "/v1/sources", "receiving_off").await,
+            has_email: has(visit, &dashboard.has_email, "/v1/emails", "email_off").await,
+            has_receiving: has(visit, &dashboard.has_receiving, "/v1/sources", "receiving_off")
+                .await,
         }
     }
 }

@@ -1,5 +1,9 @@
 //! The languages of the pages.
 
+use http::{HeaderMap, header};
+
+use crate::cookies;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     English,
@@ -45,6 +49,14 @@ impl Language {
     pub fn of_tag(tag: &str) -> Option<Self> {
         let primary = tag.split(['-', '_']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(primary))
+    }
+
+    /// The language of a page: the one that was chosen, or the first that the browser accepts.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let chosen = cookies::read(headers, cookies::LANGUAGE).and_then(Self::of_tag);
+        let accepted =
+            || headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        chosen.unwrap_or_else(|| Self::accepted(accepted().unwrap_or_default()))
     }
 
     /// The best language for an `Accept-Language` header; English if none fits.

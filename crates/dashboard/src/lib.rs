@@ -3,18 +3,20 @@
 //! It is a client of the API in the same process: [`backend`] is all that it knows of the gateway, and pages read
 //! and change things through the operations of the API alone.
 //!
-//! In reading order: [`dashboard`] has the router, [`pages`] the table of pages. A request becomes a [`visit`] (a
-//! session, begun at the login or by one of [`login_links`], a tenant, a language) or a
-//! [`submission`] (a form, after `origin` and the token are checked). The same pages are in the [`portal`], for a
-//! tenant's people: [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how the portal looks, with
-//! [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what is around it, and
-//! [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things in the
-//! reader's language; [`once`] shows a new secret once, [`drafts`] keeps a form while someone signs in again, and
-//! [`flashes`] are messages for the next page, all [`sealed`]; `way_back` is where one goes and comes back to. [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in
-//! [`charts`]; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the names
-//! of fields in them, [`search`] what the API finds.
-//! `event_stream` reads the API's live tails; [`endpoint_names`] are remembered for them. `features`, `params`,
-//! `cookies`, `theme`, `icons`, `assets` and `mark` are the small parts.
+//! In reading order: [`dashboard`] is the state that pages share, `router` has the addresses and [`pages`] the table of
+//! pages; [`handlers`] is what each page has around it. A request becomes a [`visit`] (a session, begun at the login or
+//! by one of [`login_links`], a tenant, a language) or a [`submission`] (a form, read by `form_body` after `origin` and
+//! the token are checked). The same pages are in the [`portal`], for a tenant's people: `portal_routes` has its
+//! addresses, [`portal_session`] lets people in, [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how
+//! the portal looks, with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what
+//! is around it, and [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things
+//! in the reader's language; [`once`] shows a new secret once, [`drafts`] keeps a form while someone signs in again, and
+//! [`flashes`] are messages for the next page, all [`sealed`]; `way_back` is where one goes and comes back to.
+//! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`], `tenant_shares` a
+//! table; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the
+//! names of fields in them, [`search`] what the API finds. `event_stream` reads the API's live tails; [`endpoint_names`]
+//! are remembered for them, in a `timed_cache`. `features`, `params`, `cookies`, `theme`, `icons`, `assets` and `mark`
+//! are the small parts.
 //!
 //! It never reads the store, and never shows text from outside other than escaped.
 
@@ -35,7 +37,9 @@ pub mod event_stream;
 pub mod failure;
 pub mod features;
 pub mod flashes;
+pub mod form_body;
 pub mod frame;
+pub mod handlers;
 pub mod icons;
 pub mod json;
 pub mod labels;
@@ -50,23 +54,29 @@ pub mod pages;
 pub mod params;
 pub mod portal;
 pub mod portal_frame;
+mod portal_routes;
+pub mod portal_session;
 pub mod problem;
 pub mod profiles;
+mod router;
 pub mod sealed;
 pub mod search;
 pub mod sentence;
 pub mod shell;
 pub mod statistics;
 pub mod submission;
+mod tenant_shares;
 pub mod texts;
 pub mod theme;
+mod timed_cache;
 pub mod typed_json;
 pub mod visit;
 pub mod visitor;
 mod way_back;
 
 pub use backend::{Backend, Login, LoginError, PortalError};
-pub use dashboard::{Setup, router};
+pub use dashboard::Setup;
 pub use login_links::LoginLinks;
 pub use portal::PortalSettings;
 pub use profiles::ProfileDefaults;
+pub use router::router;

@@ -25,6 +25,7 @@ mod endpoint_secret;
 mod endpoint_stats;
 mod endpoints;
 pub mod error;
+mod error_texts;
 mod event_type_form;
 mod event_types;
 mod events;
@@ -40,7 +41,7 @@ mod overview;
 mod pause;
 mod plan;
 mod portal;
-mod portal_error;
+pub mod portal_error;
 mod portal_start;
 mod queues;
 mod receipt;
@@ -62,10 +63,7 @@ mod tenants;
 mod users;
 mod waits;
 
-pub use self::{
-    overview::tenants::TenantFigures, portal::router as portal_router,
-    portal_error::show as show_portal_error,
-};
+pub use self::portal::router as portal_router;
 
 use std::sync::Arc;
 
@@ -76,7 +74,8 @@ use axum::{
 
 use crate::{
     base::Base,
-    dashboard::{Dashboard, form, page, setup_page},
+    dashboard::Dashboard,
+    handlers::{form, page, setup_page},
 };
 
 pub fn router() -> Router<Arc<Dashboard>> {

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use gancho_access::AccessError;
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -60,6 +61,11 @@ impl Problem {
     pub fn internal(error: impl std::fmt::Display) -> Self {
         tracing::error!(%error, "page failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "")
+    }
+
+    pub fn unavailable(error: &AccessError) -> Self {
+        tracing::warn!(%error, "page unavailable");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
     }
 
     pub fn status(&self) -> StatusCode {

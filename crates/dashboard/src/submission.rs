@@ -1,20 +1,15 @@
 //! A form that someone sent. Every change is one: it must come from a page of the dashboard, and carry the
 //! token of the session.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::{HeaderMap, StatusCode, Uri};
-use http_body_util::{BodyExt, Limited};
 
 use crate::{
-    dashboard::Dashboard, drafts, origin, pages::error, params::Params, problem::Problem,
-    visit::Visit,
+    dashboard::Dashboard, drafts, form_body, origin, pages::error, params::Params,
+    problem::Problem, visit::Visit,
 };
-
-/// Maximum size of a form.
-const MAX_BYTES: usize = 1024 * 1024;
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Submission {
     pub visit: Visit,
@@ -47,7 +42,7 @@ async fn read(
     body: axum::body::Body,
 ) -> Result<Params, Problem> {
     check_origin(headers, uri)?;
-    let form = read_form(body).await?;
+    let form = form_body::read(body).await?;
     if !form.get("csrf").is_some_and(|token| visit.visitor.has_csrf(token)) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "form_expired", ""));
     }
@@ -59,15 +54,4 @@ pub fn check_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::new(StatusCode::FORBIDDEN, "cross_site", ""))
-}
-
-pub async fn read_form(body: axum::body::Body) -> Result<Params, Problem> {
-    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "");
-    let reading = Limited::new(body, MAX_BYTES).collect();
-    let read = tokio::time::timeout(READ_TIMEOUT, reading).await;
-    let read = read.map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "slow_body", ""))?;
-    let bytes = read.map_err(|_| too_large())?.to_bytes();
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_request", ""))?;
-    Ok(Params::parse(text))
 }

@@ -7,9 +7,9 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
 };
 use bytes::Bytes;
-use gancho_access::{AccessError, PortalSession, Principal};
+use gancho_access::{PortalSession, Principal};
 use gancho_domain::{AddressBlock, Tenant};
-use http::{HeaderMap, Method, Request, StatusCode, header, request::Parts};
+use http::{Method, Request, StatusCode, header, request::Parts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ use crate::{
     page,
     pages::error,
     params::{Link, Params, segment},
-    portal,
+    portal_session,
     problem::Problem,
     sentence::Html,
     texts::Texts,
@@ -93,7 +93,7 @@ impl Visit {
             return if is_own { Ok(self.clone()) } else { Err(unknown_tenant()) };
         }
         let found = self.dashboard.backend.tenant(slug).await;
-        let tenant = found.map_err(|error| unavailable(&error))?;
+        let tenant = found.map_err(|error| Problem::unavailable(&error))?;
         Ok(Self(Arc::new(VisitParts {
             dashboard: self.dashboard.clone(),
             base: self.base,
@@ -265,13 +265,6 @@ fn parse<T: DeserializeOwned>(answer: &[u8]) -> ApiResult<T> {
     serde_json::from_slice(answer).map_err(Problem::internal)
 }
 
-/// The language of a page: the one that was chosen, or the first that the browser accepts.
-pub fn language(headers: &HeaderMap) -> Language {
-    let chosen = cookies::read(headers, cookies::LANGUAGE).and_then(Language::of_tag);
-    let accepted = || headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    chosen.unwrap_or_else(|| Language::accepted(accepted().unwrap_or_default()))
-}
-
 impl FromRequestParts<Arc<Dashboard>> for Visit {
     type Rejection = axum::response::Response;
 
@@ -280,7 +273,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         dashboard: &Arc<Dashboard>,
     ) -> Result<Self, Self::Rejection> {
         if Base::of(parts.uri.path()) == Base::Portal {
-            let session = portal::session(parts, dashboard).await?;
+            let session = portal_session::session(parts, dashboard).await?;
             return Ok(Self::of_tenant(parts, dashboard, session).await);
         }
         let now = dashboard.clock.now();
@@ -293,8 +286,8 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
         let session = match session {
             Ok(session) => session.ok_or_else(|| to_login(parts, had_session))?,
             Err(error) => {
-                let t = Texts { language: language(&parts.headers), now, is_portal: false };
-                let problem = unavailable(&error);
+                let t = Texts { language: Language::of(&parts.headers), now, is_portal: false };
+                let problem = Problem::unavailable(&error);
                 return Err(error::show_stranger(t, Theme::of(&parts.headers), &problem));
             }
         };
@@ -304,7 +297,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             base: Base::Dashboard,
             visitor: Visitor::Operator(session),
             tenant: None,
-            t: Texts { language: language(&parts.headers), now, is_portal: false },
+            t: Texts { language: Language::of(&parts.headers), now, is_portal: false },
             theme: Theme::of(&parts.headers),
             path: parts.uri.path().to_owned(),
             again: again(parts),
@@ -323,7 +316,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
                     return Err(error::show(&Self(Arc::new(visit)), &unknown_tenant()));
                 }
                 Err(error) => {
-                    let problem = unavailable(&error);
+                    let problem = Problem::unavailable(&error);
                     return Err(error::show(&Self(Arc::new(visit)), &problem));
                 }
             }
@@ -339,7 +332,7 @@ impl Visit {
         dashboard: &Arc<Dashboard>,
         session: PortalSession,
     ) -> Self {
-        let (language, now) = (language(&parts.headers), dashboard.clock.now());
+        let (language, now) = (Language::of(&parts.headers), dashboard.clock.now());
         Self(Arc::new(VisitParts {
             dashboard: dashboard.clone(),
             base: Base::Portal,
@@ -361,11 +354,6 @@ impl Visit {
 
 fn unknown_tenant() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "unknown_tenant", "")
-}
-
-pub(crate) fn unavailable(error: &AccessError) -> Problem {
-    tracing::warn!(%error, "page unavailable");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
 }
 
 fn once_cookie(parts: &Parts) -> Option<String> {

@@ -39,7 +39,7 @@ pub use client::Client;
 pub use hops::Hops;
 pub use outcome::{Answer, Outcome, RequestError};
 pub use proxy::Proxy;
-pub use request::header_record;
+pub use request::{add_signed, header_record, header_value};
 pub use resolve::{Resolve, ResolveError};
 pub use retry_after::RetryAfter;
 pub use settings::{Settings, SetupError};

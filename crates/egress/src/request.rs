@@ -82,6 +82,20 @@ pub(crate) fn shape(
     Ok(request)
 }
 
+/// Text as the value of a header.
+pub fn header_value(text: &str) -> Result<HeaderValue, String> {
+    HeaderValue::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Adds the headers of a signature. They override others of the same name.
+pub fn add_signed(headers: &mut HeaderMap, signed: Vec<(&str, String)>) -> Result<(), String> {
+    for (name, text) in signed {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
+        headers.insert(name, header_value(&text)?);
+    }
+    Ok(())
+}
+
 /// The headers as `name: value` lines, for the attempt log.
 pub fn header_record(headers: &HeaderMap) -> Bytes {
     let mut lines = Vec::with_capacity(320);

@@ -1,4 +1,8 @@
 //! A future that runs to completion even if its caller drops it.
+//!
+//! This is for correctness: a caller may disconnect while the store writes, and what follows the commit must still
+//! happen. Deliveries that the commit has leased to this node must reach its queue (no other node takes them while this
+//! one lives), the rest of a wide event must be placed, and the unused part of a charge refunded.
 
 use std::{
     future::Future,
@@ -9,7 +13,7 @@ use std::{
 use tokio::runtime::Handle;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-/// Runs where it is awaited, which saves a task; when dropped early, it moves to a task of its own.
+/// Runs where it is awaited, without a task for each call; when dropped early, it moves to a task of its own.
 pub(crate) struct RunToCompletion<T: Send + 'static> {
     work: Option<Work<T>>,
     tracker: TaskTracker,

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
-use gancho_egress::{Client, carried, header_record, hops};
+use gancho_egress::{Client, add_signed, carried, header_record, header_value, hops};
 use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
@@ -155,7 +155,7 @@ impl DispatchCarrier {
         let mut headers = HeaderMap::with_capacity(13);
         let trace = job.parcel.attempt_span(job.delivery, attempt).to_string();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
+        headers.insert(header::USER_AGENT, header_value(&self.profile.user_agent)?);
         let attempt = attempt.to_string();
         for (name, text) in [
             ("traceparent", Some(trace.as_str())),
@@ -168,23 +168,15 @@ impl DispatchCarrier {
             ("x-gancho-test", job.parcel.is_test.then_some("true")),
         ] {
             // An event id may contain characters that a header cannot; it is in the body as well.
-            let Some(Ok(text)) = text.map(value) else { continue };
+            let Some(Ok(text)) = text.map(header_value) else { continue };
             headers.insert(HeaderName::from_static(name), text);
         }
         if let Some(hops) = self.sources.hops().mark(hops::OF_RECEIPT) {
             headers.insert(hops::HEADER, hops);
         }
-        for (name, text) in signed {
-            let name =
-                HeaderName::from_bytes(name.as_bytes()).map_err(|invalid| invalid.to_string())?;
-            headers.insert(name, value(&text)?);
-        }
+        add_signed(&mut headers, signed)?;
         Ok(headers)
     }
-}
-
-fn value(text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Why a body that does not match the schema is not sent.

@@ -107,34 +107,28 @@ impl Publisher {
     ) -> Vec<Answer> {
         // Not by an attribute, with which the future would be twice as large.
         let span = debug_span!("publish", tenant = tenant.slug);
-        self.admit_and_accept(scope, tenant, events).instrument(span).await
-    }
-
-    async fn admit_and_accept(
-        self: &Arc<Self>,
-        scope: TenantScope,
-        tenant: &Tenant,
-        events: Vec<NewEvent>,
-    ) -> Vec<Answer> {
-        let admit = self.admit(scope, tenant, events).instrument(debug_span!("admit"));
-        let Admission { events, refusals } = admit.await;
-        let answers = match self.allowance(tenant) {
-            _ if events.is_empty() => Vec::new(),
-            None => self.accept(scope, events, Audience::Wanting).await,
-            Some(allowance) => self.accept_within(allowance, scope, events).await,
+        let steps = async {
+            let admit = self.admit(scope, tenant, events).instrument(debug_span!("admit"));
+            let Admission { events, refusals } = admit.await;
+            let answers = match self.allowance(tenant) {
+                _ if events.is_empty() => Vec::new(),
+                None => self.accept(scope, events, Audience::Wanting).await,
+                Some(allowance) => self.charge_and_accept(allowance, scope, events).await,
+            };
+            refusals.merge(answers)
         };
-        refusals.merge(answers)
+        steps.instrument(span).await
     }
 
     /// Must run to completion: unused charges are refunded at the end.
-    async fn accept_within(
+    async fn charge_and_accept(
         self: &Arc<Self>,
         allowance: Allowance,
         scope: TenantScope,
         mut events: Vec<NewEvent>,
     ) -> Vec<Answer> {
         let this = self.clone();
-        let work = async move {
+        let steps = async move {
             let charge = match this.charge(scope, allowance, events.len()).await {
                 Ok(charge) => charge,
                 Err(error) => return vec![Err(error.into()); events.len()],
@@ -144,35 +138,29 @@ impl Publisher {
             this.refund(scope, &charge, &answers).await;
             charge.fill(answers)
         };
-        self.engine.run_to_completion(work).await.unwrap_or_default()
+        self.engine.run_to_completion(steps).await.unwrap_or_default()
     }
 
-    /// One result for each event, in order.
+    /// Looks up the endpoints, and stores the events and their deliveries. One result for each event, in order.
     async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
         let count = events.len();
         if count == 0 {
             return Vec::new();
         }
-        let accept = self.store_and_answer(scope, events, to).instrument(debug_span!("accept"));
-        accept.await.unwrap_or_else(|error| vec![Err(error.into()); count])
-    }
-
-    async fn store_and_answer(
-        &self,
-        scope: TenantScope,
-        events: Vec<NewEvent>,
-        to: Audience,
-    ) -> Result<Vec<Answer>, StoreError> {
-        let targets = self.registry.of(scope.tenant()).await?;
-        let is_intake = events.iter().any(|event| event.intake_id.is_some());
-        let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
-        let published: Vec<Published> = parcels.iter().map(Published::of).collect();
-        let accepted = if is_intake {
-            self.engine.accept_intake(parcels).await
-        } else {
-            self.engine.accept(parcels).await
+        let steps = async {
+            let targets = self.registry.of(scope.tenant()).await?;
+            let is_intake = events.iter().any(|event| event.intake_id.is_some());
+            let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
+            let published: Vec<Published> = parcels.iter().map(Published::of).collect();
+            let accepted = if is_intake {
+                self.engine.accept_intake(parcels).await
+            } else {
+                self.engine.accept(parcels).await
+            };
+            Ok::<_, StoreError>(self.answer(scope, published, accepted).await)
         };
-        Ok(self.answer(scope, published, accepted).await)
+        let answers = steps.instrument(debug_span!("accept")).await;
+        answers.unwrap_or_else(|error| vec![Err(error.into()); count])
     }
 
     /// Publishes to one endpoint only, whatever it subscribes to; within the rate limit, outside of the

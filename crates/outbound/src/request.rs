@@ -2,7 +2,7 @@
 //! occurs once and none of the gateway's can be forged.
 
 use bytes::Bytes;
-use gancho_egress::{header_record, hops};
+use gancho_egress::{add_signed, header_record, header_value, hops};
 use gancho_wire::{Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -24,7 +24,7 @@ pub(crate) fn prepare(
     body: &[u8],
 ) -> Result<PreparedRequest, String> {
     let mut headers = target.signed_headers(sending, body)?;
-    headers.insert(TRACEPARENT, value(traceparent)?);
+    headers.insert(TRACEPARENT, header_value(traceparent)?);
     if let Some(hops) = hops {
         headers.insert(hops::HEADER, hops);
     }
@@ -42,16 +42,8 @@ impl Target {
             headers.insert(name.clone(), value.clone());
         }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
-        for (name, text) in signed {
-            let name =
-                HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
-            headers.insert(name, value(&text)?);
-        }
+        headers.insert(header::USER_AGENT, header_value(&self.profile.user_agent)?);
+        add_signed(&mut headers, signed)?;
         Ok(headers)
     }
-}
-
-fn value(text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(text).map_err(|error| error.to_string())
 }

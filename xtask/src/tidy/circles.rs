@@ -10,8 +10,6 @@ use super::{
 
 /// Files in a circle: a pair, and what belongs to it.
 const MAX: usize = 4;
-/// Crates with larger ones, which may shrink and not grow.
-const KNOWN: &[(&str, usize)] = &[("app", 5), ("dashboard", 11)];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -33,7 +31,6 @@ pub fn check(sources: &[Text]) -> Vec<Finding> {
 }
 
 fn largest(name: &str, files: &[(String, &str)]) -> Option<Finding> {
-    let most = KNOWN.iter().find(|(known, _)| *known == name).map_or(MAX, |(_, most)| *most);
     let circle = circles(&graph(files)).into_iter().max_by_key(Vec::len)?;
     let what = || {
         format!(
@@ -43,7 +40,7 @@ fn largest(name: &str, files: &[(String, &str)]) -> Option<Finding> {
         )
     };
     let hint = "move what several need to a file that needs none of them";
-    (circle.len() > most).then(|| error("circles", what(), hint))
+    (circle.len() > MAX).then(|| error("circles", what(), hint))
 }
 
 /// Without the tests at its end.

@@ -128,6 +128,11 @@ async fn a_key_is_used_once() {
     keyed["idempotencyKey"] = json!("j");
     let both = hands.client.with("idempotency-key", "k").post("/v1/email/send", &keyed).await;
     assert_eq!(both.refused(422, "invalid_field").pointers(), ["/idempotencyKey"]);
+    keyed["attachments"] = json!([{"filename": "a.pdf"}]);
+    let more = hands.client.with("idempotency-key", "k").post("/v1/email/send", &keyed).await;
+    let pointers = ["/idempotencyKey", "/attachments/0/content"];
+    assert_eq!(more.refused(422, "invalid_field").pointers(), pointers);
+    keyed.as_object_mut().unwrap().remove("attachments");
     // An event under the same key is another thing.
     let event = json!({"type": "a.b", "data": {}, "idempotency_key": "k"});
     hands.client.post("/v1/events", &event).await.is(202);

@@ -189,18 +189,3 @@ async fn stopping_lets_go_of_who_is_idle_and_takes_no_more() {
     closes_soon(&mut idle).await;
     eventually(|| async { TcpStream::connect(stage.address).await.is_err().then_some(()) }).await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_way_past_the_router_and_through_it_are_one() {
-    let through = ListenSettings { publishes: false, ..ListenSettings::default() };
-    let choices = Choices { listen: through, ..Choices::default() };
-    for stage in [Stage::new().await, Stage::with(choices).await] {
-        let hands = stage.tenant("m2").await;
-        hands.publish("a.b", serde_json::json!({})).await;
-        let refused = hands.client.post("/events?x=1", &serde_json::json!({})).await;
-        refused.refused(422, "unknown_field");
-        let counted = stage.api.meter.answers();
-        let own = counted.iter().filter(|one| (one.method, one.path) == ("POST", "/events"));
-        assert_eq!(own.map(|one| one.count).sum::<u64>(), 2);
-    }
-}

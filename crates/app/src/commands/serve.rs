@@ -46,46 +46,18 @@ impl Serve {
         let mut stop = Stop::listen();
         let hang_up = ReloadSignal::listen();
         let service_manager = ServiceManager::of_process();
-        let mut loaded = settings::load(flags)?;
-        let settings = &loaded.settings;
-        logs::start(settings.log_format, &settings.log_level);
-        for warning in &loaded.warnings {
-            tracing::warn!(reason = warning, "configuration warning");
-        }
-        private_file::folder(&settings.data_dir)?;
+        let mut loaded = load(flags)?;
         let mut setup = Setup::of(&loaded)?;
         let written = shared_settings::written_but_token(&loaded);
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
-        let settings = &loaded.settings;
-        let listener = bind(settings.api_listen, "api_listen").await?;
-        let ingest_listener = if has_role(settings, Role::Ingest) {
-            Some(bind(settings.ingest_listen, "ingest_listen").await?)
-        } else {
-            None
-        };
+        let listeners = Listeners::bind(&loaded.settings).await?;
         // One that cannot be read ends the start before anything is done.
-        operator_token::find(settings)?;
+        operator_token::find(&loaded.settings)?;
         let starting = service_manager.starting();
         let mut gateway = Gateway::start(setup).await?;
-        let prepared = async {
-            // A start that is refused leaves no token behind.
-            let written = shared_settings::with_token(written, &loaded)?;
-            let reloadable_parts = gateway.reloadable_parts();
-            reloadable_parts.compare_settings(&written).await?;
-            let (flags, file) = (flags.clone(), loaded.file.clone());
-            let reloader = Arc::new(Reloader::new(reloadable_parts, flags, file, written));
-            gateway.reloader = Some(reloader.clone());
-            declared_endpoints::keep_in_step(&gateway, &loaded).await?;
-            warn_of_risks(&gateway, settings).await?;
-            let mut servers = start_front(&gateway, &loaded, listener)?;
-            if let Some(listener) = ingest_listener {
-                let operator = Simulator::Operator(operator_token::of(settings)?.check()?);
-                servers.receive(&gateway, settings, operator, listener)?;
-            }
-            anyhow::Ok((reloader, servers))
-        };
-        let (reloader, servers) = match prepared.await {
-            Ok(prepared) => prepared,
+        let opened = open(&mut gateway, listeners, flags, &loaded, written).await;
+        let (reloader, servers) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 // Without leaving, it would be reported as a lost node.
                 gateway.drain(Duration::ZERO).await;
@@ -93,15 +65,7 @@ impl Serve {
             }
         };
         drop(starting);
-        tracing::info!(
-            version = env!("CARGO_PKG_VERSION"),
-            api = %servers.address,
-            ingest = servers.ingest.map(tracing::field::display),
-            store = gateway.store.name(),
-            roles = role_names(settings),
-            startup_ms = started.elapsed().as_millis() as u64,
-            "gancho is ready"
-        );
+        log_ready(&gateway, &servers, &loaded.settings, started);
         service_manager.ready();
 
         let failed = tokio::select! {
@@ -116,22 +80,35 @@ impl Serve {
             return Err(fatal).context("fatal engine error");
         }
         service_manager.stopping();
-        tracing::info!("stopping; finishing in-flight work");
-        tokio::select! {
-            biased;
-            () = stop.requested() => {
-                gateway.engine.abort();
-                anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
-            }
-            stopped = servers.stop(&gateway, settings) => {
-                match stopped.unfinished {
-                    0 => tracing::info!("stopped; all in-flight deliveries finished"),
-                    // They are returned to the store, so nothing is lost.
-                    count => tracing::warn!(count, "stopped; unfinished deliveries will be retried"),
-                }
-            }
-        }
-        Ok(())
+        finish(&gateway, &servers, &loaded.settings, stop).await
+    }
+}
+
+/// Reads the settings and starts the log.
+fn load(flags: &Flags) -> anyhow::Result<LoadedSettings> {
+    let loaded = settings::load(flags)?;
+    logs::start(loaded.settings.log_format, &loaded.settings.log_level);
+    for warning in &loaded.warnings {
+        tracing::warn!(reason = warning, "configuration warning");
+    }
+    private_file::folder(&loaded.settings.data_dir)?;
+    Ok(loaded)
+}
+
+struct Listeners {
+    api: TcpListener,
+    ingest: Option<TcpListener>,
+}
+
+impl Listeners {
+    async fn bind(settings: &Settings) -> anyhow::Result<Self> {
+        let api = bind(settings.api_listen, "api_listen").await?;
+        let ingest = if has_role(settings, Role::Ingest) {
+            Some(bind(settings.ingest_listen, "ingest_listen").await?)
+        } else {
+            None
+        };
+        Ok(Self { api, ingest })
     }
 }
 
@@ -139,6 +116,68 @@ async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
     TcpListener::bind(address).await.with_context(|| {
         format!("cannot listen on {address} ({setting}); is another gateway running?")
     })
+}
+
+/// Opens the gateway to callers. `written` are the settings as they were given.
+async fn open(
+    gateway: &mut Gateway,
+    listeners: Listeners,
+    flags: &Flags,
+    loaded: &LoadedSettings,
+    written: Vec<(&'static str, String)>,
+) -> anyhow::Result<(Arc<Reloader>, Servers)> {
+    // A start that is refused leaves no token behind.
+    let written = shared_settings::with_token(written, loaded)?;
+    let reloadable_parts = gateway.reloadable_parts();
+    reloadable_parts.compare_settings(&written).await?;
+    let (flags, file) = (flags.clone(), loaded.file.clone());
+    let reloader = Arc::new(Reloader::new(reloadable_parts, flags, file, written));
+    gateway.reloader = Some(reloader.clone());
+    declared_endpoints::keep_in_step(gateway, loaded).await?;
+    warn_of_risks(gateway, &loaded.settings).await?;
+    let mut servers = start_front(gateway, loaded, listeners.api)?;
+    if let Some(listener) = listeners.ingest {
+        let operator = Simulator::Operator(operator_token::of(&loaded.settings)?.check()?);
+        servers.receive(gateway, &loaded.settings, operator, listener)?;
+    }
+    Ok((reloader, servers))
+}
+
+fn log_ready(gateway: &Gateway, servers: &Servers, settings: &Settings, started: Instant) {
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        api = %servers.address,
+        ingest = servers.ingest.map(tracing::field::display),
+        store = gateway.store.name(),
+        roles = role_names(settings),
+        startup_ms = started.elapsed().as_millis() as u64,
+        "gancho is ready"
+    );
+}
+
+/// Finishes in-flight work, or stops immediately at a second signal.
+async fn finish(
+    gateway: &Gateway,
+    servers: &Servers,
+    settings: &Settings,
+    mut stop: Stop,
+) -> anyhow::Result<()> {
+    tracing::info!("stopping; finishing in-flight work");
+    tokio::select! {
+        biased;
+        () = stop.requested() => {
+            gateway.engine.abort();
+            anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
+        }
+        stopped = servers.stop(gateway, settings) => {
+            match stopped.unfinished {
+                0 => tracing::info!("stopped; all in-flight deliveries finished"),
+                // They are returned to the store, so nothing is lost.
+                count => tracing::warn!(count, "stopped; unfinished deliveries will be retried"),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.

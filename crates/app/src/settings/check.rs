@@ -25,7 +25,8 @@ pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError
     rules.secrets(settings);
     rules.database(settings);
     rules.listening(settings);
-    rules.bounds(settings);
+    rules.counts(settings);
+    rules.durations(settings);
     rules.addresses(settings);
     rules.archive(settings);
     rules.email(settings);
@@ -110,73 +111,39 @@ impl Rules<'_> {
         );
     }
 
-    fn bounds(&mut self, settings: &Settings) {
-        let body = settings.publish_body_limit.0;
-        for (key, value, min, max, range) in [
-            ("concurrency", settings.concurrency.into(), 1, 20_000, "between 1 and 20000"),
-            (
-                "dispatch_concurrency",
-                settings.dispatch_concurrency.into(),
-                1,
-                20_000,
-                "between 1 and 20000",
-            ),
-            ("tenant_batch", settings.tenant_batch.into(), 1, 1_000, "between 1 and 1000"),
-            (
-                "email_concurrency",
-                settings.email_concurrency.into(),
-                1,
-                1_000,
-                "between 1 and 1000",
-            ),
-            (
-                "email_tenant_concurrency",
-                settings.email_tenant_concurrency.unwrap_or(1).into(),
-                1,
-                1_000,
-                "between 1 and 1000",
-            ),
-            (
-                "ingest_max_connections",
-                settings.ingest_max_connections as u64,
-                1,
-                100_000,
-                "between 1 and 100000",
-            ),
-            (
-                "dead_letters_per_tenant",
-                settings.dead_letters_per_tenant.into(),
-                1,
-                10_000_000,
-                "between 1 and 10000000",
-            ),
-            ("replay_rate", settings.replay_rate.into(), 1, 10_000, "between 1 and 10000"),
-            (
-                "max_connections",
-                settings.max_connections as u64,
-                1,
-                100_000,
-                "between 1 and 100000",
-            ),
-            (
-                "max_connections_per_address",
-                settings.max_connections_per_address as u64,
-                1,
-                100_000,
-                "between 1 and 100000",
-            ),
-            (
-                "dispatch_max_attempts",
-                settings.dispatch_max_attempts.into(),
-                1,
-                100,
-                "between 1 and 100",
-            ),
-            ("publish_body_limit", body, 1 << 10, 16 << 20, "between 1KiB and 16MiB"),
+    fn counts(&mut self, settings: &Settings) {
+        let connections = settings.max_connections as u64;
+        let of_address = settings.max_connections_per_address as u64;
+        let of_ingest = settings.ingest_max_connections as u64;
+        let emails_of_tenant = settings.email_tenant_concurrency.unwrap_or(1).into();
+        for (key, value, max) in [
+            ("concurrency", settings.concurrency.into(), 20_000),
+            ("dispatch_concurrency", settings.dispatch_concurrency.into(), 20_000),
+            ("tenant_batch", settings.tenant_batch.into(), 1_000),
+            ("email_concurrency", settings.email_concurrency.into(), 1_000),
+            ("email_tenant_concurrency", emails_of_tenant, 1_000),
+            ("ingest_max_connections", of_ingest, 100_000),
+            ("dead_letters_per_tenant", settings.dead_letters_per_tenant.into(), 10_000_000),
+            ("replay_rate", settings.replay_rate.into(), 10_000),
+            ("max_connections", connections, 100_000),
+            ("max_connections_per_address", of_address, 100_000),
+            ("dispatch_max_attempts", settings.dispatch_max_attempts.into(), 100),
         ] {
-            let hint = format!("use a value {range}");
-            self.refuse(value < min || value > max, key, "out of range", &hint);
+            let hint = format!("use a value between 1 and {max}");
+            self.refuse(!(1..=max).contains(&value), key, "out of range", &hint);
         }
+        self.refuse(
+            !(1 << 10..=16 << 20).contains(&settings.publish_body_limit.0),
+            "publish_body_limit",
+            "out of range",
+            "use a value between 1KiB and 16MiB",
+        );
+    }
+
+    fn durations(&mut self, settings: &Settings) {
+        const TENTH: Duration = Duration::from_millis(100);
+        let delivery_expiry = settings.delivery_expiry.unwrap_or(HOUR);
+        let dispatch_expiry = settings.dispatch_expiry.unwrap_or(HOUR);
         for (key, value, min, max, range) in [
             ("retention", settings.retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("audit_retention", settings.audit_retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
@@ -185,30 +152,18 @@ impl Rules<'_> {
             (
                 "dispatch_base_delay",
                 settings.dispatch_base_delay,
-                Duration::from_millis(100),
+                TENTH,
                 HOUR,
                 "between 100ms and 1h",
             ),
             ("email_expiry", settings.email_expiry, MINUTE, YEAR, "between 1m and 366d"),
-            (
-                "delivery_expiry",
-                settings.delivery_expiry.unwrap_or(HOUR),
-                MINUTE,
-                YEAR,
-                "between 1m and 366d",
-            ),
-            (
-                "dispatch_expiry",
-                settings.dispatch_expiry.unwrap_or(HOUR),
-                MINUTE,
-                YEAR,
-                "between 1m and 366d",
-            ),
+            ("delivery_expiry", delivery_expiry, MINUTE, YEAR, "between 1m and 366d"),
+            ("dispatch_expiry", dispatch_expiry, MINUTE, YEAR, "between 1m and 366d"),
             ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of 1h or less"),
             ("lame_duck", settings.lame_duck, Duration::ZERO, HOUR, "of 1h or less"),
         ] {
             let hint = format!("use a duration {range}");
-            self.refuse(value < min || value > max, key, "out of range", &hint);
+            self.refuse(!(min..=max).contains(&value), key, "out of range", &hint);
         }
     }
 

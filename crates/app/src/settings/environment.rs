@@ -7,7 +7,8 @@ use gancho_domain::nearest;
 use super::{
     error::{Origin, SettingError, ValueError},
     keys::KEYS,
-    layers::{Layers, RawValue},
+    layers::Layers,
+    raw_value::RawValue,
 };
 
 /// Variables with our prefix that are not settings: the path of the file, and those of other commands

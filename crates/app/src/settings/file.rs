@@ -12,7 +12,8 @@ use super::{
     error::{Origin, SettingError, ValueError},
     flags::Flags,
     keys::KEYS,
-    layers::{Layers, RawValue},
+    layers::Layers,
+    raw_value::RawValue,
 };
 
 pub const NAME: &str = "gancho.toml";

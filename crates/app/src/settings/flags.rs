@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::{
     error::{Origin, SettingError, ValueError},
-    layers::{Layers, RawValue},
+    layers::Layers,
+    raw_value::RawValue,
 };
 
 /// The flags of every command that reads the settings.

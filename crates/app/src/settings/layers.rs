@@ -7,16 +7,9 @@ use gancho_domain::nearest;
 use super::{
     error::{Origin, SettingError, ValueError},
     keys::KEYS,
+    raw_value::RawValue,
     value::Setting,
 };
-
-/// A value as it was set, before it is parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RawValue {
-    One(String),
-    /// An array of a file.
-    Many(Vec<String>),
-}
 
 #[derive(Debug, Default)]
 pub struct Layers(BTreeMap<&'static str, (Origin, RawValue)>);

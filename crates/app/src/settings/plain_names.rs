@@ -5,7 +5,8 @@
 use super::{
     environment::Environment,
     error::{Origin, SettingError},
-    layers::{Layers, RawValue},
+    layers::Layers,
+    raw_value::RawValue,
 };
 
 /// A variable, its setting, and the conversion of its value.

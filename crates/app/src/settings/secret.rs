@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{
     error::ValueError,
-    layers::RawValue,
+    raw_value::RawValue,
     value::{Setting, one, quoted},
 };
 

@@ -15,7 +15,7 @@ use ipnet::IpNet;
 use super::{
     amount::{self, Size},
     error::ValueError,
-    layers::RawValue,
+    raw_value::RawValue,
 };
 
 pub trait Setting: Sized {

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use crate::{escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit};
+use crate::{
+    endpoint_names, escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit,
+};
 
 /// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
 const SENTENCES: [(&str, &str); 19] = [
@@ -83,7 +85,7 @@ async fn link(visit: &Visit, rule: &str, subject: &str) -> Html {
         }
         "endpoint_failing" => {
             let id = subject.to_owned();
-            let names = visit.dashboard.endpoint_names.read(visit, std::iter::once(&id)).await;
+            let names = endpoint_names::read(visit, std::iter::once(&id)).await;
             let name = names.get(&id).map_or("", Text::as_str);
             let page = visit.page(format!("/endpoints/{}", segment(subject)));
             Html::link(page, if name.is_empty() { subject } else { name })

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{alert_details, list::List};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     flashes::FlashKind,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::confirm::{self, Question};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     moment::Moment,
     params::{Link, Params},
     problem::Problem,

@@ -9,7 +9,7 @@ use super::{
     list::List,
 };
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     page,
     params::{Link, segment},
     problem::FormErrors,

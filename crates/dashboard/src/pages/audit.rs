@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{audit_acts, list::List};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

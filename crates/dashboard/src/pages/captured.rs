@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::{list::List, mail_parts};
 use crate::{
-    dashboard::PageResult,
     escape::{Block, Text},
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     page,
     params::Link,
     sentence::Sentence,

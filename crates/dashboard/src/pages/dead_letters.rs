@@ -18,12 +18,13 @@ use self::{
     matrix::Matrix,
     targets::Targets,
 };
-use super::{deliveries::endpoint_names, list::List, replays::Replay};
+use super::{deliveries::all_endpoint_names, list::List, replays::Replay};
 use crate::{
-    dashboard::PageResult,
+    endpoint_names,
     escape::Text,
     failure,
     flashes::FlashKind,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},
@@ -149,7 +150,7 @@ async fn show_with(visit: Visit, dry_run: Option<Replay>, to: &str) -> PageResul
         Err(problem) => return Err(problem),
     };
     let targets = rows.iter().filter_map(|row| row.target_id.as_ref());
-    let targets = visit.dashboard.endpoint_names.read(&visit, targets).await;
+    let targets = endpoint_names::read(&visit, targets).await;
     let matrix = Matrix::read(&visit).await?;
     let page_link = filter.link(&visit, PATH);
     let template = DeadLettersPage {
@@ -179,7 +180,7 @@ async fn endpoints(visit: &Visit) -> Vec<(String, Text)> {
     if visit.tenant.is_none() {
         return Vec::new();
     }
-    let mut endpoints: Vec<_> = endpoint_names(visit).await.into_iter().collect();
+    let mut endpoints: Vec<_> = all_endpoint_names(visit).await.into_iter().collect();
     endpoints.sort_by(|one, other| one.1.cmp(&other.1));
     endpoints
 }

@@ -17,8 +17,9 @@ use self::{
 };
 use super::{delivery_row::DeliveryRow, list::List};
 use crate::{
-    dashboard::PageResult,
+    endpoint_names,
     escape::{Block, Text},
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},
@@ -200,11 +201,11 @@ async fn names_of(
 ) -> HashMap<String, Text> {
     let rows = rows.iter().chain(peek.map(|peek| &peek.row));
     let ids = rows.filter_map(|row| row.webhook_id.as_ref());
-    visit.dashboard.endpoint_names.read(visit, ids).await
+    endpoint_names::read(visit, ids).await
 }
 
 /// Names of endpoints by id, of the tenant or of all. An endpoint without a name is called by its URL.
-pub async fn endpoint_names(visit: &Visit) -> HashMap<String, Text> {
+pub async fn all_endpoint_names(visit: &Visit) -> HashMap<String, Text> {
     let link = Link::new("/v1/webhooks").with("limit", 500);
     let endpoints: List<EndpointName> = visit.get(link).await.unwrap_or_default();
     let name = |one: EndpointName| {

@@ -23,10 +23,10 @@ use super::{
     endpoint_facts::{EndpointFacts, find_endpoint},
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     failure,
     flashes::FlashKind,
+    handlers::PageResult,
     json, page,
     params::{Link, Params, segment},
     sentence::{Html, Sentence},
@@ -266,7 +266,7 @@ async fn others(
     event: Option<&EventDeliveries>,
 ) -> Vec<(DeliveryRow, Option<Text>)> {
     let Some(event) = event.filter(|event| event.deliveries.len() > 1) else { return Vec::new() };
-    let names = super::deliveries::endpoint_names(visit).await;
+    let names = super::deliveries::all_endpoint_names(visit).await;
     let others = event.deliveries.iter().filter(|other| other.id != row.id);
     let name = |other: &DeliveryRow| {
         let id = other.webhook_id.as_ref()?;

@@ -3,7 +3,7 @@
 use axum::response::IntoResponse;
 use http::{HeaderValue, header};
 
-use crate::{dashboard::PageResult, params::Link, visit::Visit};
+use crate::{handlers::PageResult, params::Link, visit::Visit};
 
 /// `disposition` names the file.
 pub async fn json_lines(visit: &Visit, link: Link, disposition: &'static str) -> PageResult {

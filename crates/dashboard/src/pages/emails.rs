@@ -11,9 +11,9 @@ use super::{
     waits,
 };
 use crate::{
-    dashboard::PageResult,
     escape::{Block, Text},
     failure,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

@@ -11,10 +11,10 @@ use super::{
     endpoint_stats::Week, endpoints::PATH, list::List, pause,
 };
 use crate::{
-    dashboard::PageResult,
     escape::{Block, Text},
     failure,
     flashes::FlashKind,
+    handlers::PageResult,
     json,
     mark::Mark,
     page,

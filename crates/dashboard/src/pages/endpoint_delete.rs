@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{endpoint_facts::EndpointFacts, endpoints::PATH};
 use crate::{
-    dashboard::PageResult, escape::Text, page, params::Link, shell::Shell, submission::Submission,
+    escape::Text, handlers::PageResult, page, params::Link, shell::Shell, submission::Submission,
     texts::Texts, visit::Visit,
 };
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{choose_tenant, endpoint, endpoint_fields::Fields, endpoint_secret, endpoints::PATH};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::{Link, segment},
     problem::FormErrors,

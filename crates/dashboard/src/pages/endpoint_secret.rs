@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{endpoint_facts::EndpointFacts, endpoints::PATH};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

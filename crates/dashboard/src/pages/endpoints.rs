@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::{endpoint_facts::EndpointFacts, endpoint_stats, scan::scan};
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     mark::Mark,
     page,
     params::Link,

@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::event_types::PATH;
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     page,
     params::{Link, Params, segment},
     problem::FormErrors,

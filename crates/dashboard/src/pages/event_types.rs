@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult, escape::Text, json, page, params::Link, sentence::Html, shell::Shell,
+    escape::Text, handlers::PageResult, json, page, params::Link, sentence::Html, shell::Shell,
     texts::Texts, visit::Visit,
 };
 

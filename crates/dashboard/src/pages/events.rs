@@ -9,15 +9,15 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
 use super::{
-    deliveries::endpoint_names,
+    deliveries::all_endpoint_names,
     delivery_row::{DeliveryRow, Reason},
     list::List,
     list_filter::{self, ListFilter},
     rejected_events,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     json::pretty,
     moment::Moment,
     page,
@@ -266,7 +266,7 @@ pub async fn show(visit: Visit) -> PageResult {
         t,
         s: Shell::new(&visit, PATH, t.say("events.one").with("name", &event.r#type)).await,
         data: pretty(&event.data),
-        names: endpoint_names(&visit).await,
+        names: all_endpoint_names(&visit).await,
         send,
         matching: matching.unwrap_or_default(),
         event,

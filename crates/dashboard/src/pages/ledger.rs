@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::sources;
 use crate::{
-    dashboard::PageResult, escape::Text, mark::Mark, moment::Moment, page, params::Link,
+    escape::Text, handlers::PageResult, mark::Mark, moment::Moment, page, params::Link,
     sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
 };
 

@@ -16,16 +16,18 @@ use crate::{
     backend::LoginError,
     base::Base,
     cookies,
-    dashboard::{Dashboard, PageResult},
+    dashboard::Dashboard,
+    form_body,
+    handlers::PageResult,
     language::Language,
     page,
     params::{Link, Params},
     problem::Problem,
     sentence::Sentence,
-    submission::{Submission, check_origin, read_form},
+    submission::{Submission, check_origin},
     texts::Texts,
     theme::Theme,
-    visit::{Visit, language},
+    visit::Visit,
     visitor::Visitor,
 };
 
@@ -79,7 +81,7 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
     let params = Params::parse(parts.uri.query().unwrap_or_default());
     let texts = texts(&dashboard, &parts.headers, None);
     let form = match check_origin(&parts.headers, &parts.uri) {
-        Ok(()) => read_form(body).await,
+        Ok(()) => form_body::read(body).await,
         Err(problem) => Err(problem),
     };
     let form = match form {
@@ -176,7 +178,7 @@ fn next(params: &Params) -> &str {
 }
 
 fn texts(dashboard: &Dashboard, headers: &HeaderMap, chosen: Option<Language>) -> Texts {
-    let language = chosen.unwrap_or_else(|| language(headers));
+    let language = chosen.unwrap_or_else(|| Language::of(headers));
     Texts { language, now: dashboard.clock.now(), is_portal: false }
 }
 

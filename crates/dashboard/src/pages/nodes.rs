@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult, escape::Text, mark::Mark, moment::Moment, page, params::Link,
+    escape::Text, handlers::PageResult, mark::Mark, moment::Moment, page, params::Link,
     sentence::Sentence, shell::Shell, texts::Texts, visit::Visit,
 };
 

@@ -3,7 +3,7 @@
 mod failing;
 mod needs;
 pub mod range;
-pub mod tenants;
+mod tenants;
 mod tiles;
 mod traffic;
 
@@ -13,19 +13,17 @@ use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
 
-use self::{
-    failing::FailingEndpoint, needs::Cause, range::Range, tenants::Shares, tiles::Tile,
-    traffic::Traffic,
-};
+use self::{failing::FailingEndpoint, needs::Cause, range::Range, tiles::Tile, traffic::Traffic};
 use super::{first_run::FirstRunPage, queues::Queue};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::Link,
     sentence::Html,
     shell::Shell,
     statistics::{Counts, Stats},
+    tenant_shares::TenantShares,
     texts::{Rate, Texts},
     visit::{ApiResult, Visit},
 };
@@ -56,7 +54,7 @@ struct OverviewPage {
     failing: Vec<FailingEndpoint>,
     queues: Vec<Queue>,
     /// Of all tenants; nothing where the page is limited to one.
-    shares: Option<Arc<Shares>>,
+    shares: Option<Arc<TenantShares>>,
 }
 
 pub async fn show(visit: Visit) -> PageResult {
@@ -71,7 +69,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let failing = FailingEndpoint::read(&visit).await?;
     let shares = match visit.tenant {
         Some(_) => None,
-        None => visit.dashboard.tenant_figures.read(&visit, range).await,
+        None => tenants::read(&visit, range).await,
     };
     let dead = needs::DeadStats::read(&visit, None).await?;
     let mut causes = needs::causes(&visit, &failing, &dead, &queues).await?;

@@ -5,8 +5,8 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::Link,

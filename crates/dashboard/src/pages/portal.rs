@@ -7,7 +7,8 @@ use axum::Router;
 use super::{api_keys, of_tenants, plan, portal_start};
 use crate::{
     base::Base,
-    dashboard::{Dashboard, form, page},
+    dashboard::Dashboard,
+    handlers::{form, page},
 };
 
 pub fn router() -> Router<Arc<Dashboard>> {

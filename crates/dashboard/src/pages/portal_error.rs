@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::error;
+use super::error_texts::texts;
 use crate::{
     page, params::Link, portal::Portal, problem::Problem, sentence::Sentence, texts::Texts,
     theme::Theme,
@@ -34,7 +34,7 @@ pub fn show(
         "portal_invalid" => (t.say("portal.invalid"), t.say("portal.open_again")),
         "portal_blocked" => (t.say("portal.blocked"), t.say("portal.blocked_advice")),
         "portal_ended" => (t.say("portal.ended"), t.say("portal.ended_advice")),
-        _ => error::texts(&t, problem),
+        _ => texts(&t, problem),
     };
     let (title, advice) = (title, advice.with("name", &portal.brand.name));
     let template = PortalErrorPage { t, theme, portal, problem, title, advice, back };

@@ -10,12 +10,12 @@ use super::{
     plan::PlanUsage,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     page,
     params::Link,
-    portal::{ENTERED, first_page},
+    portal_session::{ENTERED, first_page},
     sentence::Html,
     shell::Shell,
     statistics::EndpointStats,

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::{audit_actor::LastAct, pause};
 use crate::{
-    dashboard::PageResult,
+    endpoint_names,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,
@@ -119,7 +120,7 @@ async fn tenants(visit: &Visit, ids: &[String]) -> Vec<Paused> {
 }
 
 async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
-    let names = visit.dashboard.endpoint_names.read(visit, ids.iter()).await;
+    let names = endpoint_names::read(visit, ids.iter()).await;
     let mut paused = Vec::new();
     for (index, id) in ids.iter().enumerate() {
         let act =

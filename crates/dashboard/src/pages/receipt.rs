@@ -10,8 +10,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{delivery_row::DeliveryRow, sources::PATH, waits};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     json,
     mark::Mark,
     moment::Moment,

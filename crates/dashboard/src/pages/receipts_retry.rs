@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{confirm, replays::Replay, source, sources::PATH};
 use crate::{
-    dashboard::PageResult,
     flashes::FlashKind,
+    handlers::PageResult,
     page,
     params::{Link, segment},
     problem::Problem,

@@ -9,9 +9,9 @@ use serde_json::{Value, value::RawValue};
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     flashes::FlashKind,
+    handlers::PageResult,
     json,
     moment::Moment,
     page,

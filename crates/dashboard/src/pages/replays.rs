@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{audit_actor::LastAct, list::List};
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

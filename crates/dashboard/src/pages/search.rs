@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     page,
     params::Link,
     search::{self, Match, SearchResult},

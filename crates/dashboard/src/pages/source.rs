@@ -16,8 +16,8 @@ use super::{
     waits,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::sources::{PATH, SourceRow};
 use crate::{
-    dashboard::PageResult, page, params::Link, shell::Shell, submission::Submission, texts::Texts,
+    handlers::PageResult, page, params::Link, shell::Shell, submission::Submission, texts::Texts,
     visit::Visit,
 };
 

@@ -9,8 +9,8 @@ use serde_json::{Value, json, value::RawValue};
 use super::sources::PATH;
 use crate::{
     changes::changed,
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::{Link, Params, segment},
     problem::FormErrors,

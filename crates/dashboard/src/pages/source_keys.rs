@@ -13,8 +13,8 @@ use super::{
     sources::PATH,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::{Link, Params, segment},
     problem::{FormErrors, Problem},

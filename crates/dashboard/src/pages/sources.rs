@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{ledger::Ledger, list::List, rejection_reasons};
 use crate::{
-    dashboard::PageResult, escape::Text, mark::Mark, page, params::Link, sentence::Sentence,
+    escape::Text, handlers::PageResult, mark::Mark, page, params::Link, sentence::Sentence,
     shell::Shell, texts::Texts, visit::Visit,
 };
 

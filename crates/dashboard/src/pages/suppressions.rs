@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

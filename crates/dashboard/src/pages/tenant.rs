@@ -16,7 +16,7 @@ use super::{
 use crate::{
     base::Base,
     changes::changed,
-    dashboard::PageResult,
+    handlers::PageResult,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},

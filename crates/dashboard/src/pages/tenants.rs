@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     base::Base,
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     mark::Mark,
     moment::Moment,
     page,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::list::List;
 use crate::{
-    dashboard::PageResult,
+    handlers::PageResult,
     moment::Moment,
     page,
     params::{Link, segment},

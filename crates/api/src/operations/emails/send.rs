@@ -17,9 +17,9 @@ use crate::{
         body::{self, BodyError},
         request,
     },
-    operations::events::{
-        new_event::{header_key, header_trace},
-        publish::with_replay_header,
+    operations::{
+        events::{new_event::header_trace, publish::with_replay_header},
+        idempotency_key,
     },
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -94,7 +94,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let mut draft = draft(call.parse_body()?, header_key(&call.headers)?)?;
+    let mut draft = draft(call.parse_body()?, idempotency_key::of_header(&call.headers)?)?;
     draft.trace = header_trace(&call.headers);
     let outbox = &super::mail(&call.api)?.outbox;
     let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
@@ -103,15 +103,13 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 }
 
 fn draft(body: EmailBody<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
-    let key = match (header_key, body.idempotency_key) {
-        (Some(header), Some(field)) if *header != field => {
-            return Err(Problem::field(
-                "/idempotencyKey",
-                "the header `Idempotency-Key` and the field `idempotencyKey` differ; send one of them",
-            ));
-        }
-        (header, field) => field.or(header.map(str::to_owned)),
-    };
+    let mut errors = FieldErrors::default();
+    let field = body.idempotency_key.as_deref();
+    let key = idempotency_key::of_body(header_key, field, ("", "idempotencyKey"), &mut errors);
+    let attachments = attachments(&body.attachments.unwrap_or_default(), &mut errors)?;
+    if !errors.0.is_empty() {
+        return Err(errors.into());
+    }
     Ok(EmailDraft {
         from: Some(body.from),
         to: Some(body.to),
@@ -120,15 +118,14 @@ fn draft(body: EmailBody<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
         text: body.text,
         reply_to: body.reply_to,
         headers: body.headers.unwrap_or_default().into_iter().collect(),
-        attachments: attachments(&body.attachments.unwrap_or_default())?,
+        attachments,
         external_id: body.external_id,
-        idempotency_key: key,
+        idempotency_key: key.map(Into::into),
         trace: None,
     })
 }
 
-fn attachments(items: &[&str]) -> Result<Vec<AttachmentDraft>, Problem> {
-    let mut errors = FieldErrors::default();
+fn attachments(items: &[&str], errors: &mut FieldErrors) -> Result<Vec<AttachmentDraft>, Problem> {
     let mut all = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let pointer = format!("/attachments/{index}");
@@ -148,5 +145,5 @@ fn attachments(items: &[&str]) -> Result<Vec<AttachmentDraft>, Problem> {
             Err(error) => return Err(error.into()),
         }
     }
-    if errors.0.is_empty() { Ok(all) } else { Err(errors.into()) }
+    Ok(all)
 }

@@ -12,13 +12,14 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{EventBody, header_key, header_trace, new_event},
+    new_event::{EventBody, header_trace, new_event},
     publish::{render, with_rate_headers},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
     input::{Request, body, request},
+    operations::idempotency_key,
     problem::{InvalidField, Problem},
     render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
@@ -101,7 +102,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
     let _turn = call.api.batches.acquire(principal.tenant().id, 1).await;
     let items = call.parse_body::<BatchBody>()?.events;
-    let key = header_key(&call.headers)?;
+    let key = idempotency_key::of_header(&call.headers)?;
 
     let mut slots = Vec::with_capacity(items.len());
     let mut events = Vec::with_capacity(items.len());

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName};
 
 use crate::{
     input::{FieldErrors, field::MAX_IDEMPOTENCY_KEY, request},
+    operations::idempotency_key::of_body,
     problem::Problem,
 };
 
@@ -31,28 +32,8 @@ request! {
     }
 }
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
-/// The `Idempotency-Key` header, if present.
-pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let mut keys = headers.get_all(&IDEMPOTENCY_KEY).iter();
-    match (keys.next(), keys.next()) {
-        (None, _) => Ok(None),
-        (Some(key), None) => match key.to_str() {
-            Ok(key) if (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) => Ok(Some(key)),
-            _ => Err(Problem::field(
-                "",
-                "the header `Idempotency-Key` must be 1 to 256 visible ASCII characters",
-            )),
-        },
-        _ => Err(Problem::field(
-            "",
-            "the header `Idempotency-Key` is sent more than once; send it once",
-        )),
-    }
-}
 
 /// The `traceparent` header (W3C Trace Context), if there is a valid one.
 pub fn header_trace(headers: &HeaderMap) -> Option<TraceContext> {
@@ -77,16 +58,8 @@ pub fn new_event(
     if body.deliver_at.is_some_and(|at| at > now + MAX_DELAY) {
         errors.invalid(format!("{pointer}/deliver_at"), "`deliver_at` is more than a year ahead");
     }
-    let key = match (header_key, body.idempotency_key.as_deref()) {
-        (Some(header), Some(field)) if header != field => {
-            errors.invalid(
-                format!("{pointer}/idempotency_key"),
-                "the header `Idempotency-Key` and the field `idempotency_key` differ; send one of them",
-            );
-            None
-        }
-        (header, field) => header.or(field),
-    };
+    let field = body.idempotency_key.as_deref();
+    let key = of_body(header_key, field, (pointer, "idempotency_key"), &mut errors);
     let Ok(event_type) = event_type else { return Err(errors.into()) };
     if !errors.0.is_empty() {
         return Err(errors.into());

@@ -10,12 +10,13 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{EventBody, header_key, header_trace, new_event},
+    new_event::{EventBody, header_trace, new_event},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
     input::Request,
+    operations::idempotency_key,
     problem::Problem,
     render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
@@ -59,7 +60,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
     let principal = call.tenant()?;
-    let header_key = header_key(&call.headers)?;
+    let header_key = idempotency_key::of_header(&call.headers)?;
     let now = call.api.clock.now();
     let mut event = new_event(&call.parse_body()?, &call.body, header_key, "", now)?;
     event.trace = header_trace(&call.headers);

@@ -10,8 +10,8 @@ use super::{
     filter::{Chip, Filter},
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
+    handlers::PageResult,
     page,
     params::{Link, Params, segment},
     problem::{FormErrors, Problem},

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{PATH, filter::Filter, purge::selected};
 use crate::{
-    dashboard::PageResult,
     flashes::FlashKind,
+    handlers::PageResult,
     params::{Link, segment},
     sentence::Html,
     submission::Submission,

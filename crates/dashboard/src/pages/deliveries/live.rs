@@ -19,8 +19,8 @@ use tokio::time::{Instant, sleep_until};
 use self::feed::LiveFeed;
 use super::filter::Filter;
 use crate::{
-    dashboard::PageResult,
     event_stream::{EventReader, ServerEvent},
+    handlers::PageResult,
     params::Link,
     visit::Visit,
 };

@@ -12,9 +12,9 @@ use super::{
     filter::Filter,
 };
 use crate::{
-    dashboard::PageResult,
     escape::Text,
     flashes::FlashKind,
+    handlers::PageResult,
     page,
     params::{Link, Params, segment},
     problem::Problem,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::super::{DeliveryRow, List, ROWS, filter::Filter, page_of};
 use crate::{
+    endpoint_names,
     escape::Text,
     params::Link,
     texts::Texts,
@@ -158,7 +159,7 @@ impl LiveFeed {
 
     async fn learn_names(&mut self, rows: impl Iterator<Item = &DeliveryRow>) {
         let ids = rows.filter_map(|row| row.webhook_id.as_ref());
-        self.names = self.visit.dashboard.endpoint_names.read(&self.visit, ids).await;
+        self.names = endpoint_names::read(&self.visit, ids).await;
     }
 
     fn render(&self, t: Texts, row: &DeliveryRow) -> String {

@@ -1,0 +1,102 @@
+//! What every page and form of the table has around it.
+
+use std::{future::Future, sync::Arc};
+
+use axum::{
+    extract::State,
+    response::Response,
+    routing::{MethodRouter, get, post},
+};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::{
+    dashboard::Dashboard,
+    drafts,
+    page::{self, HEADERS},
+    pages::error,
+    problem::Problem,
+    submission::Submission,
+    visit::Visit,
+};
+
+pub type PageResult = Result<Response, Problem>;
+
+/// A page that reads. Its errors are shown as a page.
+pub fn page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    get(move |visit: Visit| async move {
+        let mut response = match run(visit.clone()).await {
+            Ok(response) => response,
+            Err(problem) => error::show(&visit, &problem),
+        };
+        if visit.draft.is_some() {
+            let forget = drafts::forget(&visit.dashboard);
+            response.headers_mut().extend(forget.map(|cookie| (header::SET_COOKIE, cookie)));
+        }
+        visit.with_flash(response)
+    })
+}
+
+/// A page with a form that sets something up, for those who may.
+pub fn setup_page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    page(move |visit: Visit| {
+        let run = run.clone();
+        async move {
+            visit.check_may_configure()?;
+            run(visit).await
+        }
+    })
+}
+
+/// A form that changes something.
+pub fn form<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
+where
+    F: Fn(Submission) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = PageResult> + Send,
+{
+    post(move |submission: Submission| async move {
+        let visit = submission.visit.clone();
+        let response = run(submission).await;
+        visit.with_flash(response.unwrap_or_else(|problem| error::show(&visit, &problem)))
+    })
+}
+
+/// An address that only takes a form was opened as a page, or the other way round.
+pub async fn refuse_method(visit: Visit) -> Response {
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "");
+    error::show(&visit, &problem)
+}
+
+/// An address without a page. One that ends with a slash may be the page without it.
+pub async fn miss(visit: Visit) -> PageResult {
+    match visit.path.strip_suffix('/') {
+        Some(path) if visit.base.has(path) => {
+            let query = visit.params.without(&[]);
+            let mark = if query.is_empty() { "" } else { "?" };
+            Ok(page::see_other(&format!("{path}{mark}{query}")))
+        }
+        _ => Err(Problem::no_page()),
+    }
+}
+
+pub async fn with_headers(
+    State(dashboard): State<Arc<Dashboard>>,
+    mut response: Response,
+) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(value);
+    }
+    if dashboard.is_secure() {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    response
+}
