@@ -117,9 +117,9 @@ pub fn conditions(
             && facts.nodes.iter().any(|node| node.is_ledger_unchecked);
         is_open.then(|| "it has not been verified since a node started".to_owned())
     };
-    let flaw = facts.nodes.iter().find_map(|node| node.ledger_error.clone()).or_else(unchecked);
-    if let Some(flaw) = flaw {
-        check(Rule::LedgerCheckFailed, "", 1.0, 0.0, flaw);
+    let error = facts.nodes.iter().find_map(|node| node.ledger_error.clone()).or_else(unchecked);
+    if let Some(error) = error {
+        check(Rule::LedgerCheckFailed, "", 1.0, 0.0, error);
     }
     let detail = format!("{refused} events, webhooks or e-mails were refused");
     check(Rule::WritesRefused, "", refused as f64, 0.0, detail);

@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Attack EM-01: what would break a line, an envelope or a list of addresses.
+    /// What would break a line, an envelope or a list of addresses.
     #[test]
     fn what_is_none() {
         for text in [

@@ -186,7 +186,7 @@ mod tests {
         String::from_utf8(news.data(&about).expect("JSON").to_vec()).expect("text")
     }
 
-    /// Byte for byte as in the contract (seed 000, §2), with our values.
+    /// Byte for byte as the clients of the outbox expect it.
     #[test]
     fn as_in_the_contract() {
         let at = Time::from_millis(1_737_642_600_000);

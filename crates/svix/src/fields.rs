@@ -28,11 +28,11 @@ impl Fields {
         match serde_json::from_slice(body) {
             Ok(unread) => Ok(Self { at, unread, errors: Vec::new() }),
             Err(error) => {
-                let fault = InvalidField::kind(
+                let invalid = InvalidField::kind(
                     &["body"],
                     format!("the body is not a JSON object: {error}"),
                 );
-                Err(SvixError::invalid_fields(vec![fault]))
+                Err(SvixError::invalid_fields(vec![invalid]))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! TN-02: what a key may do is what its scopes say, route by route.
+//! What a key may do is what its scopes say, route by route.
 
 use gancho_access::Right;
 use gancho_api::{

@@ -43,7 +43,7 @@ async fn begin(stream: &mut TcpStream, partner: &str, bytes: usize) {
     stream.write_all(&vec![b' '; bytes]).await.unwrap();
 }
 
-/// faults.md 6, I-13: slow strangers, from one address or many, who name a partner or nobody, make room
+/// faults.md 6: slow strangers, from one address or many, who name a partner or nobody, make room
 /// for each other; who signs is never turned away.
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_senders_take_room_from_themselves_alone() {

@@ -77,7 +77,7 @@ impl Serve {
             gateway.reloader = Some(reloader.clone());
             declared_endpoints::keep_in_step(&gateway, &loaded).await?;
             warn_of_risks(&gateway, settings).await?;
-            let mut servers = start_front(&gateway, &loaded, listener)?;
+            let mut servers = start_servers(&gateway, &loaded, listener)?;
             if let Some(listener) = ingest_listener {
                 let operator = Simulator::Operator(operator_token::of(settings)?.check()?);
                 servers.receive(&gateway, settings, operator, listener)?;
@@ -142,7 +142,7 @@ async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.
-fn start_front(
+fn start_servers(
     gateway: &Gateway,
     loaded: &LoadedSettings,
     listener: TcpListener,

@@ -272,7 +272,7 @@ fn the_reference_in_docs_is_up_to_date() {
     );
 }
 
-// 001's environment, SPEC I-6
+// The names that container platforms and older deployments set.
 #[test]
 fn plain_names_count_where_nothing_else_does() {
     let variables = [

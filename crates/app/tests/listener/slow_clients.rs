@@ -1,4 +1,4 @@
-//! Callers who never come to an end, and a store that is full: BD-03 and E-11 against the real binary.
+//! Callers who never finish a request, and a store that is full, against the real binary.
 
 use std::{
     io::{Read, Write},

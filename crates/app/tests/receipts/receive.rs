@@ -206,7 +206,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     api.stop();
 }
 
-/// DR-05: killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
+/// Killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
 /// What was acknowledged arrives; what was not is posted again, as partners do, and arrives too.
 #[test]
 fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
@@ -328,7 +328,7 @@ fn nothing_taken_is_lost_to_kill_9_on_postgres() {
     survives(Some(&database.url()), 4);
 }
 
-/// DR-01: the same webhook at two nodes at the same moment is one receipt.
+/// The same webhook at two nodes at the same moment is one receipt.
 #[test]
 fn two_nodes_make_one_receipt() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -98,7 +98,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
     assert!(invalid.err.contains("invalid publicKey: "), "the place is told: {}", invalid.err);
 }
 
-/// The key-value JSON of seed 001 §8.1, from a file and from standard input.
+/// Keys as a key-value store exports them, from a file and from standard input.
 #[test]
 fn keys_of_a_key_value_store_are_imported() {
     let at = Operator::start();

@@ -23,15 +23,15 @@ impl Sns {
     /// Nothing if it is a notification.
     pub(crate) async fn answer(
         &self,
-        proved: &VerifiedSnsMessage,
+        message: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
     ) -> Option<Result<Reply, ReceiveError>> {
-        match proved.kind {
+        match message.kind {
             Kind::Notification => None,
-            Kind::SubscriptionConfirmation => Some(self.confirm(proved, partner, now).await),
+            Kind::SubscriptionConfirmation => Some(self.confirm(message, partner, now).await),
             Kind::UnsubscribeConfirmation => {
-                tracing::warn!(%partner, topic = proved.topic, "SNS subscription ended");
+                tracing::warn!(%partner, topic = message.topic, "SNS subscription ended");
                 Some(Ok(DONE))
             }
         }
@@ -40,12 +40,12 @@ impl Sns {
     /// Where it fails, SNS is told to try again.
     async fn confirm(
         &self,
-        proved: &VerifiedSnsMessage,
+        message: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
     ) -> Result<Reply, ReceiveError> {
-        let topic = &proved.topic;
-        let url = proved.subscribe_url.as_deref().unwrap_or_default();
+        let topic = &message.topic;
+        let url = message.subscribe_url.as_deref().unwrap_or_default();
         let url = self
             .hosts
             .confirmation(url)

@@ -167,7 +167,7 @@ async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
 }
 
-/// I-7: a key that outlived its source, because the process ended or because it was put while the source
+/// A key that outlived its source, because the process ended or because it was put while the source
 /// was deleted, is not good for the next source of that name, and is in nobody's way.
 async fn keys_do_not_outlive_their_source(stage: &Stage) {
     let core = core().await;

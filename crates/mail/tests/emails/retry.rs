@@ -1,4 +1,4 @@
-//! The flow of seed 004's sequence diagram, and what a lost answer costs.
+//! An e-mail that is retried until it is sent or given up, and what a lost answer costs.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},

@@ -65,7 +65,7 @@ async fn exhausted_is_told_to_those_who_name_it_and_to_the_operator() {
         assert_eq!(data["last_failure_code"], "HTTP_503");
         assert_eq!(data["replay"]["path"], format!("/v1/dlq/{}/replay", row.id));
         assert!(!seen.body.contains("payload"), "what the event says is not repeated");
-        assert!(!seen.body.contains("hidden"), "SE-04: nor what a URL may hide");
+        assert!(!seen.body.contains("hidden"), "nor what a URL may hide");
         assert!(data["url"].as_str().unwrap().ends_with("/hook?••••"));
         seen.one("webhook-signature");
     }
@@ -234,7 +234,7 @@ async fn gone_counts_the_one_that_was_told_so() {
     assert_eq!(seen.json()["data"]["missed"]["failed_deliveries"], 1, "{}", seen.body);
 }
 
-/// faults.md 30, EM-03: an endpoint that loses many deliveries causes a few notices and a digest.
+/// faults.md 30: an endpoint that loses many deliveries causes a few notices and a digest.
 #[tokio::test]
 async fn many_that_are_exhausted_are_told_together() {
     let stage = Stage::new().await;

@@ -193,7 +193,7 @@ async fn named_events_and_no_others() {
     assert_eq!((done.done, done.failed), (2, 1), "one of them is not there");
 }
 
-/// DL-02: never to an endpoint that is gone or switched off.
+/// Never to an endpoint that is gone or switched off.
 #[tokio::test]
 async fn gone_and_switched_off_are_passed_over() {
     let stage = Stage::new().await;

@@ -248,9 +248,10 @@ async fn of_address(
         let page = call.api.store.deliveries(scope, filter.clone(), request).await?;
         let ids = page.rows.iter().map(|row| row.event).collect();
         // The address may also occur in the text of an e-mail to someone else.
-        let openings = call.api.store.body_prefixes(scope, ids, email::OPENING).await?;
+        let openings =
+            call.api.store.body_prefixes(scope, ids, email::SUMMARY_PREFIX_BYTES).await?;
         for (id, opening) in openings {
-            let summary = email::EmailSummary::in_opening(&opening);
+            let summary = email::EmailSummary::in_prefix(&opening);
             if summary.is_some_and(|email| email.to.normalised() == mailbox.normalised()) {
                 erase(call, scope, id, &mut report).await?;
             }

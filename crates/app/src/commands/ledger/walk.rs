@@ -13,7 +13,7 @@ const PAGE: usize = 16_384;
 /// Where and why the walk ended early.
 #[derive(Debug)]
 pub enum WalkError {
-    /// The line at which the flaw was found.
+    /// The line at which the error was found.
     AuditError(AuditError, Line),
     /// The row after this many valid lines cannot be decoded.
     Unreadable { after: u64, why: String },
@@ -44,8 +44,8 @@ pub async fn walk<S: Send + 'static>(
         let Some(last) = lines.last().map(|line| line.number) else { return Ok(Ok(seer)) };
         let looked = tokio::task::spawn_blocking(move || {
             let bad = lines.into_iter().find_map(|line| {
-                let flaw = look(&mut seer, &line).err()?;
-                Some(WalkError::AuditError(flaw, line))
+                let error = look(&mut seer, &line).err()?;
+                Some(WalkError::AuditError(error, line))
             });
             (seer, bad)
         });
