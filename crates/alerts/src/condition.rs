@@ -126,7 +126,7 @@ pub fn conditions(
     if lost_names.is_empty() {
         check(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
     }
-    // Each by itself, so that a second one is told, too.
+    // Each by itself, so that a second one is reported, too.
     for name in lost_names {
         check(Rule::NodeLost, name, 1.0, 0.0, format!("declared dead: {name}"));
     }

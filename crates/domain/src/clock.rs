@@ -38,7 +38,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that advances only when it is told to.
+/// A clock that advances only when the caller advances it.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now: AtomicI64,

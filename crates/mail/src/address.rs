@@ -37,7 +37,7 @@ impl Mailbox {
     }
 
     /// A normalized spelling, as far as two spellings are known to reach the same mailbox.
-    pub fn normalised(&self) -> String {
+    pub fn normalized(&self) -> String {
         self.address().to_ascii_lowercase()
     }
 

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         assert_eq!(pointers(draft()), [""; 0]);
         assert_eq!(pointers(EmailDraft::default()), ["/from", "/to", "/subject", "/text"]);
         let invalid = EmailDraft {

@@ -99,7 +99,7 @@ impl Outbox {
         found: &[DeliveryRow],
         recipient: Option<&Mailbox>,
     ) -> Result<Vec<EmailRow>> {
-        let recipient = recipient.map(Mailbox::normalised);
+        let recipient = recipient.map(Mailbox::normalized);
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
         // Attachments are not read: a page of them could exceed the memory.
         let prefixes = self.store.body_prefixes(scope, ids.clone(), SUMMARY_PREFIX_BYTES).await?;
@@ -111,7 +111,7 @@ impl Outbox {
             // It may have been pruned since the page was read.
             let Some(prefix) = prefixes.get(&row.event) else { continue };
             let Some(summary) = self.summary(scope, row.event, prefix).await? else { continue };
-            if recipient.as_ref().is_some_and(|wanted| *wanted != summary.to.normalised()) {
+            if recipient.as_ref().is_some_and(|wanted| *wanted != summary.to.normalized()) {
                 continue;
             }
             rows.push(shown(row, &summary, verdicts.remove(&row.event.cast())));

@@ -107,10 +107,12 @@ fn the_policy_is_read_again_on_sighup() {
     served.signal("HUP");
     let refused = |event| partner::post(ingest, &body(event)).status == 403;
     until("it is closed", || refused("e2"));
-    // A faulty pack changes nothing, and is told of.
+    // A faulty pack changes nothing, and is reported.
     std::fs::write(&pack, "nonsense").unwrap();
     served.signal("HUP");
-    until("it is told of", || served.log.lock().unwrap().contains("the previous one stays active"));
+    until("it is reported", || {
+        served.log.lock().unwrap().contains("the previous one stays active")
+    });
     assert!(refused("e3"));
     std::fs::write(&pack, open).unwrap();
     served.signal("HUP");
@@ -121,7 +123,7 @@ fn the_policy_is_read_again_on_sighup() {
     std::fs::write(&config, "concurrency = 0\n").unwrap();
     served.signal("HUP");
     let stays = "could not reload the settings; the previous ones stay active";
-    until("it is told of", || served.log.lock().unwrap().contains(stays));
+    until("it is reported", || served.log.lock().unwrap().contains(stays));
     assert!(!refused("e5"));
     served.stop();
 }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_can_be_read_anew_and_a_faulty_one_changes_nothing() {
+    fn a_pack_can_be_reloaded_and_a_faulty_one_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pack.json");
         fs::write(&path, BUILT_IN).unwrap();

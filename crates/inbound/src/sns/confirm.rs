@@ -37,7 +37,7 @@ impl Sns {
         }
     }
 
-    /// Where it fails, SNS is told to try again.
+    /// If it fails, the answer makes SNS try again.
     async fn confirm(
         &self,
         message: &VerifiedSnsMessage,

@@ -320,7 +320,7 @@ async fn bodies(stage: &Stage) {
     let invalid =
         invalid.with("x-signature", &format!("hmac-sha256={}", BASE64.encode(&signature)));
     assert_eq!(refused(stage, &invalid, 400, "not UTF-8").await, Reason::BadJson);
-    // What is not proved is told nothing of its JSON.
+    // A caller that proves nothing learns nothing of its JSON.
     refused(stage, &stage.signed("{}").body("{"), 403, "bad JSON, not proved").await;
     nothing_was_kept(stage, &core).await;
     for size in [262_143, 262_144] {

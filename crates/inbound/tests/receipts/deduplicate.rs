@@ -215,7 +215,7 @@ async fn what_did_not_fit_can_come_again(stage: &Stage) {
     assert!(!first.is_repeat);
     assert_eq!(arrived(&core, 1).await[0].body, corrected);
     assert!(stage.kept(&stage.signed(corrected)).await.is_repeat);
-    // Another one that does not fit is told so, and is no clash that would look accepted.
+    // Another one that does not fit is refused, and is no clash that would look accepted.
     let denied = stage.denied(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
     assert_eq!(denied.status, 422);
 

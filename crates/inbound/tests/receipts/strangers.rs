@@ -90,7 +90,7 @@ fn requests(now: i64) -> Vec<ReceivedRequest> {
     all
 }
 
-/// All that the sender is told.
+/// All that the sender sees.
 fn told(denied: &ReceiveError) -> impl PartialEq + std::fmt::Debug {
     let ReceiveError { status, code, detail, errors, retry_after, receipt, .. } = denied.clone();
     (status, code, detail, errors, retry_after, receipt)

@@ -56,7 +56,7 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
         (1, "nobody")
     );
 
-    // It is added to, not counted anew.
+    // It is added to, not counted from zero.
     assert_eq!(seen(&stage.node, "acme").await, there);
     stage.node.inbound.save_activity().await.unwrap();
     assert_eq!(seen(&other, "acme").await, there);

@@ -56,7 +56,7 @@ async fn a_key_begins_when_it_says(stage: &Stage) {
     stage.kept(&at(begin)).await;
 }
 
-/// The operator is told that a key has run out, and when; the partner is not.
+/// The operator sees that a key has run out, and when; the partner is not.
 async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -167,7 +167,7 @@ async fn keys_are_imported(stage: &Stage) {
     assert_eq!(source.targets[0].url, "http://127.0.0.1:9458/core/hooks/ingest");
 }
 
-/// What is secret is sealed, and sealed anew with a new key of the ring.
+/// What is secret is sealed, and resealed with a new key of the ring.
 async fn secrets_are_sealed(stage: &Stage) {
     let core = core().await;
     let draft = SourceDraft {

@@ -54,7 +54,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
     assert!(matches!(keyless, Err(SimulateError::NoKey)));
 }
 
-/// GitHub signs neither its event's name nor a delivery id: the name is handed on, and whoever writes
+/// GitHub signs neither its event's name nor a delivery id: the name is handed on, and the one who writes
 /// another name on the same body makes no other event of it.
 async fn github(stage: &Stage) {
     let core = core().await;

@@ -120,7 +120,7 @@ async fn one_success_forgets_the_failures() {
     stage.clock.set(since + 6 * DAY);
     attempt(&stage).await;
     let endpoint = stage.read(id).await;
-    assert!(endpoint.is_active, "it begins anew");
+    assert!(endpoint.is_active, "it starts over");
     assert!(endpoint.health.failing_since >= Some(since + 6 * DAY));
 }
 

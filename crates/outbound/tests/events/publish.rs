@@ -28,7 +28,7 @@ fn keyed(key: u8, content: u8) -> NewEvent {
 }
 
 #[tokio::test]
-async fn a_plan_allows_so_many_events_a_month() {
+async fn a_plan_bounds_the_events_of_a_month() {
     let stage = on_plan(3).await;
     for _ in 0..3 {
         publish(&stage, event("a.b", "{}")).await.unwrap();
@@ -76,7 +76,7 @@ async fn a_tenant_without_a_limit_is_not_counted() {
 }
 
 #[tokio::test]
-async fn a_rate_allows_so_many_in_a_time() {
+async fn a_rate_bounds_the_events_of_a_window() {
     let rate = Rate { count: 5, per: Duration::from_secs(1) };
     let mut stage = Stage::with(Setup { rate: Some(rate), ..Setup::default() }).await;
     for left in (0..5).rev() {

@@ -34,8 +34,8 @@ fn the_key_decides_the_algorithm() {
     let by_hmac = SigningKey::hmac(SECRET, SecretEncoding::Raw).unwrap();
     let by_hmac = sign_as_partner(&by_hmac, TIME, BODY.as_bytes());
     assert_eq!(partner(&by_hmac, &keys), Err(VerifyError::NoMatch));
-    let relabelled = by_hmac.replace("hmac-sha256=", "ed25519=");
-    assert_eq!(partner(&relabelled, &keys), Err(VerifyError::MalformedSignature));
+    let relabeled = by_hmac.replace("hmac-sha256=", "ed25519=");
+    assert_eq!(partner(&relabeled, &keys), Err(VerifyError::MalformedSignature));
     for label in ["none=", "hmac-sha512=", "HMAC-SHA256=", "scheme=none,sig="] {
         let text = by_hmac.replace("hmac-sha256=", label);
         assert_eq!(

@@ -252,7 +252,7 @@ async fn of_address(
             call.api.store.body_prefixes(scope, ids, email::SUMMARY_PREFIX_BYTES).await?;
         for (id, opening) in openings {
             let summary = email::EmailSummary::in_prefix(&opening);
-            if summary.is_some_and(|email| email.to.normalised() == mailbox.normalised()) {
+            if summary.is_some_and(|email| email.to.normalized() == mailbox.normalized()) {
                 erase(call, scope, id, &mut report).await?;
             }
         }
