@@ -92,6 +92,7 @@ pub trait Random: Send + Sync + 'static {
 pub struct SystemRandom;
 
 impl Random for SystemRandom {
+    #[expect(clippy::disallowed_methods, reason = "it is the source of the parameter")]
     fn next(&self) -> u64 {
         rand::random()
     }

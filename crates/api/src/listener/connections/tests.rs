@@ -140,6 +140,7 @@ fn an_address_has_its_share_and_a_proxy_has_none() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the order does not matter")]
 fn places_are_found_again_whichever_leaves() {
     let table = started(5_000, 5_000);
     let mut slots: Vec<ConnectionSlot> =
