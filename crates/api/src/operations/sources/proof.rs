@@ -17,7 +17,7 @@ use crate::{
 
 /// Proof that a receipt is in the ledger.
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "describes the document that `ledger` writes, and is never made")]
 pub struct ReceiptProof {
     /// `gancho-ledger-proof/1`.
     pub form: String,
