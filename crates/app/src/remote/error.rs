@@ -263,8 +263,8 @@ impl fmt::Display for ApiError {
         }
         // Their details speak of headers.
         match self.code.as_str() {
-            "unknown_tenant" => return f.write_str("there is no such tenant"),
-            "tenant_required" => return f.write_str("no tenant is named"),
+            "unknown_tenant" => return f.write_str("no tenant with this slug or id exists"),
+            "tenant_required" => return f.write_str("no tenant given"),
             _ => {}
         }
         match &self.errors[..] {
