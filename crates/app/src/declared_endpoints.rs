@@ -36,7 +36,7 @@ impl DeclaredEndpoint {
     }
 }
 
-pub async fn keep_in_step(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow::Result<()> {
+pub async fn apply(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow::Result<()> {
     let wanted = wanted(loaded);
     for one in &wanted {
         follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;

@@ -83,7 +83,7 @@ impl Carrier for MailCarrier {
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
-        self.told(job, carried, next, at).await.map(|parcel| vec![parcel])
+        self.notice(job, carried, next, at).await.map(|parcel| vec![parcel])
     }
 }
 

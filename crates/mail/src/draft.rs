@@ -106,8 +106,8 @@ fn check_content(
         errors.push(missing("text", "set `text`, `html` or both"));
     }
     for (field, content) in [("text", text), ("html", html)] {
-        let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
-        if content.is_some_and(|content| content.chars().any(is_odd)) {
+        let is_control = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
+        if content.is_some_and(|content| content.chars().any(is_control)) {
             let why =
                 format!("`{field}` contains a control character that is not allowed in e-mail");
             errors.push(FieldError::new("content", format!("/{field}"), why));

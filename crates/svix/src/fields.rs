@@ -10,7 +10,7 @@ use crate::svix_error::{InvalidField, SvixError};
 
 /// A field that may be left out, null, or a value.
 #[allow(clippy::option_option, reason = "left out, null or a value")]
-pub type Given<T> = Option<Option<T>>;
+pub type MaybeField<T> = Option<Option<T>>;
 
 pub struct Fields {
     at: Vec<String>,
@@ -51,7 +51,7 @@ impl Fields {
     }
 
     /// `Some(None)` for null.
-    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> Given<T> {
+    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> MaybeField<T> {
         let raw = self.unread.remove(name)?;
         if raw.get() == "null" {
             return Some(None);

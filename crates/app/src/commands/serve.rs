@@ -75,7 +75,7 @@ impl Serve {
             let (flags, file) = (flags.clone(), loaded.file.clone());
             let reloader = Arc::new(Reloader::new(reloadable_parts, flags, file, written));
             gateway.reloader = Some(reloader.clone());
-            declared_endpoints::keep_in_step(&gateway, &loaded).await?;
+            declared_endpoints::apply(&gateway, &loaded).await?;
             warn_of_risks(&gateway, settings).await?;
             let mut servers = start_servers(&gateway, &loaded, listener)?;
             if let Some(listener) = ingest_listener {

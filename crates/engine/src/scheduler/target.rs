@@ -8,7 +8,7 @@ use super::{
     Pool,
     ring::Place,
     standing::Standing,
-    turns::{Had, TurnPlace},
+    turns::{TurnPlace, UsedTime},
 };
 use crate::{TargetStatus, Terms};
 
@@ -53,7 +53,7 @@ pub struct TargetLine<T> {
     /// Its place in the scheduler's structures, if it has one.
     pub turn: Option<TurnPlace>,
     /// What it has had of its tenant's part of the pool.
-    pub had: Had,
+    pub had: UsedTime,
     pub timer: Option<Time>,
     pub idle: Option<Place>,
     pub skipped: bool,
@@ -100,7 +100,7 @@ impl<T> TargetLine<T> {
             rate_state: Gcra::default(),
             breaker: Breaker::default(),
             turn: None,
-            had: Had::default(),
+            had: UsedTime::default(),
             timer: None,
             idle: None,
             skipped: false,

@@ -12,7 +12,7 @@ const COLLECTION: Collection = Collection::operators("source_activity");
 
 async fn seen(node: &Node, partner: &str) -> SourceActivity {
     let source = node.desk.get(&name(partner)).await.unwrap();
-    node.inbound.seen(&source).await.unwrap()
+    node.inbound.activity_of(&source).await.unwrap()
 }
 
 async fn version(stage: &Stage, key: &str) -> Option<(u64, usize)> {

@@ -42,7 +42,7 @@ pub async fn walk<S: Send + 'static>(
             lines.retain(|line| line.number <= until);
         }
         let Some(last) = lines.last().map(|line| line.number) else { return Ok(Ok(seer)) };
-        let looked = tokio::task::spawn_blocking(move || {
+        let walked = tokio::task::spawn_blocking(move || {
             let bad = lines.into_iter().find_map(|line| {
                 let error = look(&mut seer, &line).err()?;
                 Some(WalkError::AuditError(error, line))
@@ -52,8 +52,8 @@ pub async fn walk<S: Send + 'static>(
         let is_over = is_last || until.is_some_and(|until| last >= until);
         let next =
             async { if is_over { Ok(Vec::new()) } else { store.ledger_lines(last, PAGE).await } };
-        let (looked, next) = tokio::join!(looked, next);
-        let (back, bad) = looked?;
+        let (walked, next) = tokio::join!(walked, next);
+        let (back, bad) = walked?;
         if let Some(bad) = bad {
             return Ok(Err(bad));
         }
