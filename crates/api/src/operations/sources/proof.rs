@@ -17,7 +17,6 @@ use crate::{
 
 /// Proof that a receipt is in the ledger.
 #[derive(Debug, Serialize, ToSchema)]
-#[expect(dead_code, reason = "describes the document that `ledger` writes, and is never made")]
 pub struct ReceiptProof {
     /// `gancho-ledger-proof/1`.
     pub form: String,

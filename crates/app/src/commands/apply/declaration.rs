@@ -75,7 +75,7 @@ impl Declaration {
         }
         no_doubles(&resources)?;
         let has = |name: &str| root.contains_key(name);
-        Ok(Self { things, has_event_types: has("event_types"), has_sources: has("sources") })
+        Ok(Self { resources, has_event_types: has("event_types"), has_sources: has("sources") })
     }
 
     pub fn tenants(&self) -> impl Iterator<Item = &str> {
@@ -103,7 +103,7 @@ fn list<'a>(value: &'a Value, name: &str, above: &str) -> anyhow::Result<Vec<(St
 fn no_doubles(resources: &[DeclaredResource]) -> anyhow::Result<()> {
     for (place, resource) in resources.iter().enumerate() {
         if resources[..place].iter().any(|other| other.is_same_resource(resource)) {
-            return Err(Failure::usage(format!("{} is declared twice", thing.name())));
+            return Err(Failure::usage(format!("{} is declared twice", resource.name())));
         }
     }
     Ok(())
