@@ -20,17 +20,18 @@ pub(super) fn failing(
     until: Time,
     max: usize,
 ) -> Result<Vec<FailingTarget>, TxError> {
-    let mut list = db.prepare_cached(match tenant {
-        None => sql!(
-            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
-             WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at = ?2
-             ORDER BY failed DESC LIMIT ?3"
-        ),
-        Some(_) => sql!(
+    let mut list = db.prepare_cached(if tenant.is_some() {
+        sql!(
             "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing_of_tenant
              WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at = ?2 AND tenant_id = ?4
              ORDER BY failed DESC LIMIT ?3"
-        ),
+        )
+    } else {
+        sql!(
+            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
+             WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at = ?2
+             ORDER BY failed DESC LIMIT ?3"
+        )
     })?;
     let step = StatisticsStep::Minute;
     let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();
