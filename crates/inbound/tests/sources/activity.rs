@@ -50,7 +50,7 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
     let told: Vec<Rejection> = stage.node.inbound.rejections.of("acme");
     assert_eq!(there.rejections, told, "all that was known of them");
     assert!(!format!("{there:?}").contains("hush"));
-    let strangers = other.inbound.seen_of_strangers().await.unwrap();
+    let strangers = other.inbound.activity_of_unknown_partners().await.unwrap();
     assert_eq!(
         (strangers.rejections.len(), strangers.rejections[0].partner.as_str()),
         (1, "nobody")
