@@ -262,7 +262,7 @@ def docstring(operation):
 
 
 def doc(text, indent=4):
-    """A docstring; nothing where there is no text."""
+    """A docstring; empty if there is no text."""
     if not text:
         return ""
     pad = " " * indent

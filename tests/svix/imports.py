@@ -179,7 +179,7 @@ def odd_files(gateway, receiver):
     assert counts(outcome) == (0, 2, 0), outcome
     assert ["another URL" in one["what"] for one in outcome["records"]] == [False, True], outcome
 
-    # Nothing is written of a file that names no uid, and reasons are told.
+    # Nothing is written of a file that names no uid, and reasons are reported.
     for nameless in (endpoint(""), {**app, "uid": ""}):
         write(file, {**app, "uid": "odd-2"}, nameless)
         error = failing(gateway, "svix", "--file", file)

@@ -43,7 +43,7 @@ def uids(nodes):
 
 
 def upserts(nodes):
-    """One creates it, the others find it: nobody is told of a conflict."""
+    """One creates it, the others find it: nobody gets a conflict."""
     for path, body, method in (
         ("/api/v1/app?get_if_exists=true", {"name": "C", "uid": "c"}, "POST"),
         ("/api/v1/app/d", {"name": "D"}, "PUT"),

@@ -17,7 +17,7 @@ TOKEN = "tour-token-0123456789abcdef"
 
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Answers as it is told to, and keeps what arrived."""
+    """Answers as the test says, and keeps what arrived."""
 
     def __init__(self):
         self.arrived, self.status = queue.Queue(), 204

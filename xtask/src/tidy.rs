@@ -4,8 +4,8 @@
 //! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
 //! checks are functions of what was read: [`arrows`] between crates, [`circles`] of files, [`libraries`] and who may use
 //! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
-//! occur, [`retired`] names and phrases, log events and metrics in [`observability`], [tests](test_files) that are
-//! compiled and do not sleep, [`faults`] that tests name, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between
+//! occur, [`retired`] names and phrases, [`references`] that nobody can open, American [`spelling`], log events and metrics in [`observability`], [tests](test_files) that are
+//! compiled and do not sleep, [`faults`] that tests name, the [`supply`] of dependencies with their [`license`]s, those that are [`unused`], and [`links`] between
 //! documents. [`rust`] tells code from texts.
 
 mod arrows;
@@ -17,16 +17,19 @@ mod faults;
 mod finding;
 mod lengths;
 mod libraries;
-mod licence;
+mod license;
 mod links;
 mod names;
 mod observability;
 mod opening;
+mod references;
 mod retired;
 mod rust;
+mod spelling;
 mod supply;
 mod test_files;
 mod tree;
+mod unused;
 mod words;
 
 use anyhow::{Context, Result};
@@ -55,7 +58,10 @@ pub fn run() -> Result<bool> {
     findings.extend(words::check(&tree.sources));
     findings.extend(test_files::check(&tree.sources));
     findings.extend(retired::check(&tree.sources, &tree.documents));
+    findings.extend(references::check(&tree.sources, &tree.documents));
+    findings.extend(spelling::check(&tree.sources, &tree.documents));
     findings.extend(observability::check(&tree.sources, &tree.documents));
+    findings.extend(unused::check(&cargo.members, &tree.sources));
     findings.extend(supply::check(&rules, &cargo.packages));
     findings
         .extend(faults::check(&tree.sources, tree.document("docs/faults.md").unwrap_or_default()));

@@ -8,7 +8,7 @@ import type { Transport } from "./transport.js";
 export { path } from "./operation.js";
 
 export abstract class Resource {
-  // Not a property, so that whoever logs a client does not log its key.
+  // Not a property, so that logging a client does not log its key.
   readonly #transport: Transport;
 
   constructor(transport: Transport) {

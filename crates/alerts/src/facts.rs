@@ -17,7 +17,7 @@ pub struct Facts {
     pub ended: u64,
     /// and how many of them became dead letters.
     pub died: u64,
-    /// How full the store is, from 0 to 1; nothing where it has no limit.
+    /// How full the store is, from 0 to 1; `None` if it has no limit.
     pub store_share: Option<f64>,
     /// How full the disk of the data directory is, where the store is on it.
     pub disk_share: Option<f64>,

@@ -26,7 +26,7 @@ pub fn retry_delay(attempts: u32) -> Option<Duration> {
     (attempts < MAX_ATTEMPTS).then(|| FIRST_DELAY * 2_u32.pow(attempts.saturating_sub(1)))
 }
 
-pub(crate) struct Unsent {
+pub(crate) struct QueuedMessage {
     pub channel: Arc<dyn Channel>,
     message: Arc<Message>,
     /// Later messages have higher numbers.
@@ -46,7 +46,7 @@ pub(crate) struct StoredMessage {
 
 #[derive(Default)]
 pub(crate) struct Outbox {
-    unsent: VecDeque<Unsent>,
+    unsent: VecDeque<QueuedMessage>,
     /// Whether something was added or left since it was last stored.
     pub is_changed: bool,
     count: u64,
@@ -67,18 +67,18 @@ impl Outbox {
                 self.unsent.pop_front();
             }
             let (channel, message) = (channel.clone(), message.clone());
-            self.unsent.push_back(Unsent { channel, message, number, attempts: 0, due });
+            self.unsent.push_back(QueuedMessage { channel, message, number, attempts: 0, due });
         }
     }
 
-    pub fn take_due(&mut self, now: Instant) -> VecDeque<Unsent> {
+    pub fn take_due(&mut self, now: Instant) -> VecDeque<QueuedMessage> {
         let (due, later) = self.unsent.drain(..).partition(|unsent| unsent.due <= now);
         self.unsent = later;
         due
     }
 
     /// What the message says that no later one has said better; nothing if all of it is outdated.
-    pub fn current(&self, unsent: &Unsent) -> Option<Message> {
+    pub fn current(&self, unsent: &QueuedMessage) -> Option<Message> {
         let is_latest = |change: &&Change| {
             self.latest.get(&key(change)).is_none_or(|latest| *latest <= unsent.number)
         };
@@ -89,7 +89,7 @@ impl Outbox {
     }
 
     /// After a failed attempt. Returns whether it is tried again.
-    pub fn put_back(&mut self, mut unsent: Unsent, now: Instant) -> bool {
+    pub fn put_back(&mut self, mut unsent: QueuedMessage, now: Instant) -> bool {
         let Some(delay) = retry_delay(unsent.attempts) else {
             self.is_changed = true;
             return false;
@@ -102,7 +102,7 @@ impl Outbox {
     /// What is to be stored, the oldest message first.
     pub fn stored(&self) -> Vec<StoredMessage> {
         let mut messages: BTreeMap<u64, StoredMessage> = BTreeMap::new();
-        for Unsent { channel, message, number, .. } in &self.unsent {
+        for QueuedMessage { channel, message, number, .. } in &self.unsent {
             let stored = messages.entry(*number).or_insert_with(|| StoredMessage {
                 id: message.id.to_string(),
                 at_us: message.at.micros(),
@@ -184,7 +184,7 @@ mod tests {
             let changes = book.step(holding, Duration::ZERO, at);
             outbox.push(&channels, Message { id: MessageId::from_bits(1), at, changes });
         };
-        let lines = |outbox: &Outbox, unsent: &VecDeque<Unsent>| -> Vec<Option<String>> {
+        let lines = |outbox: &Outbox, unsent: &VecDeque<QueuedMessage>| -> Vec<Option<String>> {
             unsent.iter().map(|one| outbox.current(one).map(|message| message.text())).collect()
         };
         step(&mut outbox, 1, vec![holds("n1"), holds("n2")]);

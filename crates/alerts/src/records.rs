@@ -208,7 +208,7 @@ pub(crate) async fn forget_report(store: &dyn Store, node: &str) {
 }
 
 /// When a report was last seen to change, by its key: its version, and the reader's own time. No clocks are compared, so that
-/// a node whose clock is off is heard.
+/// a node whose clock is off is considered.
 pub(crate) type SeenReports = HashMap<String, (u64, Instant)>;
 
 /// The reports of other nodes that are recent.

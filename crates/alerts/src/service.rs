@@ -331,7 +331,7 @@ impl AlertService {
         records::read_silences(&*self.setup.store, self.setup.clock.now()).await
     }
 
-    /// Nothing where there are too many.
+    /// `None` if there are too many.
     pub async fn silence(&self, new: NewSilence) -> Result<Option<Silence>> {
         let NewSilence { rule, subject, until, comment, by } = new;
         let silence = Silence { id: self.setup.ids.make(), rule, subject, until, comment, by };

@@ -192,7 +192,7 @@ pub(crate) async fn record_login(
     }
 }
 
-/// Stores the entry, for the tenant of this name if it is given. Nothing where there are too many.
+/// Stores the entry, for the tenant of this name if it is given. `None` if there are too many.
 fn record(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> Option<JoinHandle<()>> {
     let (is_done, now) = (entry.code.is_empty(), api.clock.now());
     match api.audit.admit(&entry.actor, entry.tenant, &entry.address, is_done, now) {

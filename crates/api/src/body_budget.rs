@@ -252,6 +252,10 @@ impl Transfers {
         false
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a sender must not be able to foresee which are sampled"
+    )]
     fn worst(&self, max_bytes: usize) -> Option<Arc<Transfer>> {
         let (count, now) = (self.all.len(), Instant::now());
         let is_few = count <= SAMPLE;
@@ -290,5 +294,4 @@ fn take<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
 }
 
 #[cfg(test)]
-#[path = "body_budget_tests.rs"]
 mod tests;

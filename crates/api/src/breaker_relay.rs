@@ -39,7 +39,7 @@ struct Record {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Said {
+struct NodeBreakers {
     /// When it was written, in microseconds.
     at: i64,
     open: Vec<Record>,
@@ -65,12 +65,12 @@ impl BreakerRelay {
         self.write().await?;
         let (own, now) = (self.key(), self.clock.now());
         let found = self.store.documents(BREAKERS, None, MAX_NODES).await?;
-        let said = found
+        let node = found
             .iter()
             .filter(|document| document.key != own)
-            .filter_map(|document| serde_json::from_slice::<Said>(&document.body).ok())
-            .filter(|said| now.since(Time::from_micros(said.at)) < TTL);
-        self.engine.show_breakers(said.flat_map(|said| said.open).filter_map(Record::breaker));
+            .filter_map(|document| serde_json::from_slice::<NodeBreakers>(&document.body).ok())
+            .filter(|node| now.since(Time::from_micros(node.at)) < TTL);
+        self.engine.show_breakers(node.flat_map(|node| node.open).filter_map(Record::breaker));
         Ok(())
     }
 
@@ -86,8 +86,9 @@ impl BreakerRelay {
             self.store.delete_document(BREAKERS, &self.key()).await?;
         } else {
             let now = self.clock.now();
-            let said = Said { at: now.micros(), open: open.iter().map(Record::of).collect() };
-            let body = Bytes::from(serde_json::to_vec(&said).unwrap_or_default());
+            let node =
+                NodeBreakers { at: now.micros(), open: open.iter().map(Record::of).collect() };
+            let body = Bytes::from(serde_json::to_vec(&node).unwrap_or_default());
             let (key, until) = (self.key(), now + TTL);
             self.store.put_document_until(BREAKERS, &key, body, Expect::Anything, until).await?;
         }

@@ -53,18 +53,18 @@ struct Table {
     last_number: u64,
     bytes: usize,
     by_owner: HashMap<ResponseOwner, usize>,
-    responses: HashMap<u64, Unsent>,
+    responses: HashMap<u64, PendingResponse>,
     dropped: DroppedCount,
 }
 
-struct Unsent {
+struct PendingResponse {
     owner: ResponseOwner,
     body: Bytes,
     sent: usize,
     began: Instant,
 }
 
-impl Unsent {
+impl PendingResponse {
     /// Nanoseconds for each byte that was read. A new one is assumed to be read at [`ASSUMED_RATE`], which counts less and
     /// less.
     fn slowness(&self, now: Instant) -> u128 {
@@ -120,7 +120,7 @@ impl ResponseBudget {
         let number = table.last_number;
         table.bytes += body.len();
         *table.by_owner.entry(owner).or_default() += body.len();
-        table.responses.insert(number, Unsent { owner, body, sent: 0, began: now });
+        table.responses.insert(number, PendingResponse { owner, body, sent: 0, began: now });
         while table.bytes > self.max_bytes && table.responses.len() > 1 {
             table.drop_worst(now, self.max_bytes);
         }
@@ -141,7 +141,7 @@ fn is_shared(response: &Response<Body>) -> bool {
 }
 
 impl Table {
-    fn remove(&mut self, number: u64) -> Option<Unsent> {
+    fn remove(&mut self, number: u64) -> Option<PendingResponse> {
         let removed = self.responses.remove(&number)?;
         self.bytes -= removed.body.len();
         if let Some(bytes) = self.by_owner.get_mut(&removed.owner) {
@@ -155,7 +155,7 @@ impl Table {
 
     fn drop_worst(&mut self, now: Instant, max_bytes: usize) {
         let share = max_bytes / self.by_owner.len().max(1);
-        let rank = |one: &Unsent| {
+        let rank = |one: &PendingResponse| {
             let of_owner = self.by_owner.get(&one.owner).copied().unwrap_or(0);
             (of_owner > share, of_owner as u128 * one.slowness(now))
         };
@@ -276,5 +276,4 @@ impl PacedBody {
 }
 
 #[cfg(test)]
-#[path = "response_budget_tests.rs"]
 mod tests;

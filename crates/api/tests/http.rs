@@ -1,4 +1,4 @@
-//! A client that sends what it is told, byte for byte, and reads one answer.
+//! A client that sends what it is given, byte for byte, and reads one answer.
 
 use std::{net::SocketAddr, time::Duration};
 

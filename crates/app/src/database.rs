@@ -68,7 +68,7 @@ pub struct OpenStore {
     /// The same, for lists and statistics, which may come from a replica.
     pub reader: Arc<dyn Store>,
     pub ring: Ring,
-    /// Nothing where there can be none.
+    /// `None` if there can be none.
     pub cells: Option<Arc<CellStore>>,
 }
 

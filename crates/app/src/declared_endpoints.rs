@@ -31,12 +31,12 @@ struct DeclaredEndpoint {
 
 impl DeclaredEndpoint {
     /// The service whose rules apply to its URL: the operator's own endpoints may be in other networks.
-    fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointService {
+    fn service<'a>(&self, gateway: &'a Gateway) -> &'a EndpointService {
         if self.slug == Tenant::OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
     }
 }
 
-pub async fn keep_in_step(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow::Result<()> {
+pub async fn apply(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow::Result<()> {
     let wanted = wanted(loaded);
     for one in &wanted {
         follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;
@@ -83,7 +83,7 @@ async fn follow(gateway: &Gateway, wanted: &DeclaredEndpoint) -> anyhow::Result<
         profile: Some(wanted.profile.to_owned()),
         ..EndpointDraft::default()
     };
-    let created = wanted.desk(gateway).create(scope, &tenant, draft).await?;
+    let created = wanted.service(gateway).create(scope, &tenant, draft).await?;
     let id = created.endpoint.id;
     if note(gateway, scope, &wanted.slug, id).await? {
         let is_secret_generated = wanted.secret.is_none();
@@ -127,7 +127,7 @@ async fn change(
     let stored = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != stored.as_ref().map(|secret| secret.as_str());
     // The normalized URL: two spellings of one address are not a change.
-    let url = wanted.desk(gateway).client.policy().parse(&wanted.url)?;
+    let url = wanted.service(gateway).client.policy().parse(&wanted.url)?;
     let is_other_url = url.as_str() != endpoint.url;
     let is_other_profile = endpoint.profile != wanted.profile;
     if !is_other_url && !is_other_secret && !is_other_profile && endpoint.is_active {
@@ -140,7 +140,7 @@ async fn change(
         profile: is_other_profile.then(|| wanted.profile.to_owned()),
         ..EndpointDraft::default()
     };
-    wanted.desk(gateway).change(scope, endpoint.id, draft, false).await?;
+    wanted.service(gateway).change(scope, endpoint.id, draft, false).await?;
     tracing::info!(tenant = wanted.slug, endpoint = %endpoint.id, is_url_changed = is_other_url, is_secret_changed = is_other_secret, "endpoint updated from the configuration");
     Ok(())
 }

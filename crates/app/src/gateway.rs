@@ -77,9 +77,9 @@ pub struct Gateway {
     pub tenants: Tenants,
     /// Whether dead letters leave the store.
     pub has_archive: bool,
-    /// Nothing where no webhooks are received.
+    /// `None` if no webhooks are received.
     pub receiving: Option<Receiving>,
-    /// Nothing where the store can have none.
+    /// `None` if the store can have none.
     cells: Option<Arc<CellStore>>,
     /// The two HTTP clients, whose address policies can be reloaded.
     clients: [gancho_egress::Client; 2],
@@ -90,11 +90,11 @@ pub struct Gateway {
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
-    /// Nothing where alerts are off.
+    /// `None` if alerts are off.
     alerts: Option<Arc<AlertService>>,
-    /// Nothing where the settings cannot be reloaded.
+    /// `None` if the settings cannot be reloaded.
     pub reloader: Option<Arc<dyn ReloadService>>,
-    /// Nothing where traces are off. Told to stop after the engine.
+    /// `None` if traces are off. Stopped after the engine.
     traces: Option<(Arc<TraceExporter>, CancellationToken)>,
     /// Sends notices as messages. Told to stop after everything that has notices.
     messenger: (TaskTracker, CancellationToken),

@@ -24,7 +24,7 @@ const HINT: &str = "hint: copy master.key from another node of this database or 
 #[derive(Clone)]
 pub struct Ring {
     pub keys: Arc<KeyRing>,
-    /// Nothing where the ring is a setting: then it cannot be changed from here.
+    /// `None` if the ring is a setting: then it cannot be changed from here.
     pub file: Option<PathBuf>,
     /// Whether this process has made it.
     pub is_new: bool,
@@ -66,7 +66,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
     }
 }
 
-/// The file of the ring; nothing where the ring is a setting.
+/// The file of the ring; `None` if the ring is a setting.
 pub fn path(settings: &Settings) -> Option<PathBuf> {
     if settings.master_key.is_some() {
         return None;

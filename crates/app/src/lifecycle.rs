@@ -35,7 +35,7 @@ impl ReloadSignal {
         Self(signal(SignalKind::hangup()).ok())
     }
 
-    pub async fn came(&mut self) {
+    pub async fn received(&mut self) {
         match &mut self.0 {
             Some(signal) => {
                 signal.recv().await;

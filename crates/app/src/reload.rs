@@ -66,7 +66,7 @@ impl Reloader {
     /// Reloads the policy pack and the settings whenever the signal comes.
     pub async fn run(self: Arc<Self>, mut signal: ReloadSignal) -> Infallible {
         loop {
-            signal.came().await;
+            signal.received().await;
             match self.load() {
                 Ok(apply) => {
                     self.parts.reload_policy();

@@ -59,7 +59,7 @@ impl Remote {
         Self::new(ServerUrl::at(listen), Some(token), &Trust::default())
     }
 
-    /// A listener that is told no token, such as the one for partners.
+    /// A listener that gets no token, such as the one for partners.
     pub fn open_to_all(listen: SocketAddr) -> Self {
         Self::new(ServerUrl::at(listen), None, &Trust::default())
     }

@@ -18,7 +18,7 @@ use crate::{
 
 pub struct Servers {
     pub address: SocketAddr,
-    /// Where partners post; nothing where none may.
+    /// Where partners post; `None` if none may.
     pub ingest: Option<SocketAddr>,
     stop: CancellationToken,
     tasks: TaskTracker,

@@ -13,7 +13,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers 200 until it is told otherwise.
+    /// Answers 200 until the test says otherwise.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

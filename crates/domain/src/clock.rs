@@ -38,7 +38,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that advances only when it is told to.
+/// A clock that advances only when the caller advances it.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now: AtomicI64,
@@ -92,6 +92,7 @@ pub trait Random: Send + Sync + 'static {
 pub struct SystemRandom;
 
 impl Random for SystemRandom {
+    #[expect(clippy::disallowed_methods, reason = "it is the source of the parameter")]
     fn next(&self) -> u64 {
         rand::random()
     }

@@ -23,7 +23,7 @@ impl Lane {
         }
     }
 
-    /// The number that stands for the lane in the stores. Never reused, never changed.
+    /// The number of the lane in the stores. Never reused, never changed.
     pub const fn number(self) -> i16 {
         match self {
             Self::Webhook => 2,

@@ -49,7 +49,7 @@ mod tests {
         for wrong in ["", "tenant_id", "x", "\u{0}", &"url".repeat(100_000)] {
             assert_eq!(nearest(wrong, FIELDS), None, "{}", wrong.len());
         }
-        assert_eq!(nearest("colour", SETTINGS), None);
+        assert_eq!(nearest("weather", SETTINGS), None);
         assert_eq!(nearest("anything", []), None);
     }
 }

@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The number that stands for the kind in the stores. Never reused, never changed.
+    /// The number of the kind in the stores. Never reused, never changed.
     pub const fn number(self) -> i16 {
         match self {
             Self::Event => 2,

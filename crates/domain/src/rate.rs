@@ -70,10 +70,10 @@ mod tests {
     const RATE: Rate = Rate { count: 10, per: Duration::from_secs(1) };
 
     /// Takes as many slots as it can at each of the given times.
-    fn taken(ticker: &mut Gcra, now: Time) -> u32 {
+    fn taken(state: &mut Gcra, now: Time) -> u32 {
         let mut count = 0;
-        while ticker.free_at(RATE, now) <= now {
-            ticker.take(RATE, now);
+        while state.free_at(RATE, now) <= now {
+            state.take(RATE, now);
             count += 1;
             assert!(count < 1_000, "the gate never closes");
         }
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn a_burst_then_the_rate() {
-        let mut ticker = Gcra::default();
+        let mut state = Gcra::default();
         let start = Time::from_secs(100);
-        assert_eq!(taken(&mut ticker, start), 10);
-        assert_eq!(ticker.free_at(RATE, start), start + Duration::from_millis(100));
+        assert_eq!(taken(&mut state, start), 10);
+        assert_eq!(state.free_at(RATE, start), start + Duration::from_millis(100));
         let later: u32 =
-            (1..=100).map(|n| taken(&mut ticker, start + Duration::from_millis(n * 100))).sum();
+            (1..=100).map(|n| taken(&mut state, start + Duration::from_millis(n * 100))).sum();
         assert_eq!(later, 100);
     }
 
@@ -103,18 +103,18 @@ mod tests {
             assert_eq!(many.left(RATE, start), 10 - at_once);
             assert_eq!(many.ahead(RATE, start), Duration::from_millis(100) * at_once);
         }
-        let mut ticker = Gcra::default();
-        ticker.take_up_to(RATE, 10, start);
-        assert_eq!(ticker.left(RATE, start + Duration::from_millis(99)), 0);
-        assert_eq!(ticker.left(RATE, start + Duration::from_millis(250)), 2);
+        let mut state = Gcra::default();
+        state.take_up_to(RATE, 10, start);
+        assert_eq!(state.left(RATE, start + Duration::from_millis(99)), 0);
+        assert_eq!(state.left(RATE, start + Duration::from_millis(250)), 2);
     }
 
     #[test]
     fn a_clock_that_goes_back_does_not_close_the_gate() {
-        let mut ticker = Gcra::default();
-        taken(&mut ticker, Time::from_secs(1_000_000));
+        let mut state = Gcra::default();
+        taken(&mut state, Time::from_secs(1_000_000));
         let now = Time::from_secs(100);
-        assert_eq!(taken(&mut ticker, now), 10);
-        assert_eq!(taken(&mut ticker, now + Duration::from_secs(1)), 10);
+        assert_eq!(taken(&mut state, now), 10);
+        assert_eq!(taken(&mut state, now + Duration::from_secs(1)), 10);
     }
 }

@@ -1,5 +1,5 @@
-//! What is written on a receipt: who it is from, with which key it was proved, and what kind of event
-//! the sender's header says it is. It stands in the parcel's type, so that lists and the carrier have
+//! What is written on a receipt: who it is from, with which key it was verified, and what kind of event
+//! the sender's header says it is. It is in the parcel's type, so that lists and the carrier have
 //! it at hand: `acme/k1` or `acme/k1/orders/create`.
 
 use std::fmt::Display;

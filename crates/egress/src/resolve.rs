@@ -100,9 +100,9 @@ pub struct NameServers(TokioResolver);
 impl NameServers {
     /// Uses the given servers, or those of the system.
     pub fn new(given: &[SocketAddr]) -> Result<Self, SetupError> {
-        let fault = |error: NetError| SetupError::NameServers(error.to_string());
+        let setup_error = |error: NetError| SetupError::NameServers(error.to_string());
         let mut builder = if given.is_empty() {
-            TokioResolver::builder_tokio().map_err(fault)?
+            TokioResolver::builder_tokio().map_err(setup_error)?
         } else {
             let servers = given.iter().map(|address| {
                 let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
@@ -117,7 +117,7 @@ impl NameServers {
             TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
         };
         tune(builder.options_mut());
-        builder.build().map(Self).map_err(fault)
+        builder.build().map(Self).map_err(setup_error)
     }
 }
 

@@ -44,7 +44,7 @@ mod tests {
 
     // faults.md 10
     #[test]
-    fn what_is_lacking_here_is_told_from_what_targets_do() {
+    fn what_is_lacking_here_is_distinguished_from_what_targets_do() {
         for internal_failure in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
             assert!(is_shortage(&os(internal_failure)), "{internal_failure:?}");
         }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_before_a_doubt_is_told_apart_from_what_began_after_it() {
+    fn what_began_before_a_doubt_is_distinguished_from_what_began_after_it() {
         let clock = ManualClock::at_secs(1_000_000);
         let clock_guard = ClockGuard::new(&clock, None);
         let since = || clock_guard.trusted_since(clock.now(), clock.uptime());

@@ -103,7 +103,7 @@ pub struct Engine {
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: WriteShares,
     pub(crate) membership: Membership,
-    /// The number under which this engine writes statistics, whatever becomes of its membership.
+    /// The number under which this engine writes statistics, even if its membership ends.
     pub(crate) first_node: NodeId,
     pub(crate) statistics: StatisticsRecorder,
     pub(crate) open_breakers: OpenBreakers,
@@ -321,7 +321,7 @@ impl Engine {
         self.are_facts_new.store(true, Ordering::Release);
     }
 
-    /// Changes the limits of a lane from now on. Does nothing where this engine does not work the lane.
+    /// Changes the limits of a lane from now on. Does nothing if this engine does not work the lane.
     pub fn set_lane_terms(self: &Arc<Self>, lane: Lane, terms: LaneTerms, tenant_batch: u32) {
         if let Some(lane) = self.lane(lane) {
             lane.set_terms(terms, tenant_batch);

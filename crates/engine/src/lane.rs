@@ -150,8 +150,8 @@ impl LaneState {
     /// After this time a delivery is not retried. One that was retried by hand has the full time of its
     /// plan.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
-        let armed_anew = job.is_replay || job.attempts_before > 0;
-        self.expiry().filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
+        let armed_again = job.is_replay || job.attempts_before > 0;
+        self.expiry().filter(|_| !armed_again).map(|expiry| job.created_at + expiry)
     }
 
     /// Counts a dead letter that was made without an attempt.

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_room_is_told() {
+    async fn a_caller_that_waits_for_room_is_woken() {
         let room = Room::new(MAX, vec![Lane::Webhook]);
         let bell = room.bell(Lane::Webhook);
         let held: Vec<Seats> =

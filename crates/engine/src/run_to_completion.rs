@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_gets_what_it_made_and_nothing_is_left() {
+    async fn a_waiting_caller_gets_the_output_and_nothing_is_left() {
         let tracker = TaskTracker::new();
         let waiting = RunToCompletion::new(&tracker, async { 7 });
         tracker.close();

@@ -102,7 +102,7 @@ pub struct Scheduler<T> {
     rounds: u64,
     /// Deliveries taken so far: decides which pool is served first.
     taken: usize,
-    ticker: Gcra,
+    rate_state: Gcra,
     flights: Flights,
     queued: usize,
     timers: BTreeSet<(Time, Key)>,
@@ -143,7 +143,7 @@ impl<T> Scheduler<T> {
             pools: Pools::new(|pool| limits.of_pool(pool)),
             rounds: 0,
             taken: 0,
-            ticker: Gcra::default(),
+            rate_state: Gcra::default(),
             flights: Flights::default(),
             queued: 0,
             timers: BTreeSet::new(),
@@ -218,7 +218,7 @@ impl<T> Scheduler<T> {
         let overdue = self.flights.next_at().filter(|_| self.queued > 0 && !self.limits.is_hard);
         let waits_for_rate = self.servable().is_some() && !self.pauses.lane;
         let rate = self.limits.rate.filter(|_| waits_for_rate);
-        let slot = rate.map(|rate| self.ticker.free_at(rate, now));
+        let slot = rate.map(|rate| self.rate_state.free_at(rate, now));
         timer.into_iter().chain(overdue).chain(slot).min()
     }
 
@@ -259,7 +259,7 @@ impl<T> Scheduler<T> {
     }
 
     fn rate_allows(&self, now: Time) -> bool {
-        let allows = |rate| self.ticker.free_at(rate, now) <= now;
+        let allows = |rate| self.rate_state.free_at(rate, now) <= now;
         !self.pauses.lane && self.limits.rate.is_none_or(allows)
     }
 
@@ -345,7 +345,7 @@ impl<T> Scheduler<T> {
         self.taken = self.taken.wrapping_add(1);
         self.pools[pool].in_flight += 1;
         if let Some(rate) = self.limits.rate {
-            self.ticker.take(rate, now);
+            self.rate_state.take(rate, now);
         }
         let flight = self.flights.start(Flight { key, pool }, now);
         self.place(key, now);

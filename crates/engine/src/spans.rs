@@ -8,7 +8,7 @@ use gancho_store::{AcceptOutcome, Job, NewParcel};
 
 use crate::Engine;
 
-/// Takes spans. Must return at once, whatever becomes of the spans.
+/// Takes spans. Must return at once, even if the spans are lost.
 pub trait SpanSink: Send + Sync + 'static {
     /// The parcel and its deliveries were stored, at `stored_at`.
     fn accepted(&self, parcel: &Parcel, stored_at: Time);

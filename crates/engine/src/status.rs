@@ -27,7 +27,7 @@ pub struct TargetStatus {
 }
 
 impl Engine {
-    /// Nothing where no breaker of the target is open, and this node does not work the lane or has not seen the target.
+    /// `None` if no breaker of the target is open, and this node does not work the lane or has not seen the target.
     pub fn target_status(
         &self,
         lane: Lane,

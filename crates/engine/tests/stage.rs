@@ -1,4 +1,4 @@
-//! A store, an engine and a carrier that does as it is told.
+//! A store, an engine and a carrier that does what the test says.
 
 use std::{
     sync::{

@@ -112,16 +112,16 @@ impl Inbound {
     }
 
     /// The activity of a source, over all nodes.
-    pub async fn seen(&self, source: &Source) -> Result<SourceActivity> {
-        self.seen_by(source.partner.as_str(), &source.id.to_string()).await
+    pub async fn activity_of(&self, source: &Source) -> Result<SourceActivity> {
+        self.stored_activity(source.partner.as_str(), &source.id.to_string()).await
     }
 
     /// The activity without a known partner.
-    pub async fn seen_of_strangers(&self) -> Result<SourceActivity> {
-        self.seen_by(UNKNOWN, STRANGERS).await
+    pub async fn activity_of_unknown_partners(&self) -> Result<SourceActivity> {
+        self.stored_activity(UNKNOWN, STRANGERS).await
     }
 
-    async fn seen_by(&self, partner: &str, key: &str) -> Result<SourceActivity> {
+    async fn stored_activity(&self, partner: &str, key: &str) -> Result<SourceActivity> {
         // Holds the writer, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
         let (mut stored, _) = read(self.store.document(COLLECTION, key).await?)?;

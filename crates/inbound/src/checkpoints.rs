@@ -89,7 +89,7 @@ struct WalkState {
     newest: Option<Checkpoint>,
     /// The first error. A rewritten ledger looks valid again after the last checkpoint that contradicts it,
     /// so this process never forgets the error.
-    flaw: Option<AuditError>,
+    audit_error: Option<AuditError>,
 }
 
 /// The size of the ledger, and how much of it is signed.
@@ -140,7 +140,7 @@ impl Checkpointer {
             Err(error) => (None, Some(error)),
         };
         let (head, tree) = (Head::start(), Tree::default());
-        let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
+        let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, audit_error: None });
         let suspended = parking_lot::Mutex::default();
         let checkpointer = Self {
             store,
@@ -168,23 +168,23 @@ impl Checkpointer {
         self.is_checked.load(Ordering::Relaxed)
     }
 
-    fn suspend(&self, fault: &CheckpointerError) {
-        tracing::error!(error = %fault, "checkpoints are suspended");
-        *self.suspended.lock() = Some(fault.to_string());
+    fn suspend(&self, error: &CheckpointerError) {
+        tracing::error!(error = %error, "checkpoints are suspended");
+        *self.suspended.lock() = Some(error.to_string());
     }
 
     /// Signs a checkpoint if lines were added since the last; with `force` in any case.
     pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointerError> {
         let mut walked = self.walked.lock().await;
-        if let Some(flaw) = &walked.flaw {
-            return Err(flaw.clone().into());
+        if let Some(audit_error) = &walked.audit_error {
+            return Err(audit_error.clone().into());
         }
         if walked.ahead.is_none() {
             walked.ahead = Some(ahead(&self.settings, &self.keys)?);
         }
         if let Err(error) = self.walk(&mut walked, Duration::ZERO).await {
-            if let CheckpointerError::AuditError(flaw) = &error {
-                walked.flaw = Some(flaw.clone());
+            if let CheckpointerError::AuditError(audit_error) = &error {
+                walked.audit_error = Some(audit_error.clone());
             }
             return Err(error);
         }
@@ -217,8 +217,8 @@ impl Checkpointer {
             Err(error) => Err(error),
         };
         match &checked {
-            Err(CheckpointerError::AuditError(flaw)) => {
-                self.walked.lock().await.flaw.get_or_insert_with(|| flaw.clone());
+            Err(CheckpointerError::AuditError(audit_error)) => {
+                self.walked.lock().await.audit_error.get_or_insert_with(|| audit_error.clone());
             }
             // Nothing is signed before the files can be read again.
             Err(CheckpointerError::Foreign(_)) => {
@@ -263,8 +263,8 @@ impl Checkpointer {
             let Some(outcome) = stop.run_until_cancelled(self.check()).await else { return };
             match outcome {
                 Ok(()) => {}
-                Err(fault) if fault.is_lasting() => self.suspend(&fault),
-                Err(fault) => tracing::warn!(error = %fault, "could not check the ledger"),
+                Err(error) if error.is_lasting() => self.suspend(&error),
+                Err(error) => tracing::warn!(error = %error, "could not check the ledger"),
             }
         }
     }
@@ -284,11 +284,11 @@ impl Checkpointer {
                         made = Instant::now();
                     }
                     Ok(None) => *self.suspended.lock() = None,
-                    Err(fault) if is_held => {
-                        self.suspend(&fault);
+                    Err(error) if is_held => {
+                        self.suspend(&error);
                         made = Instant::now();
                     }
-                    Err(fault) => tracing::warn!(error = %fault, "could not sign a checkpoint"),
+                    Err(error) => tracing::warn!(error = %error, "could not sign a checkpoint"),
                 }
             }
             if is_last {
@@ -354,7 +354,7 @@ impl WalkState {
     /// Before the first line.
     fn before(ahead: Vec<Checkpoint>) -> Self {
         let (head, tree) = (Head::start(), Tree::default());
-        Self { head, tree, ahead: Some(ahead), newest: None, flaw: None }
+        Self { head, tree, ahead: Some(ahead), newest: None, audit_error: None }
     }
 
     fn meet(&mut self) -> Result<(), AuditError> {

@@ -76,7 +76,7 @@ impl Carrier for DispatchCarrier {
                 return internal_failure("the source is unusable on this node".to_owned());
             }
             Ok(None) => return target_gone("the source was deleted"),
-            Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
+            Err(error) => return internal_failure(format!("could not read the source: {error}")),
         };
         let carried = match source.destination(job.target, was_given_up(job)) {
             None => {

@@ -47,7 +47,7 @@ impl fmt::Display for Partner {
 mod tests {
     use super::*;
 
-    /// NM-01
+    /// Each partner has one spelling: lower case, digits and hyphens.
     #[test]
     fn one_plain_spelling() {
         for name in ["a", "acme", "acme-2", "0", &"a".repeat(63)] {

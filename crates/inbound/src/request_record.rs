@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_a_credential_is_told_by_its_name() {
+    fn what_may_be_a_credential_is_recognized_by_its_name() {
         let secret = |name: &str| is_secret(&name.parse().unwrap(), Some("X-Shared"));
         for name in [
             "authorization",

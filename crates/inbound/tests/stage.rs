@@ -52,7 +52,7 @@ pub struct Node {
     pub internal_target: Arc<Taker>,
 }
 
-/// What is inside this gateway: notes what it is given, and answers as it is told to.
+/// What is inside this gateway: notes what it is given, and answers as the test says.
 #[derive(Default)]
 pub struct Taker {
     pub answers: Mutex<VecDeque<Result<String, InternalSinkError>>>,

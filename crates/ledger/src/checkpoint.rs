@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_is_told_apart_from_a_wrong_signature() {
+    fn another_key_is_distinguished_from_a_wrong_signature() {
         let signer = Signer::from_seed(&[7; 32]).unwrap();
         let note = signer.sign(&checkpoint()).unwrap();
         let other = Signer::from_seed(&[8; 32]).unwrap().public_key();

@@ -43,10 +43,6 @@ impl Hash {
     pub fn from_base64(text: &str) -> Option<Self> {
         Some(Self(BASE64.decode(text.as_bytes()).ok()?.try_into().ok()?))
     }
-
-    pub fn from_hex(text: &str) -> Option<Self> {
-        Some(Self(HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()?))
-    }
 }
 
 impl fmt::Debug for Hash {

@@ -37,7 +37,7 @@ impl Mailbox {
     }
 
     /// A normalized spelling, as far as two spellings are known to reach the same mailbox.
-    pub fn normalised(&self) -> String {
+    pub fn normalized(&self) -> String {
         self.address().to_ascii_lowercase()
     }
 
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Attack EM-01: what would break a line, an envelope or a list of addresses.
+    /// What would break a line, an envelope or a list of addresses.
     #[test]
     fn what_is_none() {
         for text in [

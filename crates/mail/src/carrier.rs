@@ -83,7 +83,7 @@ impl Carrier for MailCarrier {
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
-        self.told(job, carried, next, at).await.map(|parcel| vec![parcel])
+        self.notice(job, carried, next, at).await.map(|parcel| vec![parcel])
     }
 }
 
@@ -130,20 +130,20 @@ impl MailCarrier {
         carried
     }
 
-    async fn told(
+    async fn notice(
         &self,
         job: &Job,
         carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<NewParcel> {
-        let brief = read(&job.parcel)?;
+        let summary = read(&job.parcel)?;
         let about = EventContext {
             id: outbox_id(&job.parcel),
             tenant: job.tenant,
             external_id: job.parcel.external_id.as_deref(),
-            company: &brief.company_id,
-            recipient: &brief.to,
+            company: &summary.company_id,
+            recipient: &summary.to,
             attempts: job.attempts + u32::from(carried.is_attempt),
         };
         let (message_id, error) =

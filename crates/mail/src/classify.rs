@@ -137,7 +137,7 @@ fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
     Classification {
         may_pass,
         code: word,
-        reason: mask::text(&format!("SMTP {code}: {}", said(text))),
+        reason: mask::text(&format!("SMTP {code}: {}", given_reason(text))),
         error: Some(code.to_string()),
         status: Some(code),
         at_fault: may_pass && !of_recipient,
@@ -225,14 +225,14 @@ fn of_ses(status: u16, error: &str, text: &str) -> Classification {
     Classification {
         may_pass,
         code,
-        reason: mask::text(&format!("{error}: {}", said(text))),
+        reason: mask::text(&format!("{error}: {}", given_reason(text))),
         error: Some(error.to_owned()),
         status: Some(status),
         at_fault: may_pass,
     }
 }
 
-fn said(text: &str) -> &str {
+fn given_reason(text: &str) -> &str {
     let text = text.trim();
     if text.is_empty() { "no reason given" } else { text }
 }

@@ -106,8 +106,8 @@ fn check_content(
         errors.push(missing("text", "set `text`, `html` or both"));
     }
     for (field, content) in [("text", text), ("html", html)] {
-        let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
-        if content.is_some_and(|content| content.chars().any(is_odd)) {
+        let is_control = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
+        if content.is_some_and(|content| content.chars().any(is_control)) {
             let why =
                 format!("`{field}` contains a control character that is not allowed in e-mail");
             errors.push(FieldError::new("content", format!("/{field}"), why));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         assert_eq!(pointers(draft()), [""; 0]);
         assert_eq!(pointers(EmailDraft::default()), ["/from", "/to", "/subject", "/text"]);
         let invalid = EmailDraft {

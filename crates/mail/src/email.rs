@@ -12,7 +12,7 @@ use serde::{
 
 use crate::{Mailbox, attachment::Attachment};
 
-/// Fields that lists show come first, and those that may be large come last: see [`OPENING`].
+/// Fields that lists show come first, and those that may be large come last: see [`SUMMARY_PREFIX_BYTES`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Email {
@@ -34,7 +34,7 @@ pub struct Email {
 }
 
 /// Length of the prefix of a stored e-mail that contains its [`EmailSummary`], whatever its fields are.
-pub const OPENING: usize = 16 << 10;
+pub const SUMMARY_PREFIX_BYTES: usize = 16 << 10;
 
 /// The part of an e-mail that events contain, read without the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -63,10 +63,10 @@ impl EmailSummary {
     }
 
     /// Reads it from the prefix of a stored e-mail; `None` if the prefix does not contain it.
-    pub fn in_opening(opening: &[u8]) -> Option<Self> {
+    pub fn in_prefix(prefix: &[u8]) -> Option<Self> {
         let mut parts = Parts::default();
         // A truncated document is not an error: the fields were read by then, or are missing.
-        let _ = serde_json::Deserializer::from_slice(opening).deserialize_map(&mut parts);
+        let _ = serde_json::Deserializer::from_slice(prefix).deserialize_map(&mut parts);
         Some(Self {
             company_id: parts.company_id?,
             to: parts.to?,
@@ -187,15 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_holds_the_brief_of_the_longest() {
+    fn a_prefix_holds_the_summary_of_the_longest() {
         // Quotes are escaped twice, which makes a name as long as it can be.
         let quotes = "\\\"".repeat(200);
         let longest = "\u{1f600}".repeat(crate::header::MAX_VALUE_LENGTH);
         for (name, subject) in [("Ana", "Ol\u{e1}"), ("", ""), (&quotes, &longest)] {
             let body = email(name, subject, 100_000).write().unwrap();
-            let brief = EmailSummary::in_opening(&body[..OPENING]);
-            assert_eq!(brief.as_ref(), EmailSummary::read(&body).ok().as_ref());
-            assert_eq!(EmailSummary::in_opening(&body), brief, "all of it is a beginning too");
+            let summary = EmailSummary::in_prefix(&body[..SUMMARY_PREFIX_BYTES]);
+            assert_eq!(summary.as_ref(), EmailSummary::read(&body).ok().as_ref());
+            assert_eq!(EmailSummary::in_prefix(&body), summary, "all of it is a beginning too");
         }
     }
 
@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_opening_holds_none() {
+    fn a_short_prefix_holds_none() {
         let body = email("Ana", "Hello", 10).write().unwrap();
         for end in 0..body.len() {
-            let brief = EmailSummary::in_opening(&body[..end]);
-            assert!(brief.is_none_or(|brief| brief.subject == "Hello"), "{end}");
+            let summary = EmailSummary::in_prefix(&body[..end]);
+            assert!(summary.is_none_or(|summary| summary.subject == "Hello"), "{end}");
         }
-        assert_eq!(EmailSummary::in_opening(b"not JSON"), None);
-        assert_eq!(EmailSummary::in_opening(b"[]"), None);
+        assert_eq!(EmailSummary::in_prefix(b"not JSON"), None);
+        assert_eq!(EmailSummary::in_prefix(b"[]"), None);
     }
 }

@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn told(news: EmailEvent<'_>) -> String {
+    fn body(news: EmailEvent<'_>) -> String {
         let recipient: Mailbox = "joao@example.com".parse().expect("an address");
         let about = EventContext {
             id: EmailId::from_bits(7),
@@ -186,7 +186,7 @@ mod tests {
         String::from_utf8(news.data(&about).expect("JSON").to_vec()).expect("text")
     }
 
-    /// Byte for byte as in the contract (seed 000, §2), with our values.
+    /// Byte for byte as the clients of the outbox expect it.
     #[test]
     fn as_in_the_contract() {
         let at = Time::from_millis(1_737_642_600_000);
@@ -197,7 +197,7 @@ mod tests {
             since_accepted: Duration::from_millis(1_234),
         };
         assert_eq!(
-            told(sent),
+            body(sent),
             format!(
                 r#"{head}"status":"SENT","messageId":"0102018d1234abcd","sentAt":"2025-01-23T14:30:00.000Z","attempts":1,"processingTimeMs":1234}}"#
             )
@@ -205,7 +205,7 @@ mod tests {
         let retry =
             EmailEvent::RetryScheduled { next_at: at, last_error: "Throttling: Rate exceeded" };
         assert_eq!(
-            told(retry),
+            body(retry),
             format!(
                 r#"{head}"status":"RETRY_SCHEDULED","retryAttempt":1,"nextRetryAt":"2025-01-23T14:30:00.000Z","lastError":"Throttling: Rate exceeded","attempts":1}}"#
             )
@@ -217,7 +217,7 @@ mod tests {
             at,
         };
         assert_eq!(
-            told(failed),
+            body(failed),
             format!(
                 r#"{head}"status":"FAILED","failureReason":"Recipient address rejected","failureCode":"INVALID_RECIPIENT","sesError":"MessageRejected","attempts":1,"failedAt":"2025-01-23T14:30:00.000Z"}}"#
             )

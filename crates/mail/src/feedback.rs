@@ -92,15 +92,15 @@ impl FeedbackService {
             self.store.suppress(scope, suppress).await?;
             return Ok(ReportOutcome::Unrelated);
         };
-        let invalid = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
-        let brief = EmailSummary::read(&event.parcel.body).map_err(invalid)?;
+        let invalid = |error| StoreError::Corrupt(format!("the e-mail {id}: {error}"));
+        let summary = EmailSummary::read(&event.parcel.body).map_err(invalid)?;
         let reason = mask::text(&report.reason);
         let about = EventContext {
             id,
             tenant: scope.tenant(),
             external_id: event.parcel.external_id.as_deref(),
-            company: &brief.company_id,
-            recipient: &brief.to,
+            company: &summary.company_id,
+            recipient: &summary.to,
             attempts: event.deliveries.first().map_or(0, |delivery| delivery.attempts),
         };
         let error = Some(report.error.as_str());

@@ -17,7 +17,7 @@ use gancho_store::{
 
 use crate::{
     EmailFilter, EmailRow, EmailStatus, Mailbox, Outbox,
-    email::{EmailSummary, OPENING},
+    email::{EmailSummary, SUMMARY_PREFIX_BYTES},
     feedback,
     outbox::{read, shown, target},
 };
@@ -99,10 +99,10 @@ impl Outbox {
         found: &[DeliveryRow],
         recipient: Option<&Mailbox>,
     ) -> Result<Vec<EmailRow>> {
-        let recipient = recipient.map(Mailbox::normalised);
+        let recipient = recipient.map(Mailbox::normalized);
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
         // Attachments are not read: a page of them could exceed the memory.
-        let prefixes = self.store.body_prefixes(scope, ids.clone(), OPENING).await?;
+        let prefixes = self.store.body_prefixes(scope, ids.clone(), SUMMARY_PREFIX_BYTES).await?;
         let prefixes: HashMap<EventId, Bytes> = prefixes.into_iter().collect();
         let ids = ids.into_iter().map(EventId::cast).collect();
         let mut verdicts = feedback::verdicts_on(&*self.store, scope, ids).await?;
@@ -110,23 +110,23 @@ impl Outbox {
         for row in found {
             // It may have been pruned since the page was read.
             let Some(prefix) = prefixes.get(&row.event) else { continue };
-            let Some(brief) = self.brief(scope, row.event, prefix).await? else { continue };
-            if recipient.as_ref().is_some_and(|wanted| *wanted != brief.to.normalised()) {
+            let Some(summary) = self.summary(scope, row.event, prefix).await? else { continue };
+            if recipient.as_ref().is_some_and(|wanted| *wanted != summary.to.normalized()) {
                 continue;
             }
-            rows.push(shown(row, &brief, verdicts.remove(&row.event.cast())));
+            rows.push(shown(row, &summary, verdicts.remove(&row.event.cast())));
         }
         Ok(rows)
     }
 
-    async fn brief(
+    async fn summary(
         &self,
         scope: TenantScope,
         id: EventId,
         prefix: &[u8],
     ) -> Result<Option<EmailSummary>> {
-        if let Some(brief) = EmailSummary::in_opening(prefix) {
-            return Ok(Some(brief));
+        if let Some(summary) = EmailSummary::in_prefix(prefix) {
+            return Ok(Some(summary));
         }
         // An e-mail whose fields have another order, if there ever is one.
         let event = self.store.event(scope, id).await?;

@@ -129,7 +129,7 @@ impl Outbox {
         };
         let Some(view) = self.store.delivery(scope, row.id).await? else { return Ok(None) };
         let verdict = feedback::verdicts_on(&*self.store, scope, vec![id]).await?.remove(&id);
-        let brief = read(&event.parcel)?;
+        let summary = read(&event.parcel)?;
         let last = view.attempts.last();
         let failed_at = verdict.as_ref().map(|verdict| verdict.at).or(view.row.failed_at);
         let note = |name| last.and_then(|last| noted(&last.response_headers, name));
@@ -138,12 +138,12 @@ impl Outbox {
             None => note(ERROR).map(str::to_owned),
         };
         Ok(Some(EmailView {
-            from: brief.from.masked(),
+            from: summary.from.masked(),
             message_id: note(MESSAGE_ID).map(str::to_owned),
             ses_error: error,
             failed_at,
             erased_at: event.parcel.erased_at,
-            row: shown(&view.row, &brief, verdict),
+            row: shown(&view.row, &summary, verdict),
             attempts: view.attempts,
         }))
     }
@@ -155,7 +155,11 @@ pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
 }
 
 /// A report after sending overrides the status of the delivery.
-pub(crate) fn shown(row: &DeliveryRow, brief: &EmailSummary, verdict: Option<Verdict>) -> EmailRow {
+pub(crate) fn shown(
+    row: &DeliveryRow,
+    summary: &EmailSummary,
+    verdict: Option<Verdict>,
+) -> EmailRow {
     let status =
         if verdict.is_some() { EmailStatus::Failed } else { EmailStatus::of(row.status()) };
     let failure = row.last_failure.as_ref().filter(|_| status != EmailStatus::Sent);
@@ -170,9 +174,9 @@ pub(crate) fn shown(row: &DeliveryRow, brief: &EmailSummary, verdict: Option<Ver
         id: row.event.cast(),
         delivery: row.id,
         external_id: row.external_id.clone(),
-        company_id: brief.company_id.clone(),
-        recipient: brief.to.masked(),
-        subject: brief.subject.clone(),
+        company_id: summary.company_id.clone(),
+        recipient: summary.to.masked(),
+        subject: summary.subject.clone(),
         status,
         attempts: row.attempts,
         created_at: row.created_at,

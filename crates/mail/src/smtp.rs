@@ -89,7 +89,7 @@ impl SmtpTransport {
     /// An idle connection that was closed meanwhile costs nothing: as long as the server cannot have accepted
     /// the e-mail, another connection is used.
     async fn attempt(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
-        while let Some(session) = self.kept() {
+        while let Some(session) = self.take_idle() {
             match self.hand_over(session, letter).await {
                 Err(error) if error.is_stale() => {}
                 other => return other.map_err(|error| error.cause),
@@ -112,10 +112,10 @@ impl SmtpTransport {
         taken
     }
 
-    fn kept(&self) -> Option<SmtpSession> {
+    fn take_idle(&self) -> Option<SmtpSession> {
         let mut idle = self.idle.lock();
-        idle.retain(|kept| kept.since.elapsed() < self.settings.idle_timeout);
-        idle.pop().map(|kept| kept.session)
+        idle.retain(|idle| idle.since.elapsed() < self.settings.idle_timeout);
+        idle.pop().map(|idle| idle.session)
     }
 
     fn keep(&self, session: SmtpSession) {

@@ -53,7 +53,7 @@ impl SuppressionReason {
         detail: Option<String>,
         since: Time,
     ) -> NewSuppression {
-        let (address, reason) = (mailbox.normalised(), self.name().to_owned());
+        let (address, reason) = (mailbox.normalized(), self.name().to_owned());
         let suppression = Suppression { address, reason, detail, since };
         NewSuppression { suppression, replaces: self == Self::Complaint }
     }
@@ -74,7 +74,7 @@ impl Suppressions {
         scope: TenantScope,
         mailbox: &Mailbox,
     ) -> Result<Option<SuppressedAddress>> {
-        self.store.suppression(scope, &mailbox.normalised()).await?.map(read).transpose()
+        self.store.suppression(scope, &mailbox.normalized()).await?.map(read).transpose()
     }
 
     /// Sorted by address, after `after`.
@@ -112,7 +112,7 @@ impl Suppressions {
 
     /// Returns whether it existed.
     pub async fn remove(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<bool> {
-        self.store.remove_suppression(scope, &mailbox.normalised()).await
+        self.store.remove_suppression(scope, &mailbox.normalized()).await
     }
 
     /// Returns how many were new. All are validated before the first is stored.

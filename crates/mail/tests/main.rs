@@ -1,4 +1,4 @@
-//! The e-mail outbox from submission to what a tenant is told, with a real engine on both stores, a
+//! The e-mail outbox from submission to the tenant's notices, with a real engine on both stores, a
 //! real mail server, and SES as moto plays it. Time is set by hand.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -173,7 +173,7 @@ impl Stage {
         self.store.dead_letters(DeadFilter::default(), page).await.unwrap().rows
     }
 
-    /// A receiver of all that is told of e-mails, as the contract has it.
+    /// A receiver of all notices about e-mails, in the format of the API.
     pub async fn receiver(&self) -> Receiver {
         let receiver = answering(|_| "200 OK").await;
         let draft = EndpointDraft {

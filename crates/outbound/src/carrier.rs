@@ -95,7 +95,7 @@ impl Carrier for WebhookCarrier {
             failure,
             at,
         };
-        if !self.health.tells_single(&exhausted) {
+        if !self.health.is_reported_alone(&exhausted) {
             return Ok(Vec::new());
         }
         self.notifier.parcels(job.tenant, &Notice::exhausted(&exhausted)).await

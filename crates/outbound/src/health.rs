@@ -106,7 +106,7 @@ impl HealthService {
     }
 
     /// Whether a dead letter gets its own notice; otherwise it is counted for a digest.
-    pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
+    pub(crate) fn is_reported_alone(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
     }
 
@@ -199,19 +199,19 @@ impl HealthService {
         since.is_some_and(|since| self.clock.now().since(since) > CAUTION_AFTER)
     }
 
-    /// Updates the health after an attempt. `tells` is whether notices may follow from it.
+    /// Updates the health after an attempt. `may_notify` is whether notices may follow from it.
     pub async fn note(
         &self,
         endpoint: &Endpoint,
         seen: AttemptSignal,
         failure: Option<&Failure>,
-        tells: bool,
+        may_notify: bool,
     ) {
         let now = self.clock.now();
         if self.is_unchanged(endpoint, seen, now) || !self.begin(endpoint.id, seen, now) {
             return;
         }
-        let stored = match self.write(endpoint, seen, failure, tells).await {
+        let stored = match self.write(endpoint, seen, failure, may_notify).await {
             Ok(stored) => stored,
             Err(error) => {
                 tracing::warn!(%error, endpoint = %endpoint.id, "could not save endpoint health");
@@ -264,10 +264,10 @@ impl HealthService {
         endpoint: &Endpoint,
         seen: AttemptSignal,
         failure: Option<&Failure>,
-        tells: bool,
+        may_notify: bool,
     ) -> Result<Option<(u64, Health)>> {
         let scope = TenantScope::internal(endpoint.tenant);
-        let mut may_tell = tells;
+        let mut may_notify = may_notify;
         for _ in 0..TRIES {
             let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else {
                 self.registry.forget(endpoint.tenant);
@@ -283,9 +283,9 @@ impl HealthService {
             };
             // The notice comes first and has an idempotency key, so that a crash in between neither loses
             // nor repeats it.
-            if let Some(tell) = tell.filter(|_| may_tell) {
+            if let Some(tell) = tell.filter(|_| may_notify) {
                 self.tell(&fresh, tell, failure).await?;
-                may_tell = false;
+                may_notify = false;
             }
             let failing_since = fresh.health.failing_since;
             fresh.health = health;

@@ -190,11 +190,11 @@ impl IntakeError {
             PublishError::TooFast { retry_after, .. } => return Self::Postponed(*retry_after),
             PublishError::KeyClash { .. } => "idempotency_mismatch",
             PublishError::PlanLimit(_) => "plan_limit",
-            PublishError::Faulty(faults) => {
+            PublishError::Faulty(errors) => {
                 let has_code = |code: &&str| {
                     ["schema_mismatch", "unknown_event_type", "reserved_event_type"].contains(code)
                 };
-                faults.first().map(|fault| fault.code).filter(has_code).unwrap_or("invalid_field")
+                errors.first().map(|error| error.code).filter(has_code).unwrap_or("invalid_field")
             }
         };
         Self::Rejected { code, reason: error.to_string() }

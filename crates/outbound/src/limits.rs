@@ -15,7 +15,7 @@ pub struct PublishRates {
 
 #[derive(Default)]
 struct RateUsage {
-    tickers: HashMap<TenantId, Gcra>,
+    rate_states: HashMap<TenantId, Gcra>,
     /// Beyond this number, tenants that have recently published nothing are forgotten.
     max: usize,
 }
@@ -58,14 +58,14 @@ impl PublishRates {
         };
         let mut used = self.used.lock();
         used.make_room(rate, now);
-        let ticker = used.tickers.entry(tenant.id).or_default();
-        let granted = ticker.take_up_to(rate, count, now);
+        let state = used.rate_states.entry(tenant.id).or_default();
+        let granted = state.take_up_to(rate, count, now);
         let standing = RateStanding {
             limit: rate.count,
-            remaining: ticker.left(rate, now),
-            reset: ticker.ahead(rate, now),
+            remaining: state.left(rate, now),
+            reset: state.ahead(rate, now),
         };
-        let retry_after = ticker.free_at(rate, now).since(now);
+        let retry_after = state.free_at(rate, now).since(now);
         RateGrant { granted, standing: Some(standing), retry_after }
     }
 }
@@ -73,11 +73,11 @@ impl PublishRates {
 impl RateUsage {
     /// The cost of a scan is amortized over the tenants that were added since the last one.
     fn make_room(&mut self, rate: Rate, now: Time) {
-        if self.tickers.len() < self.max.max(REMEMBERED) {
+        if self.rate_states.len() < self.max.max(REMEMBERED) {
             return;
         }
-        self.tickers.retain(|_, ticker| !ticker.ahead(rate, now).is_zero());
-        self.max = 2 * self.tickers.len();
+        self.rate_states.retain(|_, state| !state.ahead(rate, now).is_zero());
+        self.max = 2 * self.rate_states.len();
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let rates = PublishRates::new(None);
         let tenant = Tenant::new(TenantId::from_bits(1), "a", NOW);
         assert_eq!(rates.take(&tenant, 1_000, NOW).granted, 1_000);
-        assert!(rates.used.lock().tickers.is_empty());
+        assert!(rates.used.lock().rate_states.is_empty());
     }
 
     #[test]
@@ -117,6 +117,6 @@ mod tests {
             let now = NOW + Duration::from_secs(n);
             rates.take(&Tenant::new(TenantId::from_bits(n.into()), "a", now), 1, now);
         }
-        assert!(rates.used.lock().tickers.len() <= REMEMBERED);
+        assert!(rates.used.lock().rate_states.len() <= REMEMBERED);
     }
 }

@@ -122,7 +122,7 @@ mod tests {
         assert!(missing[0].message.contains("id"), "{missing:?}");
     }
 
-    /// JS-01: nothing is fetched, and what cannot be judged beforehand is refused.
+    /// Nothing is fetched, and what cannot be judged beforehand is refused.
     #[test]
     fn references_stay_within() {
         for reference in [
@@ -146,7 +146,7 @@ mod tests {
         .unwrap();
     }
 
-    /// JS-01: what refers to itself without end, or doubles with every level.
+    /// What refers to itself without end, or doubles with every level.
     #[test]
     fn bombs_are_refused() {
         refused(r##"{"$ref":"#"}"##);
@@ -178,7 +178,7 @@ mod tests {
         assert!(!tree.errors(br#"{"left":["a",{"right":1}]}"#).is_empty());
     }
 
-    /// JS-01: each within its time, or refused.
+    /// Each within its time, or refused.
     #[test]
     fn nothing_takes_long() {
         let any_of = format!(r#"{{"anyOf":[{}{{}}]}}"#, r#"{"const":1},"#.repeat(4_000));

@@ -188,7 +188,7 @@ impl CellStore {
     pub async fn take_tenant_back(self: &Arc<Self>, tenant: TenantId) -> Result<MoveStatus> {
         let home = self.home.open_store()?;
         if home.take_move_back(tenant).await? {
-            tracing::info!(%tenant, "tenant move is being rolled back");
+            tracing::info!(%tenant, "tenant move is being taken back");
             self.resume_moves().await;
             return self.status_of(tenant).await;
         }

@@ -20,7 +20,7 @@ use crate::{
     cell::{Cell, TIMEOUT},
 };
 
-/// How long a notice is told from one that comes again.
+/// How long a notice is distinguished from one that comes again.
 const ONCE_WITHIN: Duration = Duration::from_hours(24);
 
 /// The outcome of what was accepted in another cell, by its place in `follow`.

@@ -99,7 +99,7 @@ impl Trail for AllDeliveries<'_> {
     type Place = Uuid;
 
     async fn step(&self, after: Uuid, budget: i64) -> Result<Step<Key, Uuid>> {
-        let (sql, conditions) = looked(self.filter, self.ids, after, budget);
+        let (sql, conditions) = scan_sql(self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -115,7 +115,7 @@ impl Trail for AllDeliveries<'_> {
 }
 
 /// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
-pub(crate) fn looked(
+pub(crate) fn scan_sql(
     filter: &DeliveryFilter,
     ids: Ids,
     after: Uuid,

@@ -90,13 +90,13 @@ impl Committer {
                     answers.push(match answer.map(|mut answers| answers.pop()) {
                         Ok(Some(answer)) => Ok(answer),
                         Ok(None) => Err(mixed_up()),
-                        Err(fault) => Err(fault.into_error()),
+                        Err(error) => Err(error.into_error()),
                     });
                 }
                 answers
             }
-            Err(fault) => {
-                let error = fault.into_error();
+            Err(error) => {
+                let error = error.into_error();
                 works.iter().map(|_| Err(error.clone())).collect()
             }
         };
@@ -122,7 +122,7 @@ impl Committer {
                     self.rules.bells.ring(ring);
                     return Ok(answers);
                 }
-                Err(fault) => return Err(fault),
+                Err(error) => return Err(error),
             }
         }
     }

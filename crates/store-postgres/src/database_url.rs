@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `schema` | the schema of the tables |
 //! | `sslmode=verify-full`, `sslrootcert` | as in libpq: TLS, checked against the roots in this file |
-//! | `pool_mode` | of a pooler at this address: `transaction` or `session`; pgbouncer is recognised without it |
+//! | `pool_mode` | of a pooler at this address: `transaction` or `session`; pgbouncer is recognized without it |
 //! | `read` | another URL, of a read replica |
 //! | `direct` | another URL of the same database, which leads to the server and not to a pooler |
 

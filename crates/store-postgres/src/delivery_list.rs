@@ -101,7 +101,7 @@ impl Trail for ListQuery<'_> {
     type Place = Uuid;
 
     async fn step(&self, after: Uuid, budget: i64) -> Result<Step<Uuid, Uuid>> {
-        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, budget);
+        let (sql, conditions) = scan_sql(self.scope, self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -197,7 +197,7 @@ where p.tenant_id = $1 and p.external_id = $2 and p.id >= $3
 order by p.id limit $4";
 
 /// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
-pub(crate) fn looked(
+pub(crate) fn scan_sql(
     scope: TenantScope,
     filter: &DeliveryFilter,
     ids: Ids,

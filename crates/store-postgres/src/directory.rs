@@ -193,7 +193,7 @@ impl PostgresStore {
         found.iter().map(placement).collect()
     }
 
-    /// Those that have changed lately: since `within` ago, and a little longer.
+    /// Those that have changed recently: since `within` ago, and a little longer.
     pub async fn changed_placements(&self, within: Duration) -> Result<Vec<Placement>> {
         let session = self.session().await?;
         let sql = format!(

@@ -1,4 +1,4 @@
-//! Small documents. Zero stands for the operator.
+//! Small documents. The operator's tenant id is zero.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -124,7 +124,7 @@ async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError
     let provisional: Vec<bool> = reports().map(|one| one.is_provisional).collect();
     let times: Vec<i64> = reports().map(|one| one.at.micros()).collect();
     let retentions: Vec<i64> = round.values().map(|(new, _)| rows::micros(new.retention)).collect();
-    let told: Vec<Option<Uuid>> = round
+    let notified: Vec<Option<Uuid>> = round
         .values()
         .map(|(_, accepted)| match accepted {
             AcceptOutcome::Again { first } => Some(uuid(*first)),
@@ -141,7 +141,7 @@ async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError
         &provisional,
         &times,
         &retentions,
-        &told,
+        &notified,
     ];
     execute(session, WRITE, &values).await?;
     Ok(())

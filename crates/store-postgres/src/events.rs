@@ -85,7 +85,7 @@ impl Trail for Events<'_> {
     type Place = Uuid;
 
     async fn step(&self, after: Uuid, budget: i64) -> Result<Step<TenantRow<EventRow>, Uuid>> {
-        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, budget);
+        let (sql, conditions) = scan_sql(self.scope, self.filter, self.ids, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -103,7 +103,7 @@ impl Trail for Events<'_> {
 }
 
 /// One step, as SQL and its values: what fits, and the last that was scanned where there may be more.
-pub(crate) fn looked(
+pub(crate) fn scan_sql(
     scope: Option<TenantScope>,
     filter: &EventFilter,
     ids: Ids,

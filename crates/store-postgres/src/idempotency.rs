@@ -49,7 +49,7 @@ struct Holder {
     until: Time,
 }
 
-/// For each parcel: what its key was used for before, or nothing where it is new. The keys of those
+/// For each parcel: what its key was used for before, or `None` if it is new. The keys of those
 /// that are new are theirs from then on.
 pub(crate) async fn seen(
     session: &Session,

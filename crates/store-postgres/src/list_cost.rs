@@ -75,8 +75,8 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (DeliveryFilter { event: Some(Id::from_bits(3 << 90)), ..all.clone() }, 50),
     ] {
         for ids in [newest, oldest] {
-            let looked = delivery_list::looked(scope, &filter, ids, ids.start(), 50);
-            let (read, found) = rows_read(&session, looked).await;
+            let scan = delivery_list::scan_sql(scope, &filter, ids, ids.start(), 50);
+            let (read, found) = rows_read(&session, scan).await;
             assert!(found >= shown, "{filter:?}: {found} found");
             assert!(read < 160, "{filter:?}: {read} rows read");
         }
@@ -90,8 +90,8 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (EventFilter { is_unmatched: true, ..all.clone() }, 50),
     ] {
         for ids in [newest, oldest] {
-            let looked = events::looked(Some(scope), &filter, ids, ids.start(), 50);
-            let (read, found) = rows_read(&session, looked).await;
+            let scan = events::scan_sql(Some(scope), &filter, ids, ids.start(), 50);
+            let (read, found) = rows_read(&session, scan).await;
             assert!(found >= shown, "{filter:?}: {found} found");
             assert!(read < 160, "{filter:?}: {read} rows read");
         }
@@ -113,8 +113,8 @@ async fn a_list_of_all_tenants_costs_no_more() {
         (DeliveryFilter { event_type: nope.clone(), ..all.clone() }, 0),
         (DeliveryFilter { event_type_prefix: nope.clone(), ..all.clone() }, 0),
     ] {
-        let looked = all_tenants::looked(&filter, newest, newest.start(), 50);
-        let (read, found) = rows_read(&session, looked).await;
+        let scan = all_tenants::scan_sql(&filter, newest, newest.start(), 50);
+        let (read, found) = rows_read(&session, scan).await;
         assert!(found >= shown, "{filter:?}: {found} found");
         assert!(read < 160, "{filter:?}: {read} rows read");
     }
@@ -122,8 +122,8 @@ async fn a_list_of_all_tenants_costs_no_more() {
         (EventFilter::default(), 50),
         (EventFilter { event_type: nope, ..EventFilter::default() }, 0),
     ] {
-        let looked = events::looked(None, &filter, newest, newest.start(), 50);
-        let (read, found) = rows_read(&session, looked).await;
+        let scan = events::scan_sql(None, &filter, newest, newest.start(), 50);
+        let (read, found) = rows_read(&session, scan).await;
         assert!(found >= shown, "{filter:?}: {found} found");
         assert!(read < 160, "{filter:?}: {read} rows read");
     }

@@ -82,13 +82,13 @@ async fn statistics_are_found_by_their_keys() {
     let nobody = "'00000000-0000-0000-0000-000000000000'";
     for (sql, values, index) in [
         (statistics::READ, ["'{}'"; 7].join(", "), key),
-        (statistics::FAILING, "2::int2, '{}', 1".to_owned(), "statistics_failing"),
+        (&*statistics::FAILING, "2::int2, '{}', 1".to_owned(), "statistics_failing"),
         (
-            statistics::FAILING_OF_TENANT,
+            &*statistics::FAILING_OF_TENANT,
             format!("2::int2, '{{}}', 1, {nobody}"),
             "statistics_failing_of_tenant",
         ),
-        (statistics::ALL_FAILING, "2::int2, 0, 1, 5".to_owned(), "statistics_failing"),
+        (&*statistics::ALL_FAILING, "2::int2, 0, 1, 5".to_owned(), "statistics_failing"),
         (statistics::NEXT, format!("2::int2, 0, {nobody}, {nobody}, 0::int2, 1"), key),
         (statistics::PRUNE, "2::int2, 0, 1".to_owned(), key),
     ] {
@@ -98,7 +98,7 @@ async fn statistics_are_found_by_their_keys() {
             assert!(!plan.contains(wrong), "{wrong}\n{plan}");
         }
         // Sums of targets may be sorted by target.
-        assert!(sql == statistics::ALL_FAILING || !plan.contains("Sort"), "{plan}");
+        assert!(sql == &*statistics::ALL_FAILING || !plan.contains("Sort"), "{plan}");
         session.batch_execute("deallocate it").await.unwrap();
     }
 }

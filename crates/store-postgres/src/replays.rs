@@ -1,4 +1,4 @@
-//! Replays. Zero stands for the operator.
+//! Replays. The operator's tenant id is zero.
 
 use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};

@@ -59,7 +59,7 @@ impl PostgresStore {
                 Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to schedule deliveries");
                 }
-                Err(fault) => return Err(fault.into_error()),
+                Err(error) => return Err(error.into_error()),
                 Ok(retried) => {
                     if retried.values().any(|one| *one == RetryOutcome::Due) {
                         self.bells.ring_all();

@@ -105,7 +105,7 @@ impl ScanBudget {
         Self { left: max.max(1), step: page + 1 }
     }
 
-    /// How many rows the next step may look at; nothing where it was enough.
+    /// How many rows the next step may look at; `None` if it was enough.
     pub fn next(&mut self) -> Option<i64> {
         let step = self.step.min(self.left).min(MAX_STEP);
         self.left -= step;

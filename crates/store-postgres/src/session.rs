@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Every statement here finds its rows through an index. A plan made while a table was empty would
-/// prefer to read it whole, and would be kept until the table is analysed: ten times the work. So
+/// prefer to read it whole, and would be kept until the table is analyzed: ten times the work. So
 /// these sessions have no plans to choose from but nested loops over indexes. PostgreSQL 18 would still
 /// answer an `exists` below an `and`, `or` or `not` by reading the whole table once: `offset 0` in it
 /// keeps it from that.

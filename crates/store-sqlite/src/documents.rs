@@ -1,4 +1,4 @@
-//! Small documents. An empty blob stands for the operator.
+//! Small documents. The operator's tenant id is an empty blob.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -196,12 +196,12 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     db.pragma_update(None, "secure_delete", "fast")?;
     // In KiB when negative.
     db.pragma_update(None, "cache_size", if writer { -32_768 } else { -8_192 })?;
-    // See log.rs.
+    // See wal.rs.
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)
 }
 
-/// Whether the last connection to be closed brings the log into the file: see log.rs.
+/// Whether the last connection to be closed brings the log into the file: see wal.rs.
 fn copy_when_closed(db: &Connection, does: bool) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Replays. An empty blob stands for the operator.
+//! Replays. The operator's tenant id is an empty blob.
 
 use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};

@@ -23,8 +23,8 @@ impl From<StoreError> for TxError {
 }
 
 impl From<TxError> for StoreError {
-    fn from(fault: TxError) -> Self {
-        match fault {
+    fn from(error: TxError) -> Self {
+        match error {
             TxError::Refused(error) => error,
             TxError::Sql(error) => store_error(&error),
         }

@@ -297,9 +297,9 @@ impl Committer {
                 }
                 Ok(())
             }
-            Err(fault) => {
+            Err(error) => {
                 roll_back(&tx);
-                match StoreError::from(fault) {
+                match StoreError::from(error) {
                     // Alone, each would only wait for the same lock.
                     error @ (StoreError::Broken(_) | StoreError::Unavailable(_)) => {
                         for work in works {

@@ -180,7 +180,7 @@ macro_rules! conformance_suite {
                 five_subjects_of_a_hundred_each_come_one_by_one
                 none_is_left_behind_when_the_one_before_ends
                 subjects_move_up_when_many_settle_at_once
-                one_armed_anew_lets_no_two_go_at_once
+                one_armed_again_lets_no_two_go_at_once
             }
             claim {
                 only_what_is_due_is_taken
@@ -229,7 +229,7 @@ macro_rules! conformance_suite {
                 a_failure_is_of_the_time_at_which_its_attempt_ended
                 a_test_leaves_no_dead_letter
                 one_can_be_put_off_without_an_attempt
-                what_can_never_be_written_is_told_from_an_outage
+                what_can_never_be_written_is_distinguished_from_an_outage
                 attempts_read_back_whole_and_in_order
                 a_mixed_batch_is_answered_in_order
                 what_was_settled_is_there_after_a_restart
@@ -245,8 +245,8 @@ macro_rules! conformance_suite {
             }
             nodes {
                 no_number_is_given_twice
-                a_node_that_was_declared_dead_is_told
-                a_node_that_never_joined_is_told
+                a_node_that_was_declared_dead_gets_an_error
+                a_node_that_never_joined_gets_an_error
                 the_work_of_the_dead_is_taken_over
                 the_living_are_left_alone
                 what_a_dead_node_takes_is_taken_from_it
@@ -258,7 +258,7 @@ macro_rules! conformance_suite {
             }
             bell {
                 it_rings_for_a_due_delivery
-                it_rings_for_one_armed_anew
+                it_rings_for_one_armed_again
                 it_rings_for_a_replay
                 it_rings_for_one_that_moves_up
                 it_rings_for_one_sent_again
@@ -319,7 +319,7 @@ macro_rules! conformance_suite {
                 a_subject_counts_what_came_back
             }
             replay {
-                a_replay_starts_the_plan_anew
+                a_replay_starts_the_plan_again
                 the_oldest_go_first_and_no_more_than_asked
                 a_replay_of_a_replay_counts_once
                 one_that_dies_again_has_a_fresh_entry
@@ -391,7 +391,7 @@ macro_rules! conformance_suite {
             }
             retry_now {
                 a_delivered_one_goes_out_again
-                a_dead_one_starts_its_plan_anew
+                a_dead_one_starts_its_plan_again
                 a_dead_one_without_a_dead_letter_can_be_armed
                 a_retry_does_not_wait_for_its_time
                 one_that_is_due_already_stays_due
@@ -478,7 +478,7 @@ macro_rules! conformance_suite {
             }
             email_reports {
                 a_report_tells_suppresses_and_is_noted
-                one_that_comes_again_is_told_once
+                one_that_comes_again_is_reported_once
                 one_that_was_told_and_not_noted_has_the_time_that_was_told
                 a_provisional_one_is_replaced_and_no_other
                 many_reports_at_once_are_each_told

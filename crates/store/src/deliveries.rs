@@ -44,7 +44,7 @@ impl DeliveryRow {
     }
 }
 
-/// How some deliveries stand.
+/// The states of some deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryTally {
     pub delivered: u64,

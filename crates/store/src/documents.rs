@@ -89,7 +89,7 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// The new version; nothing where what was expected is not so, and then nothing is written.
+    /// The new version; `None` if what was expected is not so, and then nothing is written.
     async fn put_document(
         &self,
         collection: Collection,
@@ -99,7 +99,7 @@ pub trait Documents: Send + Sync + 'static {
     ) -> Result<Option<u64>>;
 
     /// Puts a document that is there already, or one more if its collection has fewer than `max`. The new
-    /// version; nothing where there are too many, or where what was expected is not so, and then nothing is written.
+    /// version; `None` if there are too many, or what was expected is not so, and then nothing is written.
     async fn put_document_within(
         &self,
         collection: Collection,

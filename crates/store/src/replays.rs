@@ -62,7 +62,7 @@ pub struct NewReplayJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayJob {
     pub id: ReplayId,
-    /// Nothing where it is the operator's.
+    /// `None` if it is the operator's.
     pub tenant: Option<TenantId>,
     pub state: ReplayState,
     pub request: Bytes,

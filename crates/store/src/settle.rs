@@ -12,7 +12,7 @@ pub struct Settlement {
     pub delivery: DeliveryId,
     /// When it was decided.
     pub at: Time,
-    /// Nothing where no attempt was made, as when its time ran out.
+    /// `None` if no attempt was made, as when its time ran out.
     pub attempt: Option<Attempt>,
     pub next: Next,
     /// A dead letter waits for the outcome, and goes if it was delivered.

@@ -79,7 +79,7 @@ pub struct StatisticsBatch {
     pub rows: Vec<MinuteFigures>,
 }
 
-/// The length of what one point of a read stands for.
+/// The length of one point of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatisticsStep {
     Minute,

@@ -10,7 +10,7 @@ use crate::svix_error::{InvalidField, SvixError};
 
 /// A field that may be left out, null, or a value.
 #[allow(clippy::option_option, reason = "left out, null or a value")]
-pub type Given<T> = Option<Option<T>>;
+pub type MaybeField<T> = Option<Option<T>>;
 
 pub struct Fields {
     at: Vec<String>,
@@ -28,11 +28,11 @@ impl Fields {
         match serde_json::from_slice(body) {
             Ok(unread) => Ok(Self { at, unread, errors: Vec::new() }),
             Err(error) => {
-                let fault = InvalidField::kind(
+                let invalid = InvalidField::kind(
                     &["body"],
                     format!("the body is not a JSON object: {error}"),
                 );
-                Err(SvixError::invalid_fields(vec![fault]))
+                Err(SvixError::invalid_fields(vec![invalid]))
             }
         }
     }
@@ -51,7 +51,7 @@ impl Fields {
     }
 
     /// `Some(None)` for null.
-    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> Given<T> {
+    pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> MaybeField<T> {
         let raw = self.unread.remove(name)?;
         if raw.get() == "null" {
             return Some(None);

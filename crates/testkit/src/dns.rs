@@ -1,4 +1,4 @@
-//! A name server on loopback that answers, lies or keeps silent as it is told, and counts.
+//! A name server on loopback that answers, lies or keeps silent as the test says, and counts.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},

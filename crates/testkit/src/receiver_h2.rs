@@ -1,4 +1,4 @@
-//! As much of HTTP/2 as a script needs: it reads frames and sends any frame it is told to.
+//! As much of HTTP/2 as a script needs: it reads frames and sends any frame that it is given.
 
 use std::collections::VecDeque;
 

@@ -119,7 +119,7 @@ impl TraceExporter {
         Arc::new(Self { settings, client, queue, waiting, counters: Counters::default() })
     }
 
-    /// Sends what is reported, until it is told to stop; then once more what is left.
+    /// Sends what is reported, until it is stopped; then once more what is left.
     pub async fn run(&self, stop: CancellationToken) {
         let mut waiting = self.waiting.lock().await;
         let mut warned_at = None;

@@ -1,6 +1,6 @@
 //! The body of a delivery: the publisher's data, untouched, inside an envelope.
 //!
-//! The data is copied byte for byte and never parsed: re-serialising would change how numbers are
+//! The data is copied byte for byte and never parsed: re-serializing would change how numbers are
 //! spelled, drop duplicate keys, and break the publisher's own signatures within the data.
 
 use bytes::Bytes;

@@ -74,7 +74,7 @@ impl Recipe {
         };
         let message_id = self.message_id(names, headers)?;
         // A time that has its own header is judged before the signature, so that a malformed one
-        // is told apart from an unproven request, whatever the signature says.
+        // is distinguished from an unproven request, whatever the signature says.
         let read = |text| self.time_form.read(text);
         let time_in_header = time_header.map(read).transpose()?;
 

@@ -1,6 +1,6 @@
 //! Why a request was not verified.
 //!
-//! A refusal is for the log, the metrics and `gancho verify`. What a sender is told is the
+//! A refusal is for the log, the metrics and `gancho verify`. What a sender sees is the
 //! caller's decision, and for all that is not [`VerifyError::is_malformed`] it should be one answer.
 
 use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};

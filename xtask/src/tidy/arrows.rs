@@ -102,6 +102,7 @@ tests -> testkit store
 
     fn member(name: &str, uses: &[&str]) -> Member {
         let uses = uses.iter().map(|used| Use {
+            rename: None,
             name: used.trim_start_matches("dev ").trim_end_matches("+conformance").to_owned(),
             is_ours: true,
             only_in_tests: used.starts_with("dev "),

@@ -29,6 +29,8 @@ pub struct Member {
 pub struct Use {
     /// A crate of ours by its folder's name, or a library.
     pub name: String,
+    /// The name in the code, if it is not the library's.
+    pub rename: Option<String>,
     pub is_ours: bool,
     pub only_in_tests: bool,
     pub features: Vec<String>,
@@ -48,6 +50,7 @@ pub struct Package {
 #[derive(Debug, Clone, Deserialize)]
 struct Dependency {
     name: String,
+    rename: Option<String>,
     kind: Option<String>,
     features: Vec<String>,
 }
@@ -120,6 +123,7 @@ fn to_use(dependency: &Dependency, folders: &BTreeMap<&str, String>) -> Use {
     let ours = folders.get(dependency.name.as_str());
     Use {
         name: ours.map_or_else(|| dependency.name.clone(), |folder| short(folder)),
+        rename: dependency.rename.clone(),
         is_ours: ours.is_some(),
         only_in_tests: dependency.kind.as_deref() == Some("dev"),
         features: dependency.features.clone(),
@@ -187,7 +191,10 @@ mod tests {
         let folders = BTreeMap::from([("gancho-store", "crates/store".to_owned())]);
         let used = |name: &str, kind: Option<&str>| {
             let kind = kind.map(str::to_owned);
-            to_use(&Dependency { name: name.to_owned(), kind, features: vec![] }, &folders)
+            to_use(
+                &Dependency { name: name.to_owned(), rename: None, kind, features: vec![] },
+                &folders,
+            )
         };
         let ours = used("gancho-store", Some("dev"));
         assert!(ours.is_ours && ours.only_in_tests && ours.name == "store");

@@ -10,7 +10,7 @@ use super::{
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    pub licences: Vec<String>,
+    pub licenses: Vec<String>,
     pub banned: Vec<Ban>,
 }
 
@@ -33,7 +33,7 @@ pub fn read(text: &str) -> Rules {
             name.clone_into(&mut key);
         }
         match (section.as_str(), key.as_str()) {
-            ("licenses", "allow") => rules.licences.extend(strings(line)),
+            ("licenses", "allow") => rules.licenses.extend(strings(line)),
             ("bans", "deny") => rules.banned.extend(ban(line)),
             _ => {}
         }
@@ -112,7 +112,7 @@ unknown-git = "deny"
     #[test]
     fn reads_lists_and_tables() {
         let rules = read(TEXT);
-        assert_eq!(rules.licences, ["MIT", "Apache-2.0 WITH LLVM-exception"]);
+        assert_eq!(rules.licenses, ["MIT", "Apache-2.0 WITH LLVM-exception"]);
         let names: Vec<&str> = rules.banned.iter().map(|ban| ban.name.as_str()).collect();
         assert_eq!(names, ["ring", "rusqlite"]);
         assert!(rules.banned[0].wrappers.is_empty());

@@ -45,7 +45,7 @@ fn row(line: &str) -> Option<(&str, bool)> {
     is_number(number).then(|| (number, line.contains(ANSWERED)))
 }
 
-/// The numbers that follow the document's name in `faults.md 3 and 4`, `faults.md 10, RS-02: …`.
+/// The numbers that follow the document's name in `faults.md 3 and 4`, `faults.md 10: …`.
 fn citations(line: &str) -> impl Iterator<Item = &str> {
     line.split(CITATION).skip(1).flat_map(|rest| {
         let list = rest.split([':', ')', '.']).next().unwrap_or_default();
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_is_named_is_listed() {
-        let all = "/// faults.md 10, RS-02: more.\n//! None. (faults.md B7 and 0b)\n";
+        let all = "/// faults.md 10: more.\n//! None. (faults.md B7 and 0b)\n";
         assert_eq!(found(all), Vec::<String>::new());
         assert_eq!(
             found(&format!("{all}// faults.md 11\n")),

@@ -77,6 +77,7 @@ hyper::client -> app
 
     fn member(name: &str, uses: &[&str], reach: &[&str]) -> Member {
         let uses = uses.iter().map(|used| Use {
+            rename: None,
             name: (*used).to_owned(),
             is_ours: false,
             only_in_tests: false,

@@ -19,6 +19,11 @@ fn of_path(path: &str) -> Option<Finding> {
         return Some(error("names", path, hint));
     }
     let stem = name.split('.').next().unwrap_or_default();
+    if stem.ends_with("_tests") {
+        let hint =
+            "tests of `name.rs` are in `name/tests.rs`, where other rules know them as tests";
+        return Some(error("names", path, hint));
+    }
     EMPTY_NAMES
         .contains(&stem)
         .then(|| error("names", path, "name it by the step or the noun that it holds"))
@@ -35,6 +40,8 @@ mod tests {
         assert!(refused("crates/store/src/helpers"));
         assert!(refused("crates/store/tests/common.rs"));
         assert!(refused("crates/store/src/claim/mod.rs"));
+        assert!(refused("crates/store/src/claim_tests.rs"));
+        assert!(!refused("crates/store/src/claim/tests.rs"));
         assert!(!refused("crates/store/src/claim.rs"));
         assert!(!refused("crates/store/src/common_sense.rs"));
         assert!(!refused("tests/verifiers/common.py"), "only crates are looked at");

@@ -69,6 +69,28 @@ const IDENTIFIERS: &[Retired] = &[
     word("LONGEST", "MAX_…_LENGTH"),
     word("SHORTEST", "MIN_…_LENGTH"),
     word("LARGEST", "MAX_…"),
+    word("desk", "service, or the noun that it serves: sources, endpoints"),
+    word("keeper", "service"),
+    word("shelf", "cache, or the name of what it holds"),
+    word("ticker", "rate_state"),
+    word("flaw", "error"),
+    word("fault", "error"),
+    word("brief", "summary"),
+    word("lately", "recent, or the name of what is recent"),
+    word("proved", "verified"),
+    word("OPENING", "…_PREFIX_BYTES"),
+    word("Had", "UsedTime"),
+    word("Behind", "Backlogs"),
+    word("Said", "NodeBreakers, or a noun for what was said"),
+    word("Given", "MaybeField, or a noun"),
+    word("Wish", "ErasureTarget, or a noun"),
+    word("Gathered", "PendingNotices, or a noun"),
+    word("Unsent", "QueuedMessage, PendingResponse"),
+    word("Thing", "DeclaredResource, or what it is"),
+    word("CurrentThing", "CurrentResource"),
+    word("keep_in_step", "apply"),
+    word("seen_of_strangers", "activity_of_unknown_partners"),
+    word("tells_single", "is_reported_alone"),
 ];
 
 /// Endings of types, and what to call them instead.
@@ -94,6 +116,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("nobody is there", "name what is missing"),
     ("by whom", "name who"),
     ("there is no such thing", "Not found"),
+    ("nothing where", "`None` if"),
+    ("whatever becomes of", "even if … fails"),
+    ("is told", "is reported, is notified, sees"),
+    ("are told", "are reported, are notified, see"),
+    ("to be told", "to be reported"),
 ];
 
 /// Documents that quote old words: what was decided and changed, and how things are named.
@@ -119,25 +146,30 @@ impl Retired {
 }
 
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
-    let in_code = sources.iter().filter(|source| !is_exempt(source)).flat_map(of_source);
+    let in_code = sources.iter().flat_map(of_source);
     let quotes = |document: &&Text| !QUOTING.iter().any(|path| document.path.starts_with(path));
     let in_documents =
         documents.iter().filter(quotes).flat_map(|document| phrases(document, 1, &document.text));
     in_code.chain(in_documents).collect()
 }
 
-/// Tests are read by contributors only, and keep the words of the case that they test.
-fn is_exempt(source: &Text) -> bool {
-    source.is_test() || source.crate_name().is_none()
-}
-
+/// Tests may have the retired names, so that they can name what they break, but not the phrases.
 fn of_source(source: &Text) -> Vec<Finding> {
-    let code: Vec<&str> = source.code().map(|(_, line)| line).collect();
-    let code = code.join("\n");
     let mut findings = Vec::new();
-    for (line, piece) in pieces(&code) {
+    if !source.is_test() {
+        // Lines that are left out stay empty, so that the others keep their numbers.
+        let mut code = vec![""; source.text.lines().count()];
+        source.code().for_each(|(number, line)| code[number - 1] = line);
+        for (line, piece) in pieces(&code.join("\n")) {
+            if let Piece::Code(text) = piece {
+                findings.extend(identifiers(source, line, text));
+            }
+        }
+    }
+    for (line, piece) in pieces(&source.text) {
         match piece {
-            Piece::Code(text) => findings.extend(identifiers(source, line, text)),
+            // The names of tests are sentences.
+            Piece::Code(text) => findings.extend(phrases(source, line, &text.replace('_', " "))),
             Piece::Comment(text) | Piece::Literal(text) => {
                 findings.extend(phrases(source, line, text));
             }
@@ -243,7 +275,26 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_no_name_and_tests_are_free() {
+    fn a_name_is_found_in_its_line() {
+        let source =
+            Text::new("crates/app/src/a.rs", "#[cfg(test)]\nmod tests {\n}\nstruct Kept;\n");
+        assert!(check(&[source], &[])[0].what.starts_with("crates/app/src/a.rs:4 "));
+    }
+
+    #[test]
+    fn phrases_are_refused_in_tests_and_in_their_names() {
+        for text in [
+            "// It begins anew.\n",
+            "fn one_that_begins_anew() {}\n",
+            "assert!(a, \"whoever it is\");\n",
+        ] {
+            assert_eq!(found("crates/app/tests/a.rs", text), 1, "{text}");
+            assert_eq!(found("crates/app/src/a.rs", &format!("#[cfg(test)]\n{text}")), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_is_no_name_and_tests_may_have_names() {
         assert_eq!(found("crates/app/src/a.rs", "// Found in most places.\n"), 0);
         assert_eq!(found("crates/app/tests/a.rs", "struct Kept;\n"), 0);
         assert_eq!(found("crates/app/src/a.rs", "#[cfg(test)]\nstruct Kept;\n"), 0);

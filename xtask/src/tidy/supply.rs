@@ -1,17 +1,17 @@
-//! What comes from others: from where, under which licence, and what must not come at all.
+//! What comes from others: from where, under which license, and what must not come at all.
 
 use super::{
     cargo::Package,
     deny::Rules,
     finding::{Finding, error},
-    licence,
+    license,
 };
 
 const CHECK: &str = "supply";
 
 pub fn check(rules: &Rules, packages: &[Package]) -> Vec<Finding> {
-    if rules.licences.is_empty() || rules.banned.is_empty() {
-        return vec![error(CHECK, "deny.toml allows no licence or bans nothing", "")];
+    if rules.licenses.is_empty() || rules.banned.is_empty() {
+        return vec![error(CHECK, "deny.toml allows no license or bans nothing", "")];
     }
     packages.iter().flat_map(|package| of_package(rules, package)).collect()
 }
@@ -29,10 +29,10 @@ fn of_package(rules: &Rules, package: &Package) -> Vec<Finding> {
         let what = format!("{name} comes from {source}");
         findings.push(error(CHECK, what, "only releases from the registry are built"));
     }
-    let licence = package.license.as_deref().unwrap_or("none");
-    if !licence::is_allowed(licence, &rules.licences) {
-        let what = format!("{name} has the licence `{licence}`, which deny.toml does not allow");
-        findings.push(error(CHECK, what, "use another library, or decide on the licence"));
+    let license = package.license.as_deref().unwrap_or("none");
+    if !license::is_allowed(license, &rules.licenses) {
+        let what = format!("{name} has the license `{license}`, which deny.toml does not allow");
+        findings.push(error(CHECK, what, "use another library, or decide on the license"));
     }
     findings
 }
@@ -50,7 +50,7 @@ mod tests {
             wrappers: wrappers.iter().map(|name| (*name).to_owned()).collect(),
         };
         let rules = Rules {
-            licences: vec!["MIT".to_owned()],
+            licenses: vec!["MIT".to_owned()],
             banned: vec![ban("ring", &[]), ban("rusqlite", &["gancho-store-sqlite"])],
         };
         check(&rules, &[package]).into_iter().map(|finding| finding.what).collect()
@@ -66,8 +66,8 @@ mod tests {
     fn what_may_not() {
         let banned = found(Package::new("ring", Some("MIT"), REGISTRY));
         assert_eq!(banned, ["ring 1.0.0 is banned by deny.toml"]);
-        for licence in [Some("GPL-3.0"), None] {
-            let found = found(Package::new("serde", licence, REGISTRY));
+        for license in [Some("GPL-3.0"), None] {
+            let found = found(Package::new("serde", license, REGISTRY));
             assert!(found[0].contains("does not allow"), "{found:?}");
         }
         for source in [None, Some("git+https://example.com/serde?rev=1#2")] {

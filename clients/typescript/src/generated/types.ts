@@ -603,7 +603,7 @@ export interface Health {
   /** Number of attempts in flight. */
   in_flight: number;
   /**
-   * `untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+   * `untried` (this node has not sent anything to it recently), `prompt`, `slow` (it responds slowly) or
    * `failing` (it responds with errors or not at all).
    */
   state: HealthState;

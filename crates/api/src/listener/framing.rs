@@ -233,5 +233,4 @@ impl Framing {
 }
 
 #[cfg(test)]
-#[path = "framing_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! TN-01: whatever is another tenant's answers as what does not exist, wherever it is named.
+//! What belongs to another tenant is answered as what does not exist, wherever it is named.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! TN-02: what a key may do is what its scopes say, route by route.
+//! What a key may do is what its scopes say, route by route.
 
 use gancho_access::Right;
 use gancho_api::{
@@ -67,7 +67,7 @@ async fn the_operator_and_portal_links() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_credentials_nothing_is_told() {
+async fn without_credentials_nothing_is_shown() {
     let stage = Stage::new().await;
     for route in ROUTES {
         let reply = call(&stage.anyone(), route).await.refused(401, "unauthenticated");

@@ -1,4 +1,4 @@
-//! SE-03 and SE-05: what is secret is shown when it is made, and a bad key learns nothing.
+//! What is secret is shown when it is made, and a bad key learns nothing.
 
 use gancho_access::{KeyId, key_text};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The flow of seed 004's diagram over the real API, a real mail server and a real webhook.
+//! An e-mail from its submission to its dead letter and back, over the real API, a real mail server and a real
+//! webhook.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,9 +24,8 @@ fn mail_server() -> Arc<dyn Transport> {
     Arc::new(SmtpTransport::new(SmtpSettings::new(server)).unwrap())
 }
 
-/// Seed 004: attempt → 421 → backoff → … → attempt 5 → dead letter with its reason; and seed 000: each
-/// change is told by webhook, numbered, with its recipient masked. Then the cause is mended, and the
-/// dead letter is replayed by hand.
+/// Attempt → 421 → backoff → … → attempt 5 → dead letter with its reason. Each change is reported by webhook,
+/// numbered, with its recipient masked. Then the cause is mended, and the dead letter is replayed by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_submission_to_the_dead_letter_queue_and_back() {
     let stage = Stage::with(Choices { transport: Some(mail_server()), ..Choices::default() }).await;

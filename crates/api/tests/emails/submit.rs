@@ -139,7 +139,7 @@ async fn a_key_is_used_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_told_all_at_once() {
+async fn what_is_wrong_is_reported_all_at_once() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let mut odd = email("ana@example.com, eve@example.com");

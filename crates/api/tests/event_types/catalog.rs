@@ -50,7 +50,7 @@ async fn catalog(stage: &Stage) {
     assert!(names(&all).contains(&"all.of.us"));
 }
 
-/// Of many who create an event type at once, one is told that it did.
+/// Of many who create an event type at once, one gets the answer that it did.
 async fn created_once(stage: &Stage) {
     let own = stage.tenant("racer").await;
     let body = |number: usize| json!({"name": "race.won", "description": number.to_string()});

@@ -7,7 +7,7 @@ use gancho_api::key_ring::{KeyRingService, KeyUse, Rotation};
 
 use crate::stage::{Choices, Stage};
 
-/// One that breaks when it is asked, and turns when it is told to.
+/// One that breaks when it is asked, and turns when the test says so.
 struct Breaking;
 
 #[async_trait]

@@ -116,7 +116,7 @@ async fn a_refusal_links_to_a_page_that_exists() {
     partner.get("/docs/errors/").await.refused(404, "no_route");
 }
 
-/// NM-01, and that the API is not here.
+/// Paths that are not exactly a partner's are not found, and the API is not on this listener.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_else_answers() {
     let stage = Stage::new().await;
@@ -152,7 +152,7 @@ async fn nothing_else_answers() {
     partner.post(&long, &json!({})).await.refused(404, "no_route");
 }
 
-/// BD-01: to the byte, announced or not; what is announced as too long is refused unread.
+/// Exact to the byte, announced or not; what is announced as too long is refused unread.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_size_of_a_body() {
     let stage = Stage::new().await;
@@ -187,7 +187,7 @@ async fn the_size_of_a_body() {
     assert!(answer[..read].starts_with(b"HTTP/1.1 413"), "before a byte of it came");
 }
 
-/// BD-02, BD-03: who is slow is let go, and others are answered meanwhile.
+/// A slow sender is disconnected, and others are answered meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_slow_is_let_go() {
     let stage = Stage::with(hasty()).await;
@@ -208,7 +208,7 @@ async fn who_is_slow_is_let_go() {
     }
 }
 
-/// I-10
+/// Only a caller on the same machine may use the simulator.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_simulator_is_for_this_machine() {
     let simulator = Simulator::Anyone;

@@ -1,6 +1,6 @@
 //! Every field of every request: the wrong type, too much, and a name that is not known. The cases
 //! come out of the documentation, so that a field that is not documented, or not checked as it is
-//! documented, fails here. TN-03 too: what is not a caller's to set is refused.
+//! documented, fails here. What is not a caller's to set is refused, too.
 
 use gancho_api::{
     input::field::Noun,

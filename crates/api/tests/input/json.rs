@@ -1,4 +1,4 @@
-//! BD-05 to BD-11: bodies that are not what they should be, and those that are and must stay so.
+//! Bodies that are not what they should be, and those that are and must stay so.
 
 use crate::{
     http::{Client, Reply},
@@ -124,7 +124,7 @@ async fn depth_to_the_limit() {
     }
 }
 
-/// BD-09: what is JSON by RFC 8259, each as the data of an event.
+/// What is JSON by RFC 8259, each as the data of an event.
 const TAKEN: &[&[u8]] = &[
     b"null",
     b"true",

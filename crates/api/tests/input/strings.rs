@@ -1,4 +1,4 @@
-//! SQ-01: strings that mean something to a database mean nothing here.
+//! Strings that mean something to a database mean nothing here.
 
 use gancho_api::{route::Needs, router::ROUTES};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! More connections and bodies than fit: who makes room, and who is served all the same.
 
-use std::{net::Ipv4Addr, time::Duration};
+use std::{io::ErrorKind, net::Ipv4Addr, time::Duration};
 
 use gancho_api::{IngestSettings, ListenSettings, Settings, TrustedProxies};
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn begin(stream: &mut TcpStream, partner: &str, bytes: usize) {
     stream.write_all(&vec![b' '; bytes]).await.unwrap();
 }
 
-/// faults.md 6, I-13: slow strangers, from one address or many, who name a partner or nobody, make room
+/// faults.md 6: slow strangers, from one address or many, who name a partner or nobody, make room
 /// for each other; who signs is never turned away.
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_senders_take_room_from_themselves_alone() {
@@ -84,9 +84,12 @@ async fn who_is_a_partner_cannot_be_told_by_when_a_body_is_refused() {
     for partner in ["acme", "nobody"] {
         let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
         begin(&mut stream, partner, 200_000).await;
-        let mut byte = [0];
-        let early = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut byte)).await;
-        assert!(early.is_err(), "{partner} was answered before all was sent");
+        // Several webhooks that come later are answered first.
+        for _ in 0..5 {
+            post(&stage.partner(), "/webhooks/acme", b"{}").await.is(204);
+        }
+        let early = stream.try_read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(early, Err(ErrorKind::WouldBlock), "{partner} was answered before all was sent");
         stream.write_all(&vec![b' '; 62_144]).await.unwrap();
         replies.push(read(&read_all(&mut stream).await).unwrap());
     }

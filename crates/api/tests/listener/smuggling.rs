@@ -1,4 +1,4 @@
-//! HD-07: a request that hides inside another one is never seen.
+//! A request that hides inside another one is never seen.
 
 use crate::{
     http::{exchange, read},

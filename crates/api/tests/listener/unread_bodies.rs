@@ -1,4 +1,4 @@
-//! Answers to requests that are not read to their end: the caller gets them, and is told that the
+//! Answers to requests that are not read to their end: the caller gets them, and learns that the
 //! connection is closed.
 
 use serde_json::json;
@@ -68,7 +68,7 @@ async fn a_short_body_that_nobody_reads_costs_nothing() {
 
 /// A client that asks first whether to send is answered, and sends nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_to_be_told_is_told_no() {
+async fn a_caller_that_waits_for_100_continue_is_refused() {
     let stage = Stage::new().await;
     let head = "POST /v1/events HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
                 content-type: application/json\r\ncontent-length: 100\r\n\r\n";

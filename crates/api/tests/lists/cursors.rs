@@ -1,4 +1,4 @@
-//! TN-04: a cursor is good where it was given, as it was given.
+//! A cursor is good where it was given, as it was given.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! TN-05: pages have a size, and lists no other order than their own.
+//! Pages have a size, and lists no other order than their own.
 
 use gancho_api::{route::Needs, router::ROUTES};
 

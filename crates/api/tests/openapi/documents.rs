@@ -1,4 +1,4 @@
-//! What is told of the API is what it does: the documents are made from the code, and the checked-in
+//! The API does what its documents say: the documents are made from the code, and the checked-in
 //! ones are not stale. `GANCHO_WRITE_DOCS=1` writes them.
 
 use std::{collections::BTreeSet, path::PathBuf};

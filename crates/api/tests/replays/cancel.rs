@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::stage::{Stage, receiver};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelled_midway() {
+async fn canceled_midway() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let (_receiver, url) = receiver(200).await;

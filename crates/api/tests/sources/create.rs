@@ -43,7 +43,7 @@ async fn a_source_is_made_shown_changed_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_are_told_with_their_places() {
+async fn errors_are_reported_with_their_places() {
     let stage = Stage::new().await;
     let odd = json!({
         "partner": "acme",

@@ -1,4 +1,4 @@
-//! Limits of plans and rates, as a tenant is told of them.
+//! Limits of plans and rates, as a tenant sees them.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ async fn plan_limits_name_the_limit_the_use_and_the_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn publishing_too_fast_is_told_when_to_come_back() {
+async fn publishing_too_fast_is_answered_with_when_to_retry() {
     let stage = Stage::new().await;
     let hands =
         stage.tenant_with(json!({"slug": "fast", "publish_rate": {"count": 2, "per": "1h"}})).await;
@@ -42,7 +42,7 @@ async fn publishing_too_fast_is_told_when_to_come_back() {
 
 // faults.md B10
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_that_is_too_fast_is_told_when_to_come_back() {
+async fn a_batch_that_is_too_fast_is_answered_with_when_to_retry() {
     let stage = Stage::new().await;
     let hands =
         stage.tenant_with(json!({"slug": "fast", "publish_rate": {"count": 3, "per": "1h"}})).await;

@@ -58,7 +58,7 @@ async fn on_postgres_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_are_told_all_at_once() {
+async fn errors_are_reported_all_at_once() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let draft = json!({"url": "ftp://x", "events": ["*", "a b"], "profile": "none",

@@ -29,9 +29,9 @@ enum Action {
     /// Show a delivery with its payload and all attempts.
     Show(Show),
     /// Retry a delivery now.
-    Retry(One),
+    Retry(DeliveryArgs),
     /// Stop retrying a delivery: one that waits fails with the code CANCELED. Other deliveries of its event go on.
-    Cancel(One),
+    Cancel(DeliveryArgs),
     /// Write all deliveries that match as JSON lines, newest first, without payloads and attempts.
     Export(Export),
     /// Print what happens to deliveries, a line for each change, until interrupted. Reconnects when the
@@ -105,7 +105,7 @@ struct Export {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct DeliveryArgs {
     /// Id of the delivery: dlv_…
     id: String,
     #[command(flatten)]
@@ -118,7 +118,7 @@ struct Show {
     #[arg(long, short)]
     verbose: bool,
     #[command(flatten)]
-    one: One,
+    one: DeliveryArgs,
 }
 
 impl Deliveries {
@@ -161,7 +161,7 @@ impl Show {
     }
 }
 
-impl One {
+impl DeliveryArgs {
     async fn retry(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         let delivery = remote.post(&format!("{}/retry", path(&self.id)), &json!({})).await?;

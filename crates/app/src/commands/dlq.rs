@@ -34,7 +34,7 @@ enum Action {
     /// Count dead letters by lane, tenant, partner and failure code.
     Stats(Filtered),
     /// Show a dead letter with its data.
-    Show(One),
+    Show(DeadLetterArgs),
     /// Send dead letters again: one, or all that match a filter, oldest first.
     Replay(replay::Replay),
     /// Write dead letters with their data as JSON lines.
@@ -102,7 +102,7 @@ struct Filtered {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct DeadLetterArgs {
     /// Id of the delivery: dlv_…
     id: String,
     #[command(flatten)]

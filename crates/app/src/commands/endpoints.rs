@@ -32,7 +32,7 @@ enum Action {
     /// Create an endpoint and print its signing secret.
     Create(Box<draft::Create>),
     /// Show an endpoint, its health and its backlog.
-    Show(One),
+    Show(EndpointArgs),
     /// Change an endpoint. Properties that are not given stay as they are.
     Update(Box<draft::Update>),
     /// Delete an endpoint. Deliveries that wait for it become dead letters.
@@ -42,15 +42,15 @@ enum Action {
     /// Replace the signing secret. Deliveries are signed with both for a while.
     Rotate(Rotate),
     /// Print the signing secret.
-    Secret(One),
+    Secret(EndpointArgs),
     /// Hold back deliveries. Events are still accepted.
     Pause(Pause),
     /// Deliver again.
-    Resume(One),
+    Resume(EndpointArgs),
     /// Enable an endpoint that was disabled by hand or because it kept failing.
-    Enable(One),
+    Enable(EndpointArgs),
     /// Disable an endpoint. New events are not delivered to it.
-    Disable(One),
+    Disable(EndpointArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct EndpointArgs {
     /// Id of the endpoint: wh_…
     id: String,
     #[command(flatten)]
@@ -75,7 +75,7 @@ struct Pause {
     #[command(flatten)]
     why: ReasonArgs,
     #[command(flatten)]
-    one: One,
+    one: EndpointArgs,
 }
 
 #[derive(Debug, Args)]
@@ -160,7 +160,7 @@ fn path(id: &str) -> String {
     format!("/v1/webhooks/{}", part(id))
 }
 
-impl One {
+impl EndpointArgs {
     async fn gateway(&self) -> anyhow::Result<Remote> {
         gateway_of(&self.acting, &self.id).await
     }

@@ -30,19 +30,19 @@ pub struct Erase {
 #[derive(Debug, Subcommand)]
 enum ErasureScope {
     /// Erase the content of an event: evt_…
-    Event(One),
+    Event(ErasureArgs),
     /// Erase the content of an e-mail: out_…
-    Email(One),
+    Email(ErasureArgs),
     /// Erase the content of a received webhook: rcp_…
-    Receipt(One),
+    Receipt(ErasureArgs),
     /// Erase all events of a subject of a tenant.
-    Subject(One),
+    Subject(ErasureArgs),
     /// Erase all e-mails of a tenant to an address.
-    Address(One),
+    Address(ErasureArgs),
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct ErasureArgs {
     /// The id, the subject or the address.
     #[arg(value_name = "WHAT")]
     value: String,
@@ -68,7 +68,7 @@ impl Erase {
     }
 }
 
-impl One {
+impl ErasureArgs {
     async fn run(self, field: &str, noun: &str) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         confirmed(&format!("Erase {noun} {}? This cannot be undone.", self.value), self.yes)?;

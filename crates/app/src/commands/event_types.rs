@@ -24,7 +24,7 @@ enum Action {
     /// List event types by name.
     List(List),
     /// Show an event type with its example and its schema.
-    Show(One),
+    Show(EventTypeArgs),
     /// Register an event type.
     Create(Write),
     /// Change an event type. Properties that are not given stay as they are.
@@ -46,7 +46,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct EventTypeArgs {
     /// Name of the event type, e.g. invoice.paid.
     name: String,
     #[command(flatten)]

@@ -151,7 +151,7 @@ fn message_of(error: &anyhow::Error) -> (String, Option<String>) {
 /// A message and what to do, which it ends with: `… . hint: …`.
 pub fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once("hint: ") {
-        // Several problems have a hint each, where they are told.
+        // Several problems have a hint each, where they are reported.
         Some((what, hint)) if !what.contains('\n') => {
             (what.trim_end().trim_end_matches(['.', ';']), Some(hint))
         }

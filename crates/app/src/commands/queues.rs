@@ -25,11 +25,11 @@ enum Action {
     /// Pause a lane. New work is still accepted.
     Pause(Pause),
     /// Deliver again.
-    Resume(One),
+    Resume(LaneArgs),
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct LaneArgs {
     /// Lane: webhook, dispatch or email.
     lane: String,
     #[command(flatten)]
@@ -41,7 +41,7 @@ struct Pause {
     #[command(flatten)]
     why: ReasonArgs,
     #[command(flatten)]
-    one: One,
+    one: LaneArgs,
 }
 
 impl Queues {
@@ -57,7 +57,7 @@ impl Queues {
     }
 }
 
-impl One {
+impl LaneArgs {
     async fn hold(self, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
         let remote = self.client.gateway().await?;
         let path = format!("/v1/queues/{}/{verb}", part(&self.lane));

@@ -30,7 +30,7 @@ enum Action {
     /// Show a replay and its progress.
     Show(Show),
     /// Cancel a replay. What was sent stays sent.
-    Cancel(One),
+    Cancel(ReplayArgs),
 }
 
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ struct Create {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct ReplayArgs {
     /// Id of the replay.
     id: String,
     #[command(flatten)]
@@ -96,7 +96,7 @@ struct Show {
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
-    one: One,
+    one: ReplayArgs,
 }
 
 const NONE: &str = "No replays found. Those of a tenant are listed with --tenant.";

@@ -133,9 +133,9 @@ async fn open(
     let (flags, file) = (flags.clone(), loaded.file.clone());
     let reloader = Arc::new(Reloader::new(reloadable_parts, flags, file, written));
     gateway.reloader = Some(reloader.clone());
-    declared_endpoints::keep_in_step(gateway, loaded).await?;
+    declared_endpoints::apply(gateway, loaded).await?;
     warn_of_risks(gateway, &loaded.settings).await?;
-    let mut servers = start_front(gateway, loaded, listeners.api)?;
+    let mut servers = start_servers(gateway, loaded, listeners.api)?;
     if let Some(listener) = listeners.ingest {
         let operator = Simulator::Operator(operator_token::of(&loaded.settings)?.check()?);
         servers.receive(gateway, &loaded.settings, operator, listener)?;
@@ -181,7 +181,7 @@ async fn finish(
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.
-fn start_front(
+fn start_servers(
     gateway: &Gateway,
     loaded: &LoadedSettings,
     listener: TcpListener,

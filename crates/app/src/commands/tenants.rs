@@ -28,13 +28,13 @@ enum Action {
     /// Create a tenant.
     Create(Create),
     /// Show a tenant.
-    Show(One),
+    Show(NamedTenantArgs),
     /// Change a tenant. Properties that are not given stay as they are.
     Update(Update),
     /// Hold back the deliveries of a tenant. Events are still accepted.
     Pause(Pause),
     /// Deliver again.
-    Resume(One),
+    Resume(NamedTenantArgs),
     /// Move a tenant to another database of a gateway that has several, while it is in use.
     Move(moving::Move),
     /// Delete a tenant with all of its data. This cannot be undone.
@@ -51,7 +51,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct NamedTenantArgs {
     /// Slug or id of the tenant.
     tenant: String,
     #[command(flatten)]
@@ -63,7 +63,7 @@ struct Pause {
     #[command(flatten)]
     why: ReasonArgs,
     #[command(flatten)]
-    one: One,
+    one: NamedTenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -219,7 +219,7 @@ impl Delete {
     }
 }
 
-async fn hold(one: &One, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
+async fn hold(one: &NamedTenantArgs, verb: &str, done: &str, body: Value) -> anyhow::Result<()> {
     let remote = one.client.gateway().await?;
     let path = format!("{}/{verb}", path(&one.tenant));
     let answer = remote.post(&path, &body).await?;

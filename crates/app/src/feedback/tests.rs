@@ -237,7 +237,7 @@ async fn a_bounce_becomes_a_failure_and_the_address_is_suppressed() {
     assert_eq!(first, (ReceiptStatus::Dispatched, format!("{id} failed: BOUNCE_PERMANENT")));
     let view = stage.until(id, EmailStatus::Failed).await;
     assert_eq!(view.row.failure_code, Some(FailureCode::BouncePermanent));
-    // The same report in another message of SNS is told once.
+    // The same report in another message of SNS is reported once.
     let again = stage.report("m-2", &bounce).await;
     assert_eq!(again, (ReceiptStatus::Dispatched, format!("{id} was already reported")));
     let told = stage.told("email.failed").await;

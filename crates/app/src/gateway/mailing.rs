@@ -104,7 +104,7 @@ impl Mailing {
     }
 
     /// What the calls about e-mails use.
-    pub fn desk(&self, base: &Base, engine: Arc<Engine>) -> MailParts {
+    pub fn parts(&self, base: &Base, engine: Arc<Engine>) -> MailParts {
         let outbox = Outbox {
             store: base.store.clone(),
             engine,

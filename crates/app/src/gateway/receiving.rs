@@ -1,5 +1,4 @@
-//! Receiving webhooks from partners: the part of the gateway that proves, keeps and hands on what they
-//! post. What an operator names (the core's address) may be on this machine, unlike what customers name.
+//! Receiving webhooks from partners: the part of the gateway that verifies, stores and dispatches them. What an operator names (the core's address) may be on this machine, unlike what customers name.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -47,7 +46,7 @@ pub struct ReceivingParts {
 }
 
 pub struct Receiving {
-    pub desk: Arc<SourceService>,
+    pub sources: Arc<SourceService>,
     pub inbound: Arc<Inbound>,
     pub checkpointer: Arc<Checkpointer>,
     is_ingest: bool,
@@ -90,7 +89,7 @@ impl ReceivingParts {
     pub fn open(self, base: &Base, engine: Arc<Engine>) -> Receiving {
         tracing::info!(hash = self.policy.pack().hash(), "policy pack loaded");
         let Base { store, ring, ids, clock, .. } = base.clone();
-        let desk = SourceService {
+        let sources = SourceService {
             store: store.clone(),
             ring,
             sources: self.sources.clone(),
@@ -110,7 +109,7 @@ impl ReceivingParts {
         });
         let inbound = inbound.with_sns(self.client, self.sns_hosts);
         Receiving {
-            desk: Arc::new(desk),
+            sources: Arc::new(sources),
             inbound: Arc::new(inbound),
             checkpointer: self.checkpointer,
             is_ingest: self.is_ingest,
@@ -122,7 +121,7 @@ impl Receiving {
     /// For the operator's calls.
     pub fn parts(&self) -> InboundParts {
         InboundParts {
-            sources: self.desk.clone(),
+            sources: self.sources.clone(),
             inbound: self.inbound.clone(),
             checkpointer: self.checkpointer.clone(),
         }

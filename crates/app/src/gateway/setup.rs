@@ -60,9 +60,9 @@ pub struct Setup {
     pub node_facts: NodeFacts,
     /// The disk on which it is, is measured.
     pub data_dir: Option<PathBuf>,
-    /// Nothing where neither alerts nor notices are sent.
+    /// `None` if neither alerts nor notices are sent.
     pub alerts: Option<AlertSettings>,
-    /// Nothing where traces are off.
+    /// `None` if traces are off.
     pub traces: Option<TraceSettings>,
 }
 

@@ -46,7 +46,7 @@ impl Gateway {
         })
         .await?;
         let receiving = receiving.map(|parts| parts.open(&base, engine.clone()));
-        let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
+        let mail = mailing.as_ref().map(|mailing| mailing.parts(&base, engine.clone()));
         let alerting = setup.alerts.map(|settings| {
             let parts = AlertParts {
                 base: &base,

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn for_so_many_or_until_changed() {
+    fn for_a_number_of_requests_or_until_changed() {
         let control = Control::default();
         assert_eq!(control.take(), Mode::Ok);
         control.set_from_json(br#"{"mode": "fail", "count": 2}"#).unwrap();

@@ -188,7 +188,7 @@ impl ApiError {
 }
 
 impl Unreachable {
-    /// A handshake that failed: an authority that is not trusted is told apart.
+    /// A handshake that failed: an authority that is not trusted is an error of its own.
     pub fn of_tls(error: &io::Error) -> Self {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match inner {
@@ -263,8 +263,8 @@ impl fmt::Display for ApiError {
         }
         // Their details speak of headers.
         match self.code.as_str() {
-            "unknown_tenant" => return f.write_str("there is no such tenant"),
-            "tenant_required" => return f.write_str("no tenant is named"),
+            "unknown_tenant" => return f.write_str("no tenant with this slug or id exists"),
+            "tenant_required" => return f.write_str("no tenant given"),
             _ => {}
         }
         match &self.errors[..] {
@@ -274,7 +274,7 @@ impl fmt::Display for ApiError {
                 f.write_str(what)
             }
             [(pointer, what)] => write!(f, "invalid {}: {what}", field(pointer)),
-            // The detail is the first of them: all are told, each with its place.
+            // The detail is the first of them: all are reported, each with its place.
             all => {
                 write!(f, "{} errors in the request", all.len())?;
                 all.iter().try_for_each(|(at, what)| write!(f, "\n  {}: {what}", field(at)))

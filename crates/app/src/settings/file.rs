@@ -46,7 +46,7 @@ impl<'a> Tables<'a> {
 
 impl Table<'_> {
     /// Reports an error of serde at its line.
-    pub fn fault(&self, error: &toml::de::Error) -> SettingError {
+    pub fn error(&self, error: &toml::de::Error) -> SettingError {
         let line = error.span().map(|span| line(&self.lines, span.start));
         let origin = match line {
             Some(line) if line > 1 => Origin::File { path: self.path.clone(), line },

@@ -21,7 +21,7 @@ pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> BTreeMap<S
     for table in tables.of("plans") {
         match PlanTable::deserialize(ValueDeserializer::from(table.value.clone())) {
             Ok(plan) => drop(plans.insert(table.name.clone(), plan)),
-            Err(error) => problems.push(table.fault(&error)),
+            Err(error) => problems.push(table.error(&error)),
         }
     }
     plans

@@ -19,7 +19,7 @@ pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> Vec<Profil
         let profile = match of_table(table) {
             Ok(profile) => profile,
             Err(error) => {
-                problems.push(table.fault(&error));
+                problems.push(table.error(&error));
                 continue;
             }
         };

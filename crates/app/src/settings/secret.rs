@@ -179,12 +179,12 @@ impl Setting for Link {
     const FORM: &'static str = "a URL";
 
     fn read(written: &RawValue) -> Result<Self, ValueError> {
-        let fault = |why: String| ValueError::new(why, "for example, https://host/path");
+        let invalid = |why: String| ValueError::new(why, "for example, https://host/path");
         let url =
-            Url::parse(one(written)?).map_err(|error| fault(format!("not a URL: {error}")))?;
+            Url::parse(one(written)?).map_err(|error| invalid(format!("not a URL: {error}")))?;
         match url.scheme() {
             "http" | "https" if url.has_host() => Ok(Self(url)),
-            other => Err(fault(format!("unsupported URL scheme `{other}`"))),
+            other => Err(invalid(format!("unsupported URL scheme `{other}`"))),
         }
     }
 

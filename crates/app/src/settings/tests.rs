@@ -52,7 +52,7 @@ fn flags_cover_variables_and_variables_cover_the_file() {
 }
 
 #[test]
-fn every_fault_is_told_at_once_with_its_place() {
+fn every_error_is_reported_at_once_with_its_place() {
     let file = "\
 api_listn = \"127.0.0.1:3000\"
 allow_http = \"perhaps\"
@@ -122,7 +122,7 @@ invalid configuration: 14 problems
 }
 
 #[test]
-fn what_does_not_fit_together_is_told_too() {
+fn what_does_not_fit_together_is_reported_too() {
     let file = "\
 admin_token = \"short\"
 master_key = \"1 AAAA\"
@@ -167,7 +167,7 @@ portal_frame_origins = [\"https://app.example\"]
 }
 
 #[test]
-fn broken_toml_is_told_by_its_line() {
+fn broken_toml_is_reported_with_its_line() {
     let shown = alone("allow_http = true\napi_listen = \n").unwrap_err();
     assert!(shown.contains("TOML (gancho.toml:2)"), "{shown}");
     let missing = Flags { config: Some("/nowhere/gancho.toml".into()), ..Flags::default() };
@@ -272,7 +272,7 @@ fn the_reference_in_docs_is_up_to_date() {
     );
 }
 
-// 001's environment, SPEC I-6
+// The names that container platforms and older deployments set.
 #[test]
 fn plain_names_count_where_nothing_else_does() {
     let variables = [

@@ -48,16 +48,18 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
             .iter()
             .all(|rule| served.is_firing(rule))
     });
-    until("the URL is told", || hook.has("dead_letters_high", "", "fired"));
-    until("the URL is told of the tenant", || {
+    until("the URL is notified", || hook.has("dead_letters_high", "", "fired"));
+    until("the URL is notified of the tenant", || {
         hook.has("tenant_dead_letters_high", "acme", "fired")
     });
-    until("the URL is told of the endpoint", || hook.has("endpoint_failing", &endpoint, "fired"));
+    until("the URL is notified of the endpoint", || {
+        hook.has("endpoint_failing", &endpoint, "fired")
+    });
     let (head, body) =
         hook.all().into_iter().find(|(_, body)| body["type"] == "webhook.alert").unwrap();
     assert!(head.to_ascii_lowercase().contains("webhook-signature: v1,"), "{head}");
     assert!(body["data"]["title"].is_string(), "{body}");
-    until("Slack is told", || slack.texts().contains("Many dead letters of one tenant"));
+    until("Slack is notified", || slack.texts().contains("Many dead letters of one tenant"));
     until("the mailbox has it", || {
         served.operator("GET", "/v1/dev/emails", "").body.contains("Gancho: ")
     });

@@ -88,7 +88,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     served.first_logged("write refused");
     server.start_again().unwrap();
     until("it is resolved", || slack.texts().contains("[resolved] The database does not respond"));
-    until("the URL is told", || told("resolved") > 0);
+    until("the URL is notified", || told("resolved") > 0);
     until("it goes on", || {
         let headers = [("x-api-key", key.as_str())];
         let event = r#"{"type":"a.b","data":{}}"#;
@@ -109,7 +109,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     until("it fires again", || told("fired") > fired);
     let resolved = told("resolved");
     served.signal("TERM");
-    until("the last one is told too", || told("resolved") > resolved);
+    until("the last one is notified too", || told("resolved") > resolved);
     until("and on the other channel", || slack.texts().contains("has stopped; it began at"));
     served.ended(std::time::Duration::from_secs(60));
 }

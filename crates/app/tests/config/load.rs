@@ -3,7 +3,7 @@
 use crate::gateway::command;
 
 #[test]
-fn every_fault_is_told_at_once_and_nothing_is_started() {
+fn every_error_is_reported_at_once_and_nothing_is_started() {
     let folder = tempfile::tempdir().unwrap();
     let file =
         "api_listn = \"127.0.0.1:3000\"\nretention = \"soon\"\n\n[plans.pro]\nendpoint = 3\n";
@@ -77,7 +77,7 @@ fn config_shows_what_counts_and_hides_secrets() {
 }
 
 #[test]
-fn two_on_one_address_or_folder_are_told_apart() {
+fn two_on_one_address_or_folder_get_different_errors() {
     let folder = tempfile::tempdir().unwrap();
     let first = crate::gateway::Gateway::start(folder.path(), &[]);
     let address = first.address.to_string();

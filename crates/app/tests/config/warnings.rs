@@ -1,4 +1,4 @@
-//! What an operator is told at the start.
+//! What an operator is warned of at the start.
 
 use gancho_testkit::until;
 

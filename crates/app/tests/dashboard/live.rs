@@ -35,7 +35,7 @@ fn rows_come_as_they_change_for_the_tenant_of_the_page() {
 }
 
 #[test]
-fn an_open_page_is_told_when_the_store_is_away() {
+fn an_open_page_is_notified_when_the_store_is_away() {
     let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let url = server.url("postgres");

@@ -1,4 +1,4 @@
-//! Who paused something, as the audit log has it, and how failures are told in other languages.
+//! Who paused something, as the audit log has it, and how failures are reported in other languages.
 
 use gancho_testkit::until;
 
@@ -51,7 +51,7 @@ fn pages_say_who_paused_what_waits() {
     ana.submit_and_follow("/ui/sources/shopflow/disable", &[]).has("Last changed by ana, ");
     ana.submit_and_follow("/ui/sources/shopflow/enable", &[]).lacks("Last changed by");
 
-    // A tenant's people are told no names of the operator's.
+    // A tenant's people see no names of the operator's.
     let portal = Browser::in_portal(&gateway, "acme");
     let page = portal.open(&format!("/portal/endpoints/{endpoint}"));
     page.lacks("ana").lacks("servers").has("Paused by the operator, ");
@@ -69,7 +69,7 @@ fn pages_say_who_paused_what_waits() {
 }
 
 #[test]
-fn failures_are_told_in_the_language_of_the_reader() {
+fn failures_are_reported_in_the_language_of_the_reader() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(folder.path(), &[]);
     let broken = Receiver::start();

@@ -1,4 +1,4 @@
-//! The gateway as its own target: a loop ends at its first turn. (faults.md 31, SS-41)
+//! The gateway as its own target: a loop ends at its first turn. (faults.md 31)
 
 use gancho_testkit::until;
 use serde_json::Value;

@@ -50,7 +50,7 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
         assert!(!text.contains("GANCHO_API_KEY"), "it has ended: no command would work: {text}");
-        assert!(!text.contains('\u{1b}'), "no colours without a terminal");
+        assert!(!text.contains('\u{1b}'), "no colors without a terminal");
         keys.push(std::fs::read_to_string(folder.path().join("dev.key")).unwrap());
     }
     assert_eq!(keys[0], keys[1], "what was copied still works");

@@ -153,7 +153,7 @@ fn survives(database: Option<&str>, kills: usize) {
         events.iter().any(|(_, event_type)| event_type == "email.sent")
     };
     // What a killed one held is given to another when its lease is over.
-    until("the tenant is told that all were sent", || {
+    until("the tenant is notified that all were sent", || {
         let told = told(&seen);
         taken.iter().all(|id| told.get(id).is_some_and(is_sent))
     });

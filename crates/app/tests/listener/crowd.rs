@@ -176,7 +176,7 @@ fn arrived_at_once(served: &Gateway, key: &str, webhook: &str, events: &[String]
     assert_eq!(webhook["is_active"], true, "{webhook}");
 }
 
-/// faults.md 10, RS-02: more connections than there are handles, held by nobody in particular.
+/// faults.md 10: more connections than there are handles, held by nobody in particular.
 #[test]
 fn few_file_handles_are_shared_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn few_file_handles_are_shared_out() {
     assert!(!log.contains("deferring deliveries"), "{log}");
 }
 
-/// faults.md 10, RS-02: none are left at all, for a while.
+/// faults.md 10: none are left at all, for a while.
 #[test]
 fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     let folder = tempfile::tempdir().unwrap();

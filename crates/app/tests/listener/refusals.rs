@@ -11,7 +11,7 @@ use gancho_testkit::until;
 
 use crate::{gateway::Gateway, http, receiver};
 
-/// E-6: what strangers cost is bounded, whatever they ask for, and nobody else at their address waits for it.
+/// What strangers cost is bounded, whatever they ask for, and nobody else at their address waits for it.
 #[test]
 fn a_flood_of_refusals_is_slowed_down_and_others_are_not() {
     const FLOOD: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! Callers who never come to an end, and a store that is full: BD-03 and E-11 against the real binary.
+//! Callers who never finish a request, and a store that is full, against the real binary.
 
 use std::{
     io::{Read, Write},
@@ -44,7 +44,7 @@ fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
     }
     assert!(longest < Duration::from_secs(2), "the longest answer took {longest:?}");
 
-    // Each is told or cut off; none holds its place for longer than the deadlines allow.
+    // Each is answered or cut off; none holds its place for longer than the deadlines allow.
     for stream in &mut slow {
         let left = Duration::from_secs(60).saturating_sub(began.elapsed());
         stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).unwrap();

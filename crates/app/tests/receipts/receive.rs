@@ -107,10 +107,12 @@ fn the_policy_is_read_again_on_sighup() {
     served.signal("HUP");
     let refused = |event| partner::post(ingest, &body(event)).status == 403;
     until("it is closed", || refused("e2"));
-    // A faulty pack changes nothing, and is told of.
+    // A faulty pack changes nothing, and is reported.
     std::fs::write(&pack, "nonsense").unwrap();
     served.signal("HUP");
-    until("it is told of", || served.log.lock().unwrap().contains("the previous one stays active"));
+    until("it is reported", || {
+        served.log.lock().unwrap().contains("the previous one stays active")
+    });
     assert!(refused("e3"));
     std::fs::write(&pack, open).unwrap();
     served.signal("HUP");
@@ -121,7 +123,7 @@ fn the_policy_is_read_again_on_sighup() {
     std::fs::write(&config, "concurrency = 0\n").unwrap();
     served.signal("HUP");
     let stays = "could not reload the settings; the previous ones stay active";
-    until("it is told of", || served.log.lock().unwrap().contains(stays));
+    until("it is reported", || served.log.lock().unwrap().contains(stays));
     assert!(!refused("e5"));
     served.stop();
 }
@@ -206,7 +208,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     api.stop();
 }
 
-/// DR-05: killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
+/// Killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
 /// What was acknowledged arrives; what was not is posted again, as partners do, and arrives too.
 #[test]
 fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
@@ -328,7 +330,7 @@ fn nothing_taken_is_lost_to_kill_9_on_postgres() {
     survives(Some(&database.url()), 4);
 }
 
-/// DR-01: the same webhook at two nodes at the same moment is one receipt.
+/// The same webhook at two nodes at the same moment is one receipt.
 #[test]
 fn two_nodes_make_one_receipt() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

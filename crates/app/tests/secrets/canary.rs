@@ -140,7 +140,7 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
         canary("partner's secret", partner::SECRET),
     ];
 
-    search("what a partner is told", forged.body.as_bytes(), &canaries);
+    search("what a partner is answered", forged.body.as_bytes(), &canaries);
     // What is shown: everything that can be read, and refusals of what was sent wrongly.
     let delivery = call("GET", &format!("/v1/deliveries?event_id={event}"), "").json();
     let delivery = delivery["data"][0]["id"].as_str().unwrap().to_owned();

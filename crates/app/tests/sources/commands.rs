@@ -38,7 +38,7 @@ fn a_source_from_its_making_to_its_end() {
     assert!(made["dispatch_secret"].as_str().unwrap().len() > 20, "{made}");
     let listed = at.run(&["sources", "list"]).ok().out;
     assert!(listed.contains("acme") && listed.contains("active"), "{listed}");
-    assert!(!listed.contains('\u{1b}'), "a pipe gets no colours: {listed:?}");
+    assert!(!listed.contains('\u{1b}'), "a pipe gets no colors: {listed:?}");
 
     let paused = at.json(&["sources", "change", "acme", "--pause", "--no-schema"]);
     assert_eq!((&paused["is_active"], &paused["schema"]), (&json!(false), &json!(null)));
@@ -95,10 +95,10 @@ fn keys_come_from_everywhere_but_the_command_line() {
     assert_eq!(at.json(&["sources", "keys", "list", "acme"])["data"].as_array().unwrap().len(), 5);
     let invalid = at.run(&["sources", "keys", "add", "acme", "k8", "--public-key", "no key"]);
     assert_eq!(invalid.code, 4);
-    assert!(invalid.err.contains("invalid publicKey: "), "the place is told: {}", invalid.err);
+    assert!(invalid.err.contains("invalid publicKey: "), "the place is reported: {}", invalid.err);
 }
 
-/// The key-value JSON of seed 001 §8.1, from a file and from standard input.
+/// Keys as a key-value store exports them, from a file and from standard input.
 #[test]
 fn keys_of_a_key_value_store_are_imported() {
     let at = Operator::start();

@@ -61,7 +61,7 @@ fn notices_go_where_tenants_may_not() {
     let path = format!("/v1/webhooks/{id}/test");
     let tried = served.acting("operator", "POST", &path, "{}");
     assert_eq!(tried.status, 200, "{}", tried.body);
-    until("the operator is told", || !seen.counts().is_empty());
+    until("the operator is notified", || !seen.counts().is_empty());
     served.stop();
 }
 

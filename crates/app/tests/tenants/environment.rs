@@ -118,7 +118,7 @@ fn a_company_without_a_secret_gets_one() {
 }
 
 #[test]
-fn the_operator_is_told_of_what_was_given_up() {
+fn the_operator_is_notified_of_what_was_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let (notices, told) = receiver::start();
     let variables = [("GANCHO_NOTIFY_URL", &*format!("http://{notices}/ops"))];
@@ -138,6 +138,6 @@ fn the_operator_is_told_of_what_was_given_up() {
             })
         })
     };
-    until("the operator is told", exhausted);
+    until("the operator is notified", exhausted);
     served.stop();
 }

@@ -140,7 +140,7 @@ pub fn session_cookie(dashboard: &Dashboard, value: &str) -> Option<HeaderValue>
     cookies::write(cookies::session(is_secure), value, MAX_AGE.as_secs(), is_secure)
 }
 
-/// Signs out. While the store is unavailable, the browser forgets the session at least, and is told.
+/// Signs out. While the store is unavailable, the browser forgets the session at least, and the page says so.
 pub async fn log_out(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
     let forget = session_cookie(&dashboard, "");
     let headers = request.headers().clone();

@@ -53,7 +53,7 @@ struct OverviewPage {
     traffic: Traffic,
     failing: Vec<FailingEndpoint>,
     queues: Vec<Queue>,
-    /// Of all tenants; nothing where the page is limited to one.
+    /// Of all tenants; `None` if the page is limited to one.
     shares: Option<Arc<TenantShares>>,
 }
 

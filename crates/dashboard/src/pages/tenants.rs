@@ -42,7 +42,7 @@ pub struct Tenant {
     pub created_at: Moment,
 }
 
-/// How long things of a tenant are stored; nothing where the setting of the gateway applies.
+/// How long things of a tenant are stored; `None` if the setting of the gateway applies.
 #[derive(Deserialize)]
 pub struct Retention {
     pub events: Option<Text>,

@@ -76,7 +76,7 @@ fn the_edges_of_every_range() {
             checked += usize::from(allowed(ip));
         }
     }
-    assert!(checked >= 30, "most neighbours are allowed: {checked}");
+    assert!(checked >= 30, "most neighbors are allowed: {checked}");
 
     for range in DENIED_V6.iter().chain(&["::/3", "4000::/2", "8000::/1"]) {
         let range: Ipv6Net = range.parse().unwrap();

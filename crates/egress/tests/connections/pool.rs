@@ -27,7 +27,7 @@ async fn a_connection_serves_many_one_after_the_other() {
     assert_eq!(client.kept_connections(), 0);
 }
 
-/// RX-15: what is asked at once goes over as many connections, and no answer is swapped.
+/// What is asked at once goes over as many connections, and no answer is swapped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_request_at_a_time_on_each_connection() {
     let receiver = Receiver::plain(|connection| {
@@ -51,7 +51,7 @@ async fn one_request_at_a_time_on_each_connection() {
     assert_eq!(receiver.requests().len(), 800);
 }
 
-/// RX-11: the second request was read before the connection broke, so it is not sent again.
+/// The second request was read before the connection broke, so it is not sent again.
 #[tokio::test]
 async fn a_request_that_may_have_been_read_is_not_sent_again() {
     for end in [vec![Step::Reset], vec![], vec![Step::send("HTTP/1.1 2"), Step::Reset]] {

@@ -1,4 +1,4 @@
-//! Certificates and handshakes, good and bad (TL-01, TL-02).
+//! Certificates and handshakes, good and bad.
 
 use std::{sync::Arc, time::Duration};
 

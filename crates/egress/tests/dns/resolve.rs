@@ -1,4 +1,4 @@
-//! The real resolver against a name server that answers as it is told (SS-20).
+//! The real resolver against a name server that answers as the test says.
 
 use std::{net::IpAddr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Receivers that misbehave. Each is one of the cases RX-01 to RX-15, SS-40 included.
+//! Receivers that misbehave: each case is a way in which an answer can be wrong, endless, slow or misleading.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn the_request_as_it_is_on_the_wire() {
     assert_eq!(body, "{}");
 }
 
-/// RX-01
+/// Any number of 1xx answers is skipped until the final one comes.
 #[tokio::test]
 async fn interim_answers_are_passed_over() {
     let interim = "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
@@ -63,7 +63,7 @@ async fn interim_answers_are_passed_over() {
     assert_on_time(outcome.latency);
 }
 
-/// RX-02 and RX-15: what comes after an answer is not the next answer.
+/// What comes after an answer is not the next answer.
 #[tokio::test]
 async fn bytes_after_an_answer_are_not_the_next_one() {
     let forged = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged";
@@ -91,7 +91,7 @@ async fn bytes_after_an_answer_are_not_the_next_one() {
     }
 }
 
-/// RX-03
+/// What cannot be parsed as HTTP is a protocol error.
 #[tokio::test]
 async fn answers_that_are_not_http() {
     for text in [
@@ -123,7 +123,7 @@ async fn answers_that_are_not_http() {
     }
 }
 
-/// RX-04, RX-12 and SS-40
+/// Redirects are not followed, and only 2xx is success.
 #[tokio::test]
 async fn answers_that_are_not_success() {
     let elsewhere = answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
@@ -160,7 +160,7 @@ async fn answers_that_are_not_success() {
         Verdict::Retry { not_before: Some(at), .. } if at == Time::from_secs(120)));
 }
 
-/// RX-05 and RX-07: the status counts, little is kept, and the flood is cut off.
+/// The status counts, little is kept, and the flood is cut off.
 #[tokio::test]
 async fn endless_bodies_are_cut_off() {
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
@@ -212,7 +212,7 @@ fn assert_on_time(latency: Duration) {
     assert!(latency >= DEADLINE && latency < DEADLINE + Duration::from_millis(500), "{latency:?}");
 }
 
-/// RX-06: one deadline for all of it, however the bytes are spread.
+/// One deadline for all of it, however the bytes are spread.
 #[tokio::test]
 async fn dripping_is_bounded_by_the_deadline() {
     let pause = Duration::from_millis(20);
@@ -238,7 +238,7 @@ async fn dripping_is_bounded_by_the_deadline() {
     assert_eq!(client.kept_connections(), 0);
 }
 
-/// RX-08
+/// Long headers, many headers and headers that are not UTF-8.
 #[tokio::test]
 async fn heads_are_bounded_and_kept_lossily() {
     let long = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "a".repeat(1 << 20));
@@ -265,7 +265,7 @@ async fn heads_are_bounded_and_kept_lossily() {
     assert_eq!(&answer.body[..], b"\xff\xfe\x00");
 }
 
-/// RX-09: broken off at each stage, and sent once.
+/// Broken off at each stage, and sent once.
 #[tokio::test]
 async fn broken_off_at_each_stage() {
     let half = "HTTP/1.1 200 OK\r\ncontent-le";
@@ -340,7 +340,7 @@ async fn a_full_backlog_is_a_failed_connect() {
     assert_eq!(verdict(&outcome, Time::ZERO).load, Load::Heavy);
 }
 
-/// RX-10
+/// A receiver may answer early and read no further.
 #[tokio::test]
 async fn an_answer_before_the_body_was_read_counts() {
     let receiver = Receiver::plain(|_| {
@@ -353,7 +353,7 @@ async fn an_answer_before_the_body_was_read_counts() {
     assert_eq!(status(&outcome), 413);
 }
 
-/// RX-14, over the wire: no value breaks the client or asks for more than a day.
+/// `Retry-After` over the wire: no value breaks the client or asks for more than a day.
 #[tokio::test]
 async fn wishes_are_bounded() {
     let day = Time::from_secs(24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Who has older deliveries in the store, as far as claims have told.
+//! Who has older deliveries in the store, as reported by claims.
 //!
 //! **Invariant.** Deliveries in the store go before new ones of their target, so a target that is behind is offered
 //! nothing directly. It is behind until a claim has seen that nothing is left: a claim that is caught up with
@@ -14,7 +14,7 @@ use super::Key;
 
 /// Each with the lap in which it was noted.
 #[derive(Default)]
-pub struct Behind {
+pub struct Backlogs {
     targets: BTreeMap<Key, u64>,
     /// All of their targets may be.
     tenants: BTreeMap<TenantId, u64>,
@@ -26,7 +26,7 @@ pub struct Behind {
     left: BTreeSet<TenantId>,
 }
 
-impl Behind {
+impl Backlogs {
     pub fn everyone() -> Self {
         Self { all: true, ..Self::default() }
     }
@@ -108,14 +108,14 @@ mod tests {
         (Id::from_bits(tenant), Id::from_bits(target))
     }
 
-    fn end_lap(behind: &mut Behind, left: &[u128], skip: &ClaimExclusions) {
+    fn end_lap(behind: &mut Backlogs, left: &[u128], skip: &ClaimExclusions) {
         behind.leave(left.iter().map(|tenant| Id::from_bits(*tenant)));
         behind.end_lap(skip);
     }
 
     #[test]
     fn after_the_first_lap_only_those_with_something_left_are_behind() {
-        let mut behind = Behind::everyone();
+        let mut behind = Backlogs::everyone();
         assert!(behind.contains(key(1, 1)) && behind.contains(key(2, 2)));
         end_lap(&mut behind, &[1], &ClaimExclusions::default());
         assert!(behind.contains(key(1, 1)) && behind.contains(key(1, 9)));
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_target_noted_during_a_lap_waits_for_a_whole_one() {
-        let (mut behind, none) = (Behind::default(), ClaimExclusions::default());
+        let (mut behind, none) = (Backlogs::default(), ClaimExclusions::default());
         behind.note(key(1, 1), 10);
         end_lap(&mut behind, &[], &none);
         assert!(behind.contains(key(1, 1)), "the lap may have passed it before");
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_was_skipped_is_still_behind() {
-        let (mut behind, none) = (Behind::default(), ClaimExclusions::default());
+        let (mut behind, none) = (Backlogs::default(), ClaimExclusions::default());
         let skip = ClaimExclusions { targets: [key(1, 1).1].into(), ..ClaimExclusions::default() };
         behind.note(key(1, 1), 10);
         for _ in 0..3 {

@@ -11,7 +11,7 @@ use gancho_store::{ClaimExclusions, TargetId};
 
 use super::{
     Key, Pool, Scheduler, TargetLine, TenantLine,
-    behind::Behind,
+    behind::Backlogs,
     placing::{has_untried_part, holds_more},
     pool::shared,
 };
@@ -23,7 +23,7 @@ pub struct Claims {
     skip: Arc<ClaimExclusions>,
     /// Known to answer: a claim brings more of them.
     proven: Arc<BTreeSet<TargetId>>,
-    behind: Behind,
+    behind: Backlogs,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
     /// A target is no longer skipped since the last claim.
@@ -32,7 +32,7 @@ pub struct Claims {
 
 impl Claims {
     pub fn new() -> Self {
-        Self { behind: Behind::everyone(), ..Self::default() }
+        Self { behind: Backlogs::everyone(), ..Self::default() }
     }
 
     pub fn note_tenant(&mut self, tenant: TenantId, skipped: bool) {

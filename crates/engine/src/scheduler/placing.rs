@@ -9,7 +9,7 @@ use super::{
     pools::{PoolState, Pools},
     target::{Readiness, TargetLine},
     tenant::TenantLine,
-    turns::Had,
+    turns::UsedTime,
 };
 
 /// A pool that is full is so until one of these parts is free,
@@ -227,7 +227,7 @@ fn choose_pool<T>(
     if let Some(place) = line.turn.take() {
         owner.of_mut(before).ready.leave(place);
     }
-    line.had = Had::default();
+    line.had = UsedTime::default();
     Some(before)
 }
 

@@ -8,7 +8,7 @@ use super::{
     Pool,
     ring::Place,
     standing::Standing,
-    turns::{Had, TurnPlace},
+    turns::{TurnPlace, UsedTime},
 };
 use crate::{TargetStatus, Terms};
 
@@ -48,12 +48,12 @@ pub struct TargetLine<T> {
     pub counted: LineUsage,
     pace: Pace,
     rate: Option<Rate>,
-    ticker: Gcra,
+    rate_state: Gcra,
     breaker: Breaker,
     /// Its place in the scheduler's structures, if it has one.
     pub turn: Option<TurnPlace>,
     /// What it has had of its tenant's part of the pool.
-    pub had: Had,
+    pub had: UsedTime,
     pub timer: Option<Time>,
     pub idle: Option<Place>,
     pub skipped: bool,
@@ -97,10 +97,10 @@ impl<T> TargetLine<T> {
             counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
             pace: if earn { Pace::earned(max_in_flight) } else { Pace::up_to(max_in_flight) },
             rate: None,
-            ticker: Gcra::default(),
+            rate_state: Gcra::default(),
             breaker: Breaker::default(),
             turn: None,
-            had: Had::default(),
+            had: UsedTime::default(),
             timer: None,
             idle: None,
             skipped: false,
@@ -173,7 +173,7 @@ impl<T> TargetLine<T> {
             Gate::Waiting => return Readiness::Shut,
             Gate::Open | Gate::Probe => {}
         }
-        match self.rate.map(|rate| self.ticker.free_at(rate, now)) {
+        match self.rate.map(|rate| self.rate_state.free_at(rate, now)) {
             Some(free_at) if free_at > now => Readiness::NotBefore(free_at),
             _ => Readiness::Open,
         }
@@ -189,7 +189,7 @@ impl<T> TargetLine<T> {
             self.breaker.probe();
         }
         if let Some(rate) = self.rate {
-            self.ticker.take(rate, now);
+            self.rate_state.take(rate, now);
         }
         Some((item, bytes))
     }
@@ -297,7 +297,7 @@ impl<T> TargetLine<T> {
 
     pub fn status(&self, is_behind: bool, now: Time) -> TargetStatus {
         let gate = self.breaker.gate(now);
-        let free_at = self.rate.map(|rate| self.ticker.free_at(rate, now));
+        let free_at = self.rate.map(|rate| self.rate_state.free_at(rate, now));
         TargetStatus {
             // A limited rate says nothing about how it answers.
             pool: self.standing.pool(),

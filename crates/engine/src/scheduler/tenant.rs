@@ -7,7 +7,7 @@ use gancho_store::TargetId;
 
 use super::{
     pool::{Holding, Pool},
-    turns::{Had, TurnPlace, Turns},
+    turns::{TurnPlace, Turns, UsedTime},
 };
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub struct TenantPool {
     /// Its place among the tenants that have such a target.
     pub turn: Option<TurnPlace>,
     /// What it has had of the pool up to its last turn.
-    pub had: Had,
+    pub had: UsedTime,
     pub in_flight: u32,
     /// What its targets hold, queued or in flight.
     pub held: Holding,

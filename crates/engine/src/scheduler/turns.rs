@@ -7,14 +7,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// What a member has had, on the scale of the [`Turns`] it takes. Kept while it is away.
+/// The time that a member has used, on the scale of the [`Turns`] it takes. Kept while it is away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Had(u64);
+pub struct UsedTime(u64);
 
 /// A place in line. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TurnPlace {
-    had: Had,
+    had: UsedTime,
     /// It has had its part so far. One that has had less goes before those that are level with it.
     is_level: bool,
     number: u64,
@@ -25,24 +25,24 @@ pub struct Turns<T> {
     line: BTreeMap<TurnPlace, T>,
     next: u64,
     /// Where the last one stood that was served.
-    now: Had,
+    now: UsedTime,
 }
 
 impl<T> Default for Turns<T> {
     fn default() -> Self {
-        Self { line: BTreeMap::new(), next: 0, now: Had::default() }
+        Self { line: BTreeMap::new(), next: 0, now: UsedTime::default() }
     }
 }
 
 impl TurnPlace {
     /// What its holder has had after a turn that costs this much.
-    pub fn after(self, cost: Duration) -> Had {
-        Had(self.had.0.saturating_add(cost.as_micros() as u64))
+    pub fn after(self, cost: Duration) -> UsedTime {
+        UsedTime(self.had.0.saturating_add(cost.as_micros() as u64))
     }
 }
 
 impl<T: Copy> Turns<T> {
-    pub fn join(&mut self, who: T, had: Had) -> TurnPlace {
+    pub fn join(&mut self, who: T, had: UsedTime) -> TurnPlace {
         let is_level = had >= self.now;
         let place = TurnPlace { had: had.max(self.now), is_level, number: self.next };
         self.next += 1;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn joined(turns: &mut Turns<char>, who: &str) -> BTreeMap<char, TurnPlace> {
-        who.chars().map(|who| (who, turns.join(who, Had::default()))).collect()
+        who.chars().map(|who| (who, turns.join(who, UsedTime::default()))).collect()
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let mut turns = Turns::default();
         let mut places = joined(&mut turns, "ABCDEFGH");
         serve(&mut turns, &mut places, 100);
-        places.insert('z', turns.join('z', Had::default()));
+        places.insert('z', turns.join('z', UsedTime::default()));
         // It was away for a hundred turns. It is next, and gets its part from then on, not more.
         let served = serve(&mut turns, &mut places, 33);
         assert!(served.starts_with('z'));

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::stage::{Play, Stage, seconds};
 
-/// Keeps them in memory, as long as it is told to work.
+/// Keeps them in memory, as long as it is set to work.
 #[derive(Default)]
 struct Chest {
     kept: Mutex<BTreeMap<DeliveryId, Vec<FullDeadLetter>>>,

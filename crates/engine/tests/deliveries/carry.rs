@@ -198,9 +198,9 @@ async fn what_waited_too_long_is_not_tried() {
     assert_eq!(stats.by_code.get("EXPIRED"), Some(&1));
 }
 
-/// A lane that tells of every end gives nothing up behind its carrier's back.
+/// A lane that reports every end gives nothing up behind its carrier's back.
 #[tokio::test(start_paused = true)]
-async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
+async fn the_store_expires_nothing_if_the_lane_does_so_itself() {
     for (expires_in_store, state) in [(true, State::Dead), (false, State::Pending)] {
         let stage = Stage::new(|_, _| Play::Deliver);
         // Paused, so that it is not claimed and given up meanwhile.

@@ -38,7 +38,7 @@ impl Random for Dice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behaviour {
+pub enum Behavior {
     Fast,
     Slow,
     /// Never answers: the carrier's deadline ends the attempt.
@@ -60,7 +60,7 @@ pub struct Target {
     pub tenant: TenantId,
     pub id: EndpointId,
     pub lane: Lane,
-    pub behaviour: Behaviour,
+    pub behavior: Behavior,
     pub in_order: bool,
     pub plan: Arc<RetryPlan>,
     pub max_in_flight: u32,
@@ -70,7 +70,7 @@ pub struct Target {
 impl Target {
     /// Delivers at once whatever comes: nothing may wait long for it.
     pub fn is_healthy(&self) -> bool {
-        self.behaviour == Behaviour::Fast && self.rate.is_none() && !self.in_order
+        self.behavior == Behavior::Fast && self.rate.is_none() && !self.in_order
     }
 }
 
@@ -158,15 +158,15 @@ impl Scenario {
                 _ if place < tenants.len() / 2 => dice.roll(1, 30),
                 _ => 0,
             };
-            targets.push(one(*tenant, 1, Behaviour::Fast, Arc::new(plan(&dice))));
+            targets.push(one(*tenant, 1, Behavior::Fast, Arc::new(plan(&dice))));
             for number in 2..2 + bad {
-                let behaviour = match dice.roll(0, 5) {
-                    0 => Behaviour::Slow,
-                    1 => Behaviour::FailsFirst(dice.roll(1, 3) as u32),
-                    2 => Behaviour::Refusing,
-                    _ => Behaviour::Hanging,
+                let behavior = match dice.roll(0, 5) {
+                    0 => Behavior::Slow,
+                    1 => Behavior::FailsFirst(dice.roll(1, 3) as u32),
+                    2 => Behavior::Refusing,
+                    _ => Behavior::Hanging,
                 };
-                targets.push(one(*tenant, number, behaviour, Arc::new(plan(&dice))));
+                targets.push(one(*tenant, number, behavior, Arc::new(plan(&dice))));
             }
         }
         Self {
@@ -194,12 +194,12 @@ impl Scenario {
     }
 }
 
-fn one(tenant: TenantId, number: u64, behaviour: Behaviour, plan: Arc<RetryPlan>) -> Target {
+fn one(tenant: TenantId, number: u64, behavior: Behavior, plan: Arc<RetryPlan>) -> Target {
     Target {
         tenant,
         id: EndpointId::from_bits(tenant.bits() + u128::from(number)),
         lane: Lane::Webhook,
-        behaviour,
+        behavior,
         in_order: false,
         plan,
         max_in_flight: 64,
@@ -217,21 +217,21 @@ fn targets(dice: &Dice, kind: Kind, tenants: &[TenantId], lanes: &[Lane]) -> Vec
         let floods = kind == Kind::Flood && place == 0;
         for number in 1..=dice.roll(1, 3) {
             let any = dice.roll(0, 8);
-            let behaviour = match any {
-                0 | 1 => Behaviour::Slow,
-                2 => Behaviour::Hanging,
-                3 => Behaviour::FailsFirst(dice.roll(1, 3) as u32),
-                4 => Behaviour::Flapping { secs: dice.roll(1, 15) },
-                5 => Behaviour::Refusing,
-                6 => Behaviour::Panicking,
-                _ => Behaviour::Fast,
+            let behavior = match any {
+                0 | 1 => Behavior::Slow,
+                2 => Behavior::Hanging,
+                3 => Behavior::FailsFirst(dice.roll(1, 3) as u32),
+                4 => Behavior::Flapping { secs: dice.roll(1, 15) },
+                5 => Behavior::Refusing,
+                6 => Behavior::Panicking,
+                _ => Behavior::Fast,
             };
             let healthy = kind == Kind::Flood && !floods;
             targets.push(Target {
                 tenant: *tenant,
                 id: EndpointId::from_bits(tenant.bits() + u128::from(number)),
                 lane: *dice.pick(lanes),
-                behaviour: if healthy { Behaviour::Fast } else { behaviour },
+                behavior: if healthy { Behavior::Fast } else { behavior },
                 in_order: !healthy && dice.one_in(3),
                 plan: Arc::new(plan(dice)),
                 max_in_flight: if dice.one_in(3) { dice.roll(1, 4) as u32 } else { 64 },

@@ -8,7 +8,7 @@ use gancho_engine::{AttemptResult, Carrier, Terms};
 use gancho_store::Job;
 
 use crate::{
-    scenario::{Behaviour, Target},
+    scenario::{Behavior, Target},
     world::{Answer, LifeId, What, World},
 };
 
@@ -53,40 +53,40 @@ impl Carrier for SimCarrier {
 
 impl SimCarrier {
     fn latency(&self, target: &Target) -> Duration {
-        match self.behaviour(target) {
-            Behaviour::Slow => self.world.dice.millis(500, 4_000),
-            Behaviour::Hanging => TIMEOUT,
+        match self.behavior(target) {
+            Behavior::Slow => self.world.dice.millis(500, 4_000),
+            Behavior::Hanging => TIMEOUT,
             _ => self.world.dice.millis(0, 30),
         }
     }
 
     /// When the faults are over, targets that fail for ever are mended or given up by their owners:
     /// their breakers would let one attempt out every five minutes, and the run would not end.
-    fn behaviour(&self, target: &Target) -> Behaviour {
+    fn behavior(&self, target: &Target) -> Behavior {
         let fails = matches!(
-            target.behaviour,
-            Behaviour::Hanging | Behaviour::Flapping { .. } | Behaviour::FailsFirst(_)
+            target.behavior,
+            Behavior::Hanging | Behavior::Flapping { .. } | Behavior::FailsFirst(_)
         );
-        match target.behaviour {
-            _ if fails && self.world.is_calm() && target.in_order => Behaviour::Refusing,
-            _ if fails && self.world.is_calm() => Behaviour::Fast,
-            behaviour => behaviour,
+        match target.behavior {
+            _ if fails && self.world.is_calm() && target.in_order => Behavior::Refusing,
+            _ if fails && self.world.is_calm() => Behavior::Fast,
+            behavior => behavior,
         }
     }
 
     fn answer(&self, target: &Target, attempt: u32) -> Answer {
-        match self.behaviour(target) {
-            Behaviour::Fast | Behaviour::Slow => Answer::Delivered,
-            Behaviour::Hanging => Answer::Retry,
-            Behaviour::FailsFirst(times) if attempt <= times => Answer::Retry,
-            Behaviour::Flapping { secs }
+        match self.behavior(target) {
+            Behavior::Fast | Behavior::Slow => Answer::Delivered,
+            Behavior::Hanging => Answer::Retry,
+            Behavior::FailsFirst(times) if attempt <= times => Answer::Retry,
+            Behavior::Flapping { secs }
                 if (self.world.clock.elapsed().as_secs() / secs) % 2 == 1 =>
             {
                 Answer::Retry
             }
-            Behaviour::Refusing => Answer::Never,
-            Behaviour::Panicking if attempt == 1 => Answer::Panic,
-            Behaviour::FailsFirst(_) | Behaviour::Flapping { .. } | Behaviour::Panicking => {
+            Behavior::Refusing => Answer::Never,
+            Behavior::Panicking if attempt == 1 => Answer::Panic,
+            Behavior::FailsFirst(_) | Behavior::Flapping { .. } | Behavior::Panicking => {
                 Answer::Delivered
             }
         }

@@ -73,8 +73,8 @@ impl Checkpointer {
             for line in &lines {
                 let leaf = line.leaf();
                 if line.number != head.number + 1 || line.link != Hash::of_link(&head.link, &leaf) {
-                    let flaw = AuditError::Changed { number: line.number };
-                    return Err(CheckpointerError::from(flaw).into());
+                    let error = AuditError::Changed { number: line.number };
+                    return Err(CheckpointerError::from(error).into());
                 }
                 prover.push(leaf);
                 tree.push(leaf);

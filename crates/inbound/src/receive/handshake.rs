@@ -75,8 +75,8 @@ fn verify_token(source: &PreparedSource, request: &ReceivedRequest) -> Result<Re
     let refused = || ReceiveError::unproven(Reason::Handshake);
     let token = request.parameter("hub.verify_token").ok_or_else(refused)?;
     let known = source.verify_token.as_ref().ok_or(VerifyError::NoMatch);
-    let proved = known.and_then(|known| known.verify(&[(NAME, token.as_bytes())], NAME));
-    if proved.is_err() || request.parameter("hub.mode").as_deref() != Some("subscribe") {
+    let verified = known.and_then(|known| known.verify(&[(NAME, token.as_bytes())], NAME));
+    if verified.is_err() || request.parameter("hub.mode").as_deref() != Some("subscribe") {
         return Err(refused());
     }
     let challenge = request.parameter("hub.challenge").ok_or_else(refused)?;

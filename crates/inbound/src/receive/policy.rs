@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(pack.hash().len(), 64);
     }
 
-    /// SG-15: there is no mode in which what is not proved is only noted, and let pass.
+    /// No policy lets a request pass whose signature is not verified.
     #[test]
     fn no_pack_lets_the_unverified_pass() {
         let open = BUILT_IN.replace(
@@ -204,19 +204,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_can_be_read_anew_and_a_faulty_one_changes_nothing() {
+    fn a_pack_can_be_reloaded_and_a_faulty_one_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pack.json");
         fs::write(&path, BUILT_IN).unwrap();
-        let keeper = PolicyService::open(Some(path.clone())).unwrap();
-        let first = keeper.pack().hash().to_owned();
+        let service = PolicyService::open(Some(path.clone())).unwrap();
+        let first = service.pack().hash().to_owned();
         let closed = r#"{"version":1,"bits":[],"wires":[],"else":"deny_invalid_access"}"#;
         fs::write(&path, closed).unwrap();
-        assert_ne!(keeper.reload().unwrap().hash(), first);
-        assert_eq!(keeper.pack().decide(Bits { verified: true, rate_ok: true }), Decision::Deny);
-        let second = keeper.pack().hash().to_owned();
+        assert_ne!(service.reload().unwrap().hash(), first);
+        assert_eq!(service.pack().decide(Bits { verified: true, rate_ok: true }), Decision::Deny);
+        let second = service.pack().hash().to_owned();
         fs::write(&path, "nonsense").unwrap();
-        assert!(keeper.reload().is_err());
-        assert_eq!(keeper.pack().hash(), second);
+        assert!(service.reload().is_err());
+        assert_eq!(service.pack().hash(), second);
     }
 }

@@ -80,7 +80,7 @@ mod tests {
         is(value, "application/json")
     }
 
-    /// BD-04, BD-11
+    /// Other media types, charsets and content codings are refused.
     #[test]
     fn only_plain_json() {
         for fine in [

@@ -32,7 +32,7 @@ impl VerifiedMessage<'_> {
     pub fn message_id(&self) -> Option<&str> {
         match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.message_id(),
-            VerifiedSignature::BySns(proved) => Some(&proved.message_id),
+            VerifiedSignature::BySns(message) => Some(&message.message_id),
         }
     }
 
@@ -40,14 +40,14 @@ impl VerifiedMessage<'_> {
     pub fn base_sha256(&self) -> Option<String> {
         Some(match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.base_sha256(),
-            VerifiedSignature::BySns(proved) => proved.base_sha256().to_owned(),
+            VerifiedSignature::BySns(message) => message.base_sha256().to_owned(),
         })
     }
 
     /// The event type that the sender claims: signed, or in an unsigned header.
     pub fn topic<'b>(&'b self, request: &'b ReceivedRequest) -> Option<&'b str> {
-        if let Some(VerifiedSignature::BySns(proved)) = &self.signed {
-            return receipt_label::topic(proved.topic.as_bytes());
+        if let Some(VerifiedSignature::BySns(message)) = &self.signed {
+            return receipt_label::topic(message.topic.as_bytes());
         }
         let name = self.source.preset.topic_header()?;
         receipt_label::topic(request.headers.get(name)?.as_bytes())
@@ -86,7 +86,7 @@ impl RequestVerifier {
         now: Time,
     ) -> Result<VerifiedMessage<'a>, ReceiveError> {
         let (lines, tolerance) = (request.lines(), self.tolerance);
-        let proved = match &source.proving {
+        let verified = match &source.proving {
             ProofKeys::Signature { recipe, keys } => {
                 let claimed = recipe.key_id(&lines).map_err(ReceiveError::refused)?;
                 let chosen = choose(source, claimed, now);
@@ -111,12 +111,12 @@ impl RequestVerifier {
                 let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
                 // Boxed, so that the futures of all others stay small.
                 let proving = Box::pin(sns.prove(topics, &request.body, now, tolerance));
-                let proved = proving.await?;
-                Some((0, Some(VerifiedSignature::BySns(proved))))
+                let message = proving.await?;
+                Some((0, Some(VerifiedSignature::BySns(message))))
             }
         };
         let (index, signed) =
-            proved.ok_or_else(|| ReceiveError::unproven(Reason::SignatureMismatch))?;
+            verified.ok_or_else(|| ReceiveError::unproven(Reason::SignatureMismatch))?;
         let key =
             source.keys.get(index).ok_or_else(|| ReceiveError::unproven(Reason::UnknownKey))?;
         // Checked last, so that others cannot tell a paused source from an unknown one.
@@ -152,8 +152,8 @@ impl RequestVerifier {
         now: Time,
     ) -> Option<Result<Reply, ReceiveError>> {
         match (&message.signed, &self.sns) {
-            (Some(VerifiedSignature::BySns(proved)), Some(sns)) => {
-                Box::pin(sns.answer(proved, &message.source.source.partner, now)).await
+            (Some(VerifiedSignature::BySns(of_sns)), Some(sns)) => {
+                Box::pin(sns.answer(of_sns, &message.source.source.partner, now)).await
             }
             _ => None,
         }

@@ -36,7 +36,7 @@ pub enum CertificateError {
 
 pub struct Certificates {
     client: Client,
-    shelf: Mutex<CertificateCache>,
+    cache: Mutex<CertificateCache>,
     /// Who is fetching what.
     turns: Mutex<HashMap<Box<str>, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -59,18 +59,18 @@ type CertificateResult = Result<Arc<Certificate>, CertificateError>;
 
 impl Certificates {
     pub fn new(client: Client) -> Self {
-        Self { client, shelf: Mutex::default(), turns: Mutex::default() }
+        Self { client, cache: Mutex::default(), turns: Mutex::default() }
     }
 
     /// The URL must have been judged. `own` is what the source has had fetched.
     pub async fn get(&self, url: &Url, own: &Mutex<Gcra>, now: Time) -> CertificateResult {
-        if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
+        if let Some(known) = self.cache.lock().known(url.as_str(), now) {
             return known;
         }
         let turn = self.turn(url.as_str());
         let _mine = turn.lock.lock().await;
         // The previous caller in the queue may have fetched it.
-        if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
+        if let Some(known) = self.cache.lock().known(url.as_str(), now) {
             return known;
         }
         if !self.spend(own, now) {
@@ -78,7 +78,7 @@ impl Certificates {
             return Err(CertificateError::Away(why.to_owned()));
         }
         let found = self.fetch(url).await;
-        self.shelf.lock().put(url.as_str(), found.clone(), now);
+        self.cache.lock().put(url.as_str(), found.clone(), now);
         found
     }
 
@@ -106,7 +106,7 @@ impl Certificates {
 
     /// Takes a fetch from both rations, or from neither.
     fn spend(&self, own: &Mutex<Gcra>, now: Time) -> bool {
-        let (mut used, mut all) = (own.lock(), self.shelf.lock());
+        let (mut used, mut all) = (own.lock(), self.cache.lock());
         let is_free =
             used.free_at(BY_SOURCE, now) <= now && all.fetched.free_at(BY_ALL, now) <= now;
         if is_free {

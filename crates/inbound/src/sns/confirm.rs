@@ -23,29 +23,29 @@ impl Sns {
     /// Nothing if it is a notification.
     pub(crate) async fn answer(
         &self,
-        proved: &VerifiedSnsMessage,
+        message: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
     ) -> Option<Result<Reply, ReceiveError>> {
-        match proved.kind {
+        match message.kind {
             Kind::Notification => None,
-            Kind::SubscriptionConfirmation => Some(self.confirm(proved, partner, now).await),
+            Kind::SubscriptionConfirmation => Some(self.confirm(message, partner, now).await),
             Kind::UnsubscribeConfirmation => {
-                tracing::warn!(%partner, topic = proved.topic, "SNS subscription ended");
+                tracing::warn!(%partner, topic = message.topic, "SNS subscription ended");
                 Some(Ok(DONE))
             }
         }
     }
 
-    /// Where it fails, SNS is told to try again.
+    /// If it fails, the answer makes SNS try again.
     async fn confirm(
         &self,
-        proved: &VerifiedSnsMessage,
+        message: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
     ) -> Result<Reply, ReceiveError> {
-        let topic = &proved.topic;
-        let url = proved.subscribe_url.as_deref().unwrap_or_default();
+        let topic = &message.topic;
+        let url = message.subscribe_url.as_deref().unwrap_or_default();
         let url = self
             .hosts
             .confirmation(url)

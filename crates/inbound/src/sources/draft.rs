@@ -5,7 +5,7 @@ use std::fmt;
 use gancho_domain::{RateDraft, RetryDraft, Time};
 use serde_json::value::RawValue;
 
-/// Every field as it was given; nothing where it was not. The fields that can be unset by giving
+/// Every field as it was given; `None` if it was not. The fields that can be unset by giving
 /// `null` have two layers: given at all, and given as something.
 #[derive(Clone, Default)]
 pub struct SourceDraft {

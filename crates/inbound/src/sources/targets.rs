@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_remembered() {
+    fn the_number_of_targets_remembered_is_bounded() {
         let many: Vec<String> = (0..=2 * MAX_RETIRED).map(|n| format!("u{n}")).collect();
         let pairs: Vec<[&str; 2]> = many.iter().map(|url| ["a", url.as_str()]).collect();
         let mut steps: Vec<&[&str]> = Vec::new();

@@ -1,4 +1,4 @@
-//! Attack lists SG, TS, BD and NM through the whole flow: nothing of it reaches the store. Each request
+//! Attacks on signatures, timestamps, bodies and names, through the whole flow: nothing of it reaches the store. Each request
 //! is one that would be accepted but for the one thing that is spoiled.
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn nothing_was_kept(stage: &Stage, core: &gancho_testkit::receiver::Receiv
     assert_eq!(core.accepted(), 0);
 }
 
-/// SG-01, SG-02, SG-06
+/// Signatures that are absent, misspelled or encoded differently.
 async fn odd_signatures(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -76,7 +76,7 @@ async fn odd_signatures(stage: &Stage) {
     stage.kept(&good).await;
 }
 
-/// SG-03 to SG-05, SG-09: lists of signatures, headers twice, and cutting at another place.
+/// Lists of signatures, headers twice, and cutting at another place.
 async fn lists_and_doubles(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -135,7 +135,7 @@ async fn lists_and_doubles(stage: &Stage) {
     stage.kept(&make("msg_2")).await;
 }
 
-/// SG-07, SG-11: the key decides the algorithm; the path names whose keys are looked at.
+/// The key decides the algorithm; the path names whose keys are looked at.
 async fn confusion(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -181,7 +181,7 @@ async fn confusion(stage: &Stage) {
     refused(stage, &stage.signed(BODY).without("x-key-id"), 403, "no key id").await;
     nothing_was_kept(stage, &core).await;
     stage.kept(&by_ed25519).await;
-    // SG-13: weak keys are refused when they are given.
+    // Weak keys are refused when they are given.
     for weak in
         [BASE64.encode(&[0; 32]), BASE64.encode(&[1, 0].repeat(16)), "AA==".into(), String::new()]
     {
@@ -190,7 +190,7 @@ async fn confusion(stage: &Stage) {
     }
 }
 
-/// SG-10
+/// A body that differs from what was signed is refused, also where it means the same.
 async fn changed_bodies(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -214,7 +214,7 @@ async fn changed_bodies(stage: &Stage) {
     stage.kept(&good).await;
 }
 
-/// TS-01 to TS-06
+/// Timestamps that are too old, too new, malformed, or not the ones that were signed.
 async fn timestamps(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -254,7 +254,7 @@ async fn timestamps(stage: &Stage) {
         assert!(denied.detail.contains("expected seconds"), "{}", denied.detail);
     }
     refused(stage, &at(&now.to_string()).without("x-timestamp"), 403, "none").await;
-    // TS-05: what is signed is the text as sent.
+    // What is signed is the text as sent.
     let iso = stage.clock.now().to_string();
     refused(stage, &at(&now.to_string()).with("x-timestamp", &iso), 403, "rewritten").await;
     let zoned = iso.replace('Z', "+00:00");
@@ -272,7 +272,7 @@ async fn timestamps(stage: &Stage) {
             r#"{"at":"2016-12-31T23:59:60Z","week":"2020-W53-7"}"#,
         ))
         .await;
-    // TS-07: a clock that jumps refuses what is far from it, and goes on when it is right again.
+    // A clock that jumps refuses what is far from it, and goes on when it is right again.
     let request = at(&now.to_string());
     for jump in [3_600, 86_400 * 365] {
         stage.clock.advance(Duration::from_secs(jump));
@@ -282,7 +282,7 @@ async fn timestamps(stage: &Stage) {
     assert!(stage.kept(&request).await.is_repeat);
 }
 
-/// BD-01, BD-04 to BD-11 as far as they are this crate's: what is proved but not fit.
+/// Bodies that are signed correctly, but too long, no JSON, or of another media type.
 async fn bodies(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -320,7 +320,7 @@ async fn bodies(stage: &Stage) {
     let invalid =
         invalid.with("x-signature", &format!("hmac-sha256={}", BASE64.encode(&signature)));
     assert_eq!(refused(stage, &invalid, 400, "not UTF-8").await, Reason::BadJson);
-    // What is not proved is told nothing of its JSON.
+    // A caller that proves nothing learns nothing of its JSON.
     refused(stage, &stage.signed("{}").body("{"), 403, "bad JSON, not proved").await;
     nothing_was_kept(stage, &core).await;
     for size in [262_143, 262_144] {
@@ -331,7 +331,7 @@ async fn bodies(stage: &Stage) {
     }
 }
 
-/// NM-01, and that an unknown partner cannot be told from a known one.
+/// Invalid names are refused, and an unknown partner cannot be distinguished from a known one.
 async fn names(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;

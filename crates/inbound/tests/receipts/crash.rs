@@ -1,4 +1,4 @@
-//! DR-05: between any two steps the process may end. What was acknowledged is not lost, and what was
+//! Between any two steps the process may end. What was acknowledged is not lost, and what was
 //! not is not kept from coming again.
 
 use gancho_inbound::{ReceiptStatus, SourceDraft};

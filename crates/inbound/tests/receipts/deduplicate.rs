@@ -1,4 +1,4 @@
-//! DR-01 to DR-04: the same message is one receipt, however often and wherever it comes.
+//! The same message is one receipt, however often and wherever it comes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use gancho_testkit::{http_request::arrived, wait_for};
 
 use crate::stage::{SECRET, Stage, core, kept, name, raw, signed};
 
-/// DR-01: a hundred at once, on two nodes.
+/// A hundred at once, on two nodes.
 async fn a_hundred_at_once_are_one(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -44,7 +44,7 @@ async fn a_hundred_at_once_are_one(stage: &Stage) {
     assert_eq!(counts[0].repeats + counts[1].repeats, 99);
 }
 
-/// DR-02, faults.md 11: kept, signed for and shown with its code; sent when the operator replays it.
+/// faults.md 11: kept, signed for and shown with its code; sent when the operator replays it.
 async fn an_id_with_another_body(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -130,7 +130,7 @@ async fn bodies_that_fight_for_an_id_are_all_kept(stage: &Stage) {
     assert_eq!((dead.total, core.accepted()), (BODIES as u64 - 1, 1));
 }
 
-/// DR-03: a replay within the window is a repeat, after it is refused, and a proper retry with a new
+/// A replay within the window is a repeat, after it is refused, and a proper retry with a new
 /// timestamp is a repeat for a day.
 async fn replays_and_retries(stage: &Stage) {
     let core = core().await;
@@ -170,7 +170,7 @@ async fn without_an_id_what_was_signed_counts(stage: &Stage) {
     }
 }
 
-/// DR-04
+/// Event ids are a partner's own: two partners with the same id make two receipts.
 async fn two_partners_with_one_id(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -198,7 +198,7 @@ async fn ids_stand_where_the_source_says(stage: &Stage) {
     assert_eq!(ids, ["2", "2", "1"]);
 }
 
-/// DR-05: what was refused for its schema is not a repeat once it is corrected, or once the schema is
+/// What was refused for its schema is not a repeat once it is corrected, or once the schema is
 /// mended; until then it is the same dead letter, however often it comes.
 async fn what_did_not_fit_can_come_again(stage: &Stage) {
     let core = core().await;
@@ -215,7 +215,7 @@ async fn what_did_not_fit_can_come_again(stage: &Stage) {
     assert!(!first.is_repeat);
     assert_eq!(arrived(&core, 1).await[0].body, corrected);
     assert!(stage.kept(&stage.signed(corrected)).await.is_repeat);
-    // Another one that does not fit is told so, and is no clash that would look accepted.
+    // Another one that does not fit is refused, and is no clash that would look accepted.
     let denied = stage.denied(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
     assert_eq!(denied.status, 422);
 
@@ -230,7 +230,7 @@ async fn what_did_not_fit_can_come_again(stage: &Stage) {
     assert!(again.is_repeat && again.receipt == second.receipt);
 }
 
-/// DR-07: while keys are forgotten whose time is over, no other is, and at its last moment none passes
+/// While keys are forgotten whose time is over, no other is, and at its last moment none passes
 /// twice.
 async fn pruning_opens_no_window(stage: &Stage) {
     let core = core().await;

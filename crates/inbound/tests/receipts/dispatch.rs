@@ -37,7 +37,7 @@ async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {
     assert_eq!((dead.len(), dead[0].failed_attempts), (1, 10));
 }
 
-/// E-2: 2 s, doubled, at most 32 s, with a quarter of chance either way.
+/// 2 s, doubled, at most 32 s, with a quarter of chance either way.
 async fn the_usual_plan_is_that_of_the_lane(stage: &Stage) {
     let core = answering(|_| "500 No").await;
     stage.acme(&core).await;
@@ -160,7 +160,7 @@ async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     assert_eq!(with.internal_target.taken.lock().unwrap().len(), 1);
 }
 
-/// DR-08: a dead letter that is replayed while or after its source is deleted goes nowhere.
+/// A dead letter that is replayed while or after its source is deleted goes nowhere.
 async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     let core = answering(|_| "503 No").await;
     let draft = SourceDraft { retry: Some(Some(quick())), ..SourceDraft::default() };

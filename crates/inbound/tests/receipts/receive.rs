@@ -97,7 +97,7 @@ async fn the_partner_can_prove_it(stage: &Stage) {
     assert_eq!(stage.node.keys.jwks()["keys"].as_array().unwrap().len(), 2);
 }
 
-/// I-6: it is recorded, it is told, and it goes straight to the dead letters.
+/// It is recorded and reported, and goes straight to the dead letters.
 async fn what_does_not_fit_the_schema_is_given_up_at_once(stage: &Stage) {
     let core = core().await;
     let schema = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;

@@ -1,5 +1,5 @@
-//! I-3: who proves nothing learns nothing, not even who is a partner and by whose form it signs. Whatever
-//! is sent, a source of any preset answers as a partner does that is not there.
+//! A caller without a valid signature learns nothing, not even which partners exist or which preset they use.
+//! Whatever is sent, a source of any preset answers as a partner does that does not exist.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ fn requests(now: i64) -> Vec<ReceivedRequest> {
     all
 }
 
-/// All that the sender is told.
+/// All that the sender sees.
 fn told(denied: &ReceiveError) -> impl PartialEq + std::fmt::Debug {
     let ReceiveError { status, code, detail, errors, retry_after, receipt, .. } = denied.clone();
     (status, code, detail, errors, retry_after, receipt)

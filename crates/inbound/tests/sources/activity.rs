@@ -12,7 +12,7 @@ const COLLECTION: Collection = Collection::operators("source_activity");
 
 async fn seen(node: &Node, partner: &str) -> SourceActivity {
     let source = node.desk.get(&name(partner)).await.unwrap();
-    node.inbound.seen(&source).await.unwrap()
+    node.inbound.activity_of(&source).await.unwrap()
 }
 
 async fn version(stage: &Stage, key: &str) -> Option<(u64, usize)> {
@@ -50,13 +50,13 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
     let told: Vec<Rejection> = stage.node.inbound.rejections.of("acme");
     assert_eq!(there.rejections, told, "all that was known of them");
     assert!(!format!("{there:?}").contains("hush"));
-    let strangers = other.inbound.seen_of_strangers().await.unwrap();
+    let strangers = other.inbound.activity_of_unknown_partners().await.unwrap();
     assert_eq!(
         (strangers.rejections.len(), strangers.rejections[0].partner.as_str()),
         (1, "nobody")
     );
 
-    // It is added to, not counted anew.
+    // It is added to, not counted from zero.
     assert_eq!(seen(&stage.node, "acme").await, there);
     stage.node.inbound.save_activity().await.unwrap();
     assert_eq!(seen(&other, "acme").await, there);

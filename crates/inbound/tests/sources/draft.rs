@@ -14,7 +14,7 @@ fn draft(partner: &str) -> SourceDraft {
     SourceDraft { partner: Some(partner.into()), ..SourceDraft::default() }
 }
 
-async fn every_fault_is_told(stage: &Stage) {
+async fn every_error_is_reported(stage: &Stage) {
     let invalid = SourceDraft {
         preset: Some(raw(r#""paypal""#)),
         targets: Some(vec![
@@ -115,7 +115,7 @@ async fn changes_count_at_once(stage: &Stage) {
     stage.kept(&stage.signed("{\"n\":2}")).await;
 }
 
-/// Another node knows of it within seconds; one that was deleted and made anew is another.
+/// Another node knows of it within seconds; one that was deleted and created again is another.
 async fn other_nodes_follow(stage: &Stage) {
     let core = core().await;
     let second = stage.second_node().await;
@@ -167,7 +167,7 @@ async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
 }
 
-/// I-7: a key that outlived its source, because the process ended or because it was put while the source
+/// A key that outlived its source, because the process ended or because it was put while the source
 /// was deleted, is not good for the next source of that name, and is in nobody's way.
 async fn keys_do_not_outlive_their_source(stage: &Stage) {
     let core = core().await;
@@ -223,7 +223,7 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
 }
 
 on_both!(
-    every_fault_is_told,
+    every_error_is_reported,
     a_name_is_taken_once,
     changes_count_at_once,
     other_nodes_follow,

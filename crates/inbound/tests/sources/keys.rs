@@ -1,4 +1,4 @@
-//! I-7: several keys, each valid for as long as it says (SG-08, SG-14), and the import of keys as a
+//! Several keys, each valid for as long as it says, and the import of keys as a
 //! key-value store holds them.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -12,7 +12,7 @@ use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};
 
 const NEW: &str = "the new secret of acme";
 
-/// SG-14: old only, new only, both, neither; and the last second of the overlap.
+/// Old only, new only, both, neither; and the last second of the overlap.
 async fn old_and_new_overlap(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -56,7 +56,7 @@ async fn a_key_begins_when_it_says(stage: &Stage) {
     stage.kept(&at(begin)).await;
 }
 
-/// The operator is told that a key has run out, and when; the partner is not.
+/// The operator sees that a key has run out, and when; the partner is not.
 async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -91,7 +91,7 @@ async fn secrets_are_read_as_they_are_written(stage: &Stage) {
     }
 }
 
-/// SG-08
+/// Secrets that are too short or malformed, and keys that do not belong to the algorithm, are refused.
 async fn weak_and_misplaced_secrets_are_refused(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -167,7 +167,7 @@ async fn keys_are_imported(stage: &Stage) {
     assert_eq!(source.targets[0].url, "http://127.0.0.1:9458/core/hooks/ingest");
 }
 
-/// What is secret is sealed, and sealed anew with a new key of the ring.
+/// What is secret is sealed, and resealed with a new key of the ring.
 async fn secrets_are_sealed(stage: &Stage) {
     let core = core().await;
     let draft = SourceDraft {

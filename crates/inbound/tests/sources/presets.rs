@@ -1,4 +1,4 @@
-//! I-11: each sender's form is received, by what the simulator sends and by requests made by hand.
+//! Each sender's form is received, by what the simulator sends and by requests made by hand.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
@@ -16,7 +16,7 @@ async fn source(stage: &Stage, preset: &str, core: &gancho_testkit::receiver::Re
     stage.source("acme", core, draft).await;
 }
 
-/// I-10: what the simulator makes is received like any other, and marked.
+/// What the simulator makes is received like any other, and marked.
 async fn the_simulator_speaks_every_form(stage: &Stage) {
     let core = core().await;
     source(stage, "\"partner\"", &core).await;
@@ -43,7 +43,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
         assert_eq!(seen[count - 1].one("x-gancho-test"), "true");
     }
     assert!(stage.receipts("acme").await.iter().all(|receipt| receipt.is_test));
-    // I-12: the ledger does not say that the partner sent them.
+    // The ledger does not say that the partner sent them.
     assert!(stage.ledger().await.iter().all(|line| line["test"] == true));
     let own = stage.node.inbound.simulate(&stage.ring, "acme", Some("{\"own\":1}".into())).await;
     assert_eq!(own.unwrap().body, "{\"own\":1}");
@@ -54,7 +54,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
     assert!(matches!(keyless, Err(SimulateError::NoKey)));
 }
 
-/// GitHub signs neither its event's name nor a delivery id: the name is handed on, and whoever writes
+/// GitHub signs neither its event's name nor a delivery id: the name is handed on, and the one who writes
 /// another name on the same body makes no other event of it.
 async fn github(stage: &Stage) {
     let core = core().await;
@@ -122,7 +122,7 @@ async fn shopify_and_generic(stage: &Stage) {
     assert_eq!(stage.denied(&event).await.status, 403, "the old form is no longer taken");
 }
 
-/// SG-12: a token that is compared, whatever its length.
+/// A token that is compared, whatever its length.
 async fn tokens(stage: &Stage) {
     let core = core().await;
     source(stage, r#"{"token":{"header":"X-Token"}}"#, &core).await;

@@ -86,7 +86,7 @@ fn ten_thousand_tamperings_are_all_seen() {
             4 => lines.swap(place, other),
             5 => lines.truncate(place),
             6 => lines[place].number += 1 + dice.below(5) as u64,
-            // The clever ones: the whole chain is computed anew after the change.
+            // The clever ones: the whole chain is computed again after the change.
             7 => {
                 let mut entries: Vec<Vec<u8>> = lines.into_iter().map(|line| line.entry).collect();
                 entries[place].push(b' ');

@@ -12,7 +12,7 @@ fn ses(status: u16, error: &str, text: &str) -> (bool, &'static str) {
     (ruling.may_pass, ruling.code.name())
 }
 
-/// M-3: 421, 450, 451, 452 and every other 4xx may pass; 500, 550, 554 and every other 5xx may not. It
+/// 421, 450, 451, 452 and every other 4xx may pass; 500, 550, 554 and every other 5xx may not. It
 /// speaks of letters: what is refused before the letter was spoken of may pass, like SES's refusals of
 /// our access.
 #[test]

@@ -97,7 +97,7 @@ fn is_hello(name: &str) -> bool {
     (1..=253).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Nothing where a percent sign is not followed by two digits, or stands for what no name or password has.
+/// `None` if a percent sign is not followed by two digits, or encodes what no name or password has.
 fn decoded(text: &str) -> Option<String> {
     let is_escape = |rest: &str| {
         rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

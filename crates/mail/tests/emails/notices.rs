@@ -1,4 +1,4 @@
-//! What is told of an e-mail: to everyone who wants it, and with the times that polling shows.
+//! What is reported about an e-mail: to everyone who wants it, and with the times that polling shows.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The flow of seed 004's sequence diagram, and what a lost answer costs.
+//! An e-mail that is retried until it is sent or given up, and what a lost answer costs.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -131,7 +131,7 @@ async fn a_server_that_hangs(on: StoreKind) {
     assert_eq!(stage.told(id).await[0].2["lastError"], json!(reason));
 }
 
-/// Lacks a file handle as often as it is told, then hands over to a real server.
+/// Lacks a file handle as often as the test says, then hands over to a real server.
 struct Lacking {
     left: AtomicU32,
     server: SmtpTransport,
@@ -152,7 +152,7 @@ impl Transport for Lacking {
     }
 }
 
-/// faults.md 10: nobody is told, the plan of five is not used up, and the e-mail arrives.
+/// faults.md 10: nobody is notified, the plan of five is not used up, and the e-mail arrives.
 async fn what_a_node_lacks_is_no_attempt(on: StoreKind) {
     let server = mail_server();
     let lacking = Lacking { left: AtomicU32::new(12), server: server.plain() };

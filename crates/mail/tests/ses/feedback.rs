@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! {
-    a_bounce_is_told_once_and_the_address_suppressed
+    a_bounce_is_reported_once_and_the_address_suppressed
     of_another_tenant
     what_bounced_is_listed_as_failed_and_never_as_sent
     what_was_reported_goes_with_its_email
@@ -41,7 +41,7 @@ fn bounce(id: EmailId, tenant: Option<TenantId>, kind: &str, report: &str) -> Ve
     json!({ "Type": "Notification", "Message": notification.to_string() }).to_string().into()
 }
 
-async fn a_bounce_is_told_once_and_the_address_suppressed(on: StoreKind) {
+async fn a_bounce_is_reported_once_and_the_address_suppressed(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
     let receiver = stage.receiver().await;
@@ -115,9 +115,9 @@ async fn of_another_tenant(on: StoreKind) {
     assert_eq!(stage.told(id).await.len(), 1);
 }
 
-/// The store fails in any part of the step: nothing is told or noted, and the report comes again.
+/// The store fails in any part of the step: nothing is reported or stored, and the report comes again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_told_of_what_could_not_be_noted() {
+async fn nothing_is_reported_of_what_could_not_be_stored() {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let stage = Stage::with(StoreKind::Postgres, sink, Setup::default()).await;
     let id = stage.submit(draft("ana@example.com")).await;

@@ -1,4 +1,4 @@
-//! Attack EM-01: whatever stands in an e-mail, the server hears one envelope and one letter.
+//! Whatever an e-mail contains, the server reads one envelope and one message.
 
 use gancho_mail::{EmailDraft, EmailStatus, SmtpTransport, Transport};
 

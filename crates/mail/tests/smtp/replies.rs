@@ -1,4 +1,4 @@
-//! Answers of mail servers that are not the ones that are due (attacks EM-01 and EM-02): nothing is
+//! Answers of mail servers that are not the ones that are due: nothing is
 //! said that could be taken for something else, and the connection is not used again.
 
 use gancho_mail::{EmailStatus, FailureCode, SmtpTransport};

@@ -1,4 +1,4 @@
-//! TLS and passwords (attack EM-02): what is said to a server, and what is not.
+//! TLS and passwords: what is said to a server, and what is not.
 
 use gancho_mail::{EmailStatus, EmailView, SmtpTransport, smtp::SmtpSettings};
 use gancho_testkit::wait_for;

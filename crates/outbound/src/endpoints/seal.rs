@@ -58,7 +58,7 @@ pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
     serde_json::from_str(&text).map_err(|_| "the stored headers are corrupt".to_owned())
 }
 
-/// Nothing where there are none.
+/// `None` if there are none.
 pub fn seal_headers(
     ring: &KeyRing,
     endpoint: &Endpoint,

@@ -24,7 +24,7 @@ const ID_LENGTH: usize = 16;
 /// The current states of the deliveries of a replay, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayOutcomes {
-    pub tally: DeliveryTally,
+    pub counts: DeliveryTally,
     /// The number of deliveries that were counted: the first ones that were sent.
     pub of: u64,
 }
@@ -70,8 +70,8 @@ impl Replays {
         let own = found.iter().filter(|document| document.key.starts_with(&prefix));
         let all: BTreeSet<_> = own.flat_map(|document| read(&document.body)).collect();
         let of = all.len() as u64;
-        let tally = self.store.tally(all.into_iter().collect()).await?;
-        Ok(ReplayOutcomes { tally, of })
+        let counts = self.store.tally(all.into_iter().collect()).await?;
+        Ok(ReplayOutcomes { counts, of })
     }
 }
 

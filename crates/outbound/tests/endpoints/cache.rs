@@ -19,7 +19,7 @@ async fn only_what_changed_is_made_ready_again() {
     let before = registry.of(tenant).await.unwrap();
     assert_eq!(before.all.len(), 3);
 
-    // Whoever asks after a change gets it, and the others as they were.
+    // A caller that asks after a change gets it, and the others as they were.
     let change = EndpointDraft { name: Some("new".into()), ..EndpointDraft::default() };
     stage.desk.change(stage.scope, ids[1], change, false).await.unwrap();
     let after = registry.of(tenant).await.unwrap();

@@ -268,7 +268,7 @@ async fn changes_at_the_same_time_all_count() {
 }
 
 #[tokio::test]
-async fn a_plan_allows_so_many_endpoints() {
+async fn a_plan_bounds_the_number_of_endpoints() {
     let plans = Plans::built_in().with("two", Plan { endpoints: Some(2), events: None });
     let mut stage = Stage::with(Setup { plans, ..Setup::default() }).await;
     stage.tenant.plan = "two".into();

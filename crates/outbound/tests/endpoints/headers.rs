@@ -1,4 +1,4 @@
-//! Custom headers: attack list 2.2.
+//! Custom headers: which are refused, and how the others are stored and sent.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ async fn verdict(stage: &Stage, headers: &[(&str, &str)]) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn hd_01_nothing_that_could_end_a_line() {
+async fn nothing_that_could_end_a_line() {
     let stage = Stage::new().await;
     for value in [
         "a\r\nX-Evil: 1",
@@ -56,7 +56,7 @@ async fn hd_01_nothing_that_could_end_a_line() {
 }
 
 #[tokio::test]
-async fn hd_02_sizes() {
+async fn sizes() {
     let stage = Stage::new().await;
     for name in ["", " ", "X A", "X:", ":authority", "X A:", &"x".repeat(257)] {
         assert_eq!(verdict(&stage, &[(name, "a")]).await, ["header_name"], "{name:?}");
@@ -75,7 +75,7 @@ async fn hd_02_sizes() {
 }
 
 #[tokio::test]
-async fn hd_03_framing_is_ours() {
+async fn framing_is_ours() {
     let stage = Stage::new().await;
     for name in [
         "Host",
@@ -105,7 +105,7 @@ async fn hd_03_framing_is_ours() {
 }
 
 #[tokio::test]
-async fn hd_04_none_that_looks_like_ours() {
+async fn none_that_looks_like_ours() {
     let stage = Stage::new().await;
     for name in [
         "webhook-id",
@@ -127,9 +127,9 @@ async fn hd_04_none_that_looks_like_ours() {
     assert_eq!(verdict(&stage, &[("X-Api-Key", "a"), ("X-Api-Keys", "b")]).await, [""; 0]);
 }
 
-/// HD-04, HD-05: on the wire each is there once; at rest they are sealed; shown, they are masked.
+/// On the wire each is there once; at rest they are encrypted; shown, they are masked.
 #[tokio::test]
-async fn hd_05_sent_once_and_never_shown() {
+async fn sent_once_and_never_shown() {
     let stage = Stage::new().await;
     let receiver = ok().await;
     let canary = "canary-7f3a";

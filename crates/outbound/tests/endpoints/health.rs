@@ -120,7 +120,7 @@ async fn one_success_forgets_the_failures() {
     stage.clock.set(since + 6 * DAY);
     attempt(&stage).await;
     let endpoint = stage.read(id).await;
-    assert!(endpoint.is_active, "it begins anew");
+    assert!(endpoint.is_active, "it starts over");
     assert!(endpoint.health.failing_since >= Some(since + 6 * DAY));
 }
 
@@ -168,7 +168,7 @@ async fn flapping_is_not_written_at_every_turn() {
 }
 
 #[tokio::test]
-async fn rx_12_gone_is_switched_off_at_once() {
+async fn gone_is_switched_off_at_once() {
     let stage = Stage::new().await;
     let receiver = answering(|_| "410 Gone").await;
     let id = stage.endpoint(&receiver, &["*"]).await;
@@ -205,7 +205,7 @@ async fn a_jump_of_the_clock_alone_switches_nothing_off() {
     assert!(stage.read(id).await.is_active);
 }
 
-/// I-09: an endpoint that is known to fail is tried one by one, also by a node that has just started.
+/// An endpoint that is known to fail is tried one by one, also by a node that has just started.
 #[tokio::test]
 async fn one_that_fails_is_met_with_caution() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! Rotating a secret: both sign while the overlap lasts (SG-14), seen by verifying what arrives.
+//! Rotating a secret: both sign while the overlap lasts, seen by verifying what arrives.
 
 use std::time::Duration;
 

@@ -110,7 +110,7 @@ async fn a_secret_is_judged_again_with_another_profile() {
 
 /// Sealed with another key, or moved to another row, a secret does not open.
 #[tokio::test]
-async fn secrets_open_in_their_place_only_and_can_be_sealed_anew() {
+async fn secrets_open_in_their_place_only_and_can_be_resealed() {
     let stage = Stage::new().await;
     let headers = Some([("X-Token".to_owned(), "value".to_owned())].into());
     let first = stage.create(EndpointDraft { headers, ..with(None, "standard") }).await;

@@ -153,7 +153,7 @@ async fn types_that_are_refused() {
 }
 
 /// What another node changes is seen within seconds, and a schema that did not change is not
-/// compiled anew.
+/// compiled again.
 #[tokio::test]
 async fn another_nodes_change_is_seen_soon() {
     let stage = Stage::new().await;

@@ -28,7 +28,7 @@ fn keyed(key: u8, content: u8) -> NewEvent {
 }
 
 #[tokio::test]
-async fn a_plan_allows_so_many_events_a_month() {
+async fn a_plan_bounds_the_events_of_a_month() {
     let stage = on_plan(3).await;
     for _ in 0..3 {
         publish(&stage, event("a.b", "{}")).await.unwrap();
@@ -47,7 +47,7 @@ async fn a_plan_allows_so_many_events_a_month() {
     assert_eq!(stage.store.used(stage.scope, "2026-12").await, Ok(1));
 }
 
-/// O-4, O-11: a repeat is not charged, a clash is not, and neither is what is refused before.
+/// A repeat is not charged, a clash is not, and neither is what is refused before.
 #[tokio::test]
 async fn what_is_not_new_is_given_back() {
     let stage = on_plan(10).await;
@@ -76,7 +76,7 @@ async fn a_tenant_without_a_limit_is_not_counted() {
 }
 
 #[tokio::test]
-async fn a_rate_allows_so_many_in_a_time() {
+async fn a_rate_bounds_the_events_of_a_window() {
     let rate = Rate { count: 5, per: Duration::from_secs(1) };
     let mut stage = Stage::with(Setup { rate: Some(rate), ..Setup::default() }).await;
     for left in (0..5).rev() {
@@ -104,7 +104,7 @@ async fn a_rate_allows_so_many_in_a_time() {
 
 /// A hundred at once on one key: one event, charged once.
 #[tokio::test]
-async fn dr_06_parallel_repeats_are_one() {
+async fn parallel_repeats_are_one() {
     let stage = std::sync::Arc::new(on_plan(1_000).await);
     let mut work = tokio::task::JoinSet::new();
     for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! Who is told what: the matrix of operational events.
+//! Who is notified of what: the matrix of operational events.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn of_type(stage: &Stage, scope: TenantScope, event_type: &str) -> usize {
 }
 
 #[tokio::test]
-async fn exhausted_is_told_to_those_who_name_it_and_to_the_operator() {
+async fn exhausted_is_reported_to_those_who_name_it_and_to_the_operator() {
     let stage = Stage::with(Setup { with_operator: true, ..Setup::default() }).await;
     let (bad, named, below, all, operators) =
         (failing().await, ok().await, ok().await, ok().await, ok().await);
@@ -65,7 +65,7 @@ async fn exhausted_is_told_to_those_who_name_it_and_to_the_operator() {
         assert_eq!(data["last_failure_code"], "HTTP_503");
         assert_eq!(data["replay"]["path"], format!("/v1/dlq/{}/replay", row.id));
         assert!(!seen.body.contains("payload"), "what the event says is not repeated");
-        assert!(!seen.body.contains("hidden"), "SE-04: nor what a URL may hide");
+        assert!(!seen.body.contains("hidden"), "nor what a URL may hide");
         assert!(data["url"].as_str().unwrap().ends_with("/hook?••••"));
         seen.one("webhook-signature");
     }
@@ -170,7 +170,7 @@ async fn disabled_offers_the_replay_of_what_was_missed() {
             (Some("failing"), Some("HTTP_503"))
         );
         assert_eq!(data["failing_since"], since.to_string());
-        // The last of them is being settled while this is told.
+        // The last of them is being settled while this is reported.
         assert!(data["missed"]["failed_deliveries"].as_u64() >= Some(3), "{data}");
         assert_eq!(data["missed"]["since"], since.to_string());
         let replay = &data["replay"];
@@ -234,9 +234,9 @@ async fn gone_counts_the_one_that_was_told_so() {
     assert_eq!(seen.json()["data"]["missed"]["failed_deliveries"], 1, "{}", seen.body);
 }
 
-/// faults.md 30, EM-03: an endpoint that loses many deliveries causes a few notices and a digest.
+/// faults.md 30: an endpoint that loses many deliveries causes a few notices and a digest.
 #[tokio::test]
-async fn many_that_are_exhausted_are_told_together() {
+async fn many_that_are_exhausted_are_reported_together() {
     let stage = Stage::new().await;
     let (bad, other, notices) = (failing().await, failing().await, ok().await);
     let id = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
@@ -262,10 +262,10 @@ async fn many_that_are_exhausted_are_told_together() {
     assert_eq!((&data["failed_deliveries"], &data["is_exact"]), (&7.into(), &true.into()));
     assert_eq!(data["by_failure_code"], serde_json::json!({ "HTTP_503": 7 }));
     assert_eq!(data["replay"]["body"]["filter"]["webhook_id"], id.to_string());
-    // The next window begins anew.
+    // The next window begins.
     stage.publish_and_end(event("a.b", "{}")).await;
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 8);
-    // What is counted is told before the gateway stops.
+    // What is counted is reported before the gateway stops.
     for _ in 0..6 {
         stage.publish_and_end(event("a.b", "{}")).await;
     }
@@ -277,7 +277,7 @@ async fn many_that_are_exhausted_are_told_together() {
 
 /// What expires while its endpoint is paused is reported too, and the report of it is not reported again.
 #[tokio::test]
-async fn those_that_expire_while_they_wait_are_told_together() {
+async fn those_that_expire_while_they_wait_are_reported_together() {
     let stage = Stage::with(Setup { expiry: Some(DAY), ..Setup::default() }).await;
     let (paused, notices) = (ok().await, ok().await);
     let id = stage.endpoint(&paused, &["a.b"]).await;

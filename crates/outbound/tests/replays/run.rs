@@ -193,7 +193,7 @@ async fn named_events_and_no_others() {
     assert_eq!((done.done, done.failed), (2, 1), "one of them is not there");
 }
 
-/// DL-02: never to an endpoint that is gone or switched off.
+/// Never to an endpoint that is gone or switched off.
 #[tokio::test]
 async fn gone_and_switched_off_are_passed_over() {
     let stage = Stage::new().await;
@@ -284,7 +284,7 @@ async fn a_replay_keeps_to_its_rate() {
 }
 
 #[tokio::test]
-async fn cancelled_is_cancelled() {
+async fn canceled_stays_canceled() {
     let stage = Stage::new().await;
     let receiver = ok().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
@@ -297,10 +297,10 @@ async fn cancelled_is_cancelled() {
     assert!(next.is_some_and(|next| next > Duration::from_millis(500)), "{next:?}");
     let running = replays.get(stage.scope, asked.id).await.unwrap();
     assert_eq!((running.state, running.total, running.done), (ReplayState::Running, 9, 3));
-    let cancelled = replays.cancel(stage.scope, asked.id).await.unwrap();
-    assert_eq!((cancelled.state, cancelled.done), (ReplayState::Canceled, 3));
+    let canceled = replays.cancel(stage.scope, asked.id).await.unwrap();
+    assert_eq!((canceled.state, canceled.done), (ReplayState::Canceled, 3));
     assert_eq!(replays.run_once().await.unwrap(), None, "nothing is left to run");
-    assert_eq!(replays.get(stage.scope, asked.id).await.unwrap(), cancelled);
+    assert_eq!(replays.get(stage.scope, asked.id).await.unwrap(), canceled);
     assert_eq!(arrived(&receiver, 12).await.len(), 12);
     assert_eq!(replays.cancel(stage.scope, asked.id).await.unwrap().state, ReplayState::Canceled);
 }

@@ -59,7 +59,7 @@ impl Trail for Letters<'_> {
     type Place = Place;
 
     async fn step(&self, after: Place, budget: i64) -> Result<Step<Self::Row, Place>> {
-        let (sql, conditions) = looked(self.filter, self.order, self.ended, after, budget);
+        let (sql, conditions) = scan_sql(self.filter, self.order, self.ended, after, budget);
         let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -76,7 +76,7 @@ impl Trail for Letters<'_> {
 }
 
 /// One step, as SQL and its values: all rows that it looks at, and whether they fit.
-pub(crate) fn looked(
+pub(crate) fn scan_sql(
     filter: &DeadFilter,
     order: ListOrder,
     ended: bool,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use gancho_domain::{Lane, TenantId, Time};
 use gancho_store::{
     FailingTarget, Result, StatisticsStep, TargetId,
-    statistics::{FAILING_WINDOW, without_success::NoSuccess},
+    states::Sql,
+    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::NoSuccess},
 };
 use tokio_postgres::types::ToSql;
 
@@ -16,25 +17,37 @@ use crate::{
     tx_error::store_error,
 };
 
-pub(crate) const FAILING: &str = "
+pub(crate) static FAILING: Sql = Sql::new(|| {
+    format!(
+        "
 select s.tenant_id, s.target_id, s.failed from unnest($2::int8[]) as k(at)
 cross join lateral (
     select s.tenant_id, s.target_id, s.failed from statistics s
-    where s.level = 2 and s.failed > 0 and s.lane = $1 and s.at = k.at
-    order by s.failed desc limit $3) s";
+    where s.level = {TARGET_MINUTE} and s.failed > 0 and s.lane = $1 and s.at = k.at
+    order by s.failed desc limit $3) s"
+    )
+});
 
-pub(crate) const FAILING_OF_TENANT: &str = "
+pub(crate) static FAILING_OF_TENANT: Sql = Sql::new(|| {
+    format!(
+        "
 select s.tenant_id, s.target_id, s.failed from unnest($2::int8[]) as k(at)
 cross join lateral (
     select s.tenant_id, s.target_id, s.failed from statistics s
-    where s.level = 2 and s.failed > 0 and s.tenant_id = $4 and s.lane = $1 and s.at = k.at
-    order by s.failed desc limit $3) s";
+    where s.level = {TARGET_MINUTE} and s.failed > 0 and s.tenant_id = $4 and s.lane = $1 and s.at = k.at
+    order by s.failed desc limit $3) s"
+    )
+});
 
 /// Every target with enough failed attempts, whether or not others succeeded.
-pub(crate) const ALL_FAILING: &str = "
+pub(crate) static ALL_FAILING: Sql = Sql::new(|| {
+    format!(
+        "
 select tenant_id, target_id, sum(failed)::int8 from statistics
-where level = 2 and failed > 0 and lane = $1 and at >= $2 and at < $3
-group by tenant_id, target_id having sum(failed) >= $4::int8";
+where level = {TARGET_MINUTE} and failed > 0 and lane = $1 and at >= $2 and at < $3
+group by tenant_id, target_id having sum(failed) >= $4::int8"
+    )
+});
 
 impl PostgresStore {
     pub(super) async fn all_failing(&self, of: &NoSuccess) -> Result<Vec<FailingTarget>> {
@@ -42,7 +55,7 @@ impl PostgresStore {
         let (since, until) = (of.since.secs(), of.until.secs());
         let (lane, min) = (of.lane.number(), of.min_attempts as i64);
         let values: [&(dyn ToSql + Sync); 4] = [&lane, &since, &until, &min];
-        let found = query(&session, ALL_FAILING, &values).await.map_err(store_error)?;
+        let found = query(&session, &ALL_FAILING, &values).await.map_err(store_error)?;
         let mut failing = Vec::new();
         for row in found {
             let (tenant, target) = (rows::id(&row, 0)?, rows::id(&row, 1)?);
@@ -67,10 +80,10 @@ impl PostgresStore {
             (first..until.secs()).step_by(step.length().as_secs() as usize).collect();
         let (lane, limit) = (lane.number(), max as i64);
         let found = match tenant.map(uuid) {
-            None => query(&session, FAILING, &[&lane, &minutes, &limit]).await,
+            None => query(&session, &FAILING, &[&lane, &minutes, &limit]).await,
             Some(tenant) => {
                 let values: [&(dyn ToSql + Sync); 4] = [&lane, &minutes, &limit, &tenant];
-                query(&session, FAILING_OF_TENANT, &values).await
+                query(&session, &FAILING_OF_TENANT, &values).await
             }
         };
         let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();

@@ -44,7 +44,7 @@ async fn deliver(store: &PostgresStore) {
 
 /// Without being told, and without an address for `LISTEN`.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_is_recognised() {
+async fn a_pooler_is_recognized() {
     let (database, pgbouncer) = start().await;
     let url = pgbouncer.url(database.name());
     assert_eq!(schema_version(&url).await.unwrap().found, 0);

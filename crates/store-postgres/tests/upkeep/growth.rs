@@ -92,7 +92,7 @@ async fn what_was_left_behind_goes_in_one_round() {
 }
 
 /// faults.md 26: a key whose time is over is claimed again, and before that is committed it is found to
-/// be over by whoever prunes.
+/// be over by the node that prunes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_claimed_again_is_not_forgotten() {
     let database = fresh_database().await.unwrap();

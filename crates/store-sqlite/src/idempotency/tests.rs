@@ -1,4 +1,4 @@
-//! Whatever is flushed, forgotten, rolled back or reopened: a key is known as long as it was promised (DR-07).
+//! Whatever is flushed, evicted, rolled back or reopened: a key is known as long as it was promised.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use gancho_domain::{Lane, TenantId, Time};
 use gancho_store::{
     FailingTarget, StatisticsStep, TargetId,
-    statistics::{FAILING_WINDOW, without_success::NoSuccess},
+    states::sql,
+    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::NoSuccess},
 };
 use rusqlite::{Connection, params};
 
@@ -19,17 +20,18 @@ pub(super) fn failing(
     until: Time,
     max: usize,
 ) -> Result<Vec<FailingTarget>, TxError> {
-    let mut list = db.prepare_cached(match tenant {
-        None => {
-            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
-             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2
-             ORDER BY failed DESC LIMIT ?3"
-        }
-        Some(_) => {
+    let mut list = db.prepare_cached(if tenant.is_some() {
+        sql!(
             "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing_of_tenant
-             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2 AND tenant_id = ?4
+             WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at = ?2 AND tenant_id = ?4
              ORDER BY failed DESC LIMIT ?3"
-        }
+        )
+    } else {
+        sql!(
+            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
+             WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at = ?2
+             ORDER BY failed DESC LIMIT ?3"
+        )
     })?;
     let step = StatisticsStep::Minute;
     let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();
@@ -56,11 +58,11 @@ pub(super) fn failing(
 
 /// Every target with enough failed attempts, whether or not others succeeded.
 pub(super) fn all_failing(db: &Connection, of: &NoSuccess) -> Result<Vec<FailingTarget>, TxError> {
-    let mut list = db.prepare_cached(
+    let mut list = db.prepare_cached(sql!(
         "SELECT tenant_id, target_id, sum(failed) FROM statistics INDEXED BY statistics_failing
-         WHERE level = 2 AND failed > 0 AND lane = ?1 AND at >= ?2 AND at < ?3
-         GROUP BY tenant_id, target_id HAVING sum(failed) >= ?4",
-    )?;
+         WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at >= ?2 AND at < ?3
+         GROUP BY tenant_id, target_id HAVING sum(failed) >= ?4"
+    ))?;
     let (since, until) = (of.since.secs(), of.until.secs());
     let mut found = list.query(params![of.lane.number(), since, until, of.min_attempts as i64])?;
     let mut failing = Vec::new();

@@ -141,7 +141,7 @@ async fn at_its_limit_the_store_accepts_no_more_but_settles() {
 #[tokio::test]
 async fn on_a_full_disk_the_store_accepts_no_more_but_settles_and_loses_nothing() {
     if !is_root() {
-        // Only root may mount: whoever is not becomes it in a namespace of its own. (faults.md E5)
+        // Only root may mount: another user becomes root in a namespace of its own. (faults.md E5)
         return as_root("on_a_full_disk_the_store_accepts_no_more_but_settles_and_loses_nothing");
     }
     let world = World::<SmallDisk>::new().await;

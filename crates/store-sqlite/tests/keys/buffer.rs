@@ -1,4 +1,4 @@
-//! What came lately on a real file: brought up from an older schema, swept when there was more than enough,
+//! The key buffer on a real file: brought up from an older schema, swept when there was more than enough,
 //! and a log that is copied while it is written.
 
 use std::{path::Path, sync::Arc, time::Duration};

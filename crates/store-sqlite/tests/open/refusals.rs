@@ -177,7 +177,7 @@ async fn others_may_look_but_not_write() {
     let refused = second.put_document(collection, "c", "3".into(), Expect::Nothing).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     drop((first, second));
-    // Whoever has closed it finds all of it in the file.
+    // A process that has closed it finds all of it in the file.
     let copies = tempfile::tempdir().unwrap();
     let copy = copies.path().join("copy ?#.db");
     std::fs::copy(&path, &copy).unwrap();

@@ -72,7 +72,7 @@ impl<K: Eq + Hash + Copy, V> Drop for Leader<'_, K, V> {
 }
 
 impl<V> Follower<V> {
-    /// Nothing where the leader went away.
+    /// `None` if the leader went away.
     pub async fn outcome(&mut self) -> Outcome<V> {
         let outcome = self.0.wait_for(Option::is_some).await.ok()?;
         outcome.clone()

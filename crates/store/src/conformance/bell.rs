@@ -30,7 +30,7 @@ pub async fn it_rings_for_a_due_delivery<F: Fixture>() {
     rings(&world).await;
 }
 
-pub async fn it_rings_for_one_armed_anew<F: Fixture>() {
+pub async fn it_rings_for_one_armed_again<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();

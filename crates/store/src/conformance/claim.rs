@@ -188,7 +188,7 @@ pub async fn the_skipped_are_passed_over<F: Fixture>() {
     assert_eq!(ids(&jobs), to_crm);
     let claimed = world.take(skipping(&[acme, globex], &[])).await;
     assert!(claimed.jobs.is_empty());
-    assert!(!claimed.more, "whoever claims again at once would spin");
+    assert!(!claimed.more, "a caller that claims again at once would spin");
     let (jobs, _) = world.take_until_done(skipping(&[acme], &[])).await;
     assert_eq!(ids(&jobs), elsewhere);
     assert_eq!(ids(&world.take_all().await), to_shop);

@@ -52,7 +52,7 @@ impl Worker {
     async fn step(&mut self) -> bool {
         self.claim.node = self.node;
         let Ok(claimed) = self.store.claim(self.claim.clone()).await else {
-            return self.join_anew().await;
+            return self.rejoin().await;
         };
         self.claim.cursor = claimed.cursor;
         for job in &claimed.jobs {
@@ -91,7 +91,7 @@ impl Worker {
     }
 
     /// Declares all others dead, and gives up what it has forgotten itself.
-    async fn join_anew(&mut self) -> bool {
+    async fn rejoin(&mut self) -> bool {
         let _ = self.store.leave(self.node, self.now).await;
         self.node = self.store.join("again", self.now).await.unwrap();
         let rescued = self.store.rescue(self.node, Duration::ZERO, self.now).await;
@@ -106,7 +106,7 @@ impl Worker {
             }
             match self.store.heartbeat(self.node, self.now).await {
                 Ok(()) => (),
-                Err(StoreError::Fenced) => _ = self.join_anew().await,
+                Err(StoreError::Fenced) => _ = self.rejoin().await,
                 Err(error) => panic!("{error}"),
             }
             let depths = self.store.depths().await.unwrap();
@@ -114,7 +114,7 @@ impl Worker {
             if depths.iter().all(|depth| left(depth) == 0) {
                 return;
             }
-            self.join_anew().await;
+            self.rejoin().await;
         }
     }
 }

@@ -97,7 +97,7 @@ pub async fn a_report_tells_suppresses_and_is_noted<F: Fixture>() {
     assert_eq!(found, Ok(Some(suppression)));
 }
 
-pub async fn one_that_comes_again_is_told_once<F: Fixture>() {
+pub async fn one_that_comes_again_is_reported_once<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let (id, delivery) = sent(&world, (acme, world.target()), true).await;

@@ -237,7 +237,7 @@ pub async fn content_in_flight_is_not_erased<F: Fixture>() {
         world.dead(DeadFilter { code: Some("CANCELED".into()), ..DeadFilter::default() }).await,
         []
     );
-    // Whoever retries it gets no more than that it was erased.
+    // A caller that retries it gets no more than that it was erased.
     world.store.retry_now(scope(acme), job.delivery, world.now()).await.unwrap();
     assert_eq!(world.take_one().await.parcel.erased_at, Some(world.now()));
 }

@@ -120,7 +120,7 @@ async fn settle_one(store: Arc<dyn Store>, node: crate::NodeId, settlement: crat
 
 /// The first is given up, so the second goes out; then the first is rearmed by hand. When it ends,
 /// the third must still wait for the second.
-pub async fn one_armed_anew_lets_no_two_go_at_once<F: Fixture>() {
+pub async fn one_armed_again_lets_no_two_go_at_once<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();

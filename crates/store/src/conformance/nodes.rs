@@ -28,7 +28,7 @@ pub async fn no_number_is_given_twice<F: Fixture>() {
     assert!(seen.insert(world.join().await), "{seen:?}");
 }
 
-pub async fn a_node_that_was_declared_dead_is_told<F: Fixture>() {
+pub async fn a_node_that_was_declared_dead_gets_an_error<F: Fixture>() {
     let world = World::<F>::new().await;
     let other = world.join().await;
     let now = world.now();
@@ -39,7 +39,7 @@ pub async fn a_node_that_was_declared_dead_is_told<F: Fixture>() {
     assert_eq!(world.store.heartbeat(world.node, now).await, Ok(()));
 }
 
-pub async fn a_node_that_never_joined_is_told<F: Fixture>() {
+pub async fn a_node_that_never_joined_gets_an_error<F: Fixture>() {
     let world = World::<F>::new().await;
     let unknown = NodeId(world.node.0 + 1_000);
     let beat = world.store.heartbeat(unknown, world.now()).await;

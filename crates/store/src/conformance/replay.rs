@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{DeadFilter, DeliveryTally, RetryOutcome, Settlement};
 
-pub async fn a_replay_starts_the_plan_anew<F: Fixture>() {
+pub async fn a_replay_starts_the_plan_again<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;

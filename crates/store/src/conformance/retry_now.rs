@@ -33,7 +33,7 @@ pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
     assert_eq!(view.attempts.len(), 2);
 }
 
-pub async fn a_dead_one_starts_its_plan_anew<F: Fixture>() {
+pub async fn a_dead_one_starts_its_plan_again<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;

@@ -215,7 +215,7 @@ pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
 }
 
 /// faults.md, E3: it is not said to be an outage, and no one else's result is refused with it.
-pub async fn what_can_never_be_written_is_told_from_an_outage<F: Fixture>() {
+pub async fn what_can_never_be_written_is_distinguished_from_an_outage<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let target = world.target();

@@ -19,6 +19,9 @@ pub enum Level {
     Day,
 }
 
+/// [`Level::TargetMinute`], for the text of a statement: its index is a partial one.
+pub const TARGET_MINUTE: i16 = Level::TargetMinute.number();
+
 /// How long after its end an hour or a day is rolled up: nodes write their last minute a little later.
 const GRACE: Duration = Duration::from_mins(2);
 /// A view of six hours in steps of minutes begins up to an hour earlier.
@@ -28,7 +31,7 @@ const WIDE_MINUTES_KEPT: Duration = Duration::from_hours(48);
 impl Level {
     pub const ALL: [Self; 4] = [Self::TargetMinute, Self::WideMinute, Self::Hour, Self::Day];
 
-    /// The number that stands for the level in the stores. Never reused, never changed.
+    /// The number of the level in the stores. Never reused, never changed.
     pub const fn number(self) -> i16 {
         match self {
             Self::TargetMinute => 2,

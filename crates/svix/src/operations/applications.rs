@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    fields::{Fields, Given},
+    fields::{Fields, MaybeField},
     page::{List, Listing, Paging},
     svix_error::{Names, SvixError},
     svix_metadata,
@@ -58,7 +58,7 @@ pub struct ApplicationOut {
 #[derive(Debug, Default, Clone)]
 pub struct ApplicationIn {
     name: Option<String>,
-    uid: Given<String>,
+    uid: MaybeField<String>,
     metadata: Option<BTreeMap<String, String>>,
 }
 
@@ -91,7 +91,7 @@ impl TenantRow {
 impl ApplicationIn {
     pub fn read(fields: &mut Fields, needs_name: bool) -> Self {
         let name = if needs_name { fields.require("name") } else { fields.take("name") };
-        let uid: Given<String> = fields.take_given("uid");
+        let uid: MaybeField<String> = fields.take_given("uid");
         if uid.iter().flatten().any(|uid| uid::slug_of(uid).is_none()) {
             let text = "a uid has letters, digits, `-`, `_` and `.`, at most 63, of which capital letters and dots count twice";
             fields.invalid("uid", text);

@@ -10,7 +10,7 @@ use super::{
     endpoint_view::{EndpointOut, NAMES, Webhook, find},
 };
 use crate::{
-    fields::{Fields, Given},
+    fields::{Fields, MaybeField},
     page::{List, Listing, Paging},
     svix_error::SvixError,
     svix_metadata,
@@ -24,9 +24,9 @@ struct EndpointIn {
     url: Option<String>,
     description: Option<String>,
     disabled: Option<bool>,
-    event_types: Given<Vec<String>>,
-    throttle_rate: Given<u32>,
-    uid: Given<String>,
+    event_types: MaybeField<Vec<String>>,
+    throttle_rate: MaybeField<u32>,
+    uid: MaybeField<String>,
     metadata: Option<BTreeMap<String, String>>,
     secret: Option<String>,
     headers: Option<BTreeMap<String, String>>,
@@ -35,7 +35,7 @@ struct EndpointIn {
 impl EndpointIn {
     fn read(fields: &mut Fields, needs_url: bool) -> Self {
         let url = if needs_url { fields.require("url") } else { fields.take("url") };
-        let uid: Given<String> = fields.take_given("uid");
+        let uid: MaybeField<String> = fields.take_given("uid");
         if uid.iter().flatten().any(|uid| !is_uid(uid)) {
             fields.invalid("uid", "a uid has letters, digits, `-`, `_` and `.`, at most 256");
         }
@@ -100,7 +100,11 @@ impl EndpointIn {
 }
 
 /// A field that clients before version 2 have by another name.
-fn either<T: serde::de::DeserializeOwned>(fields: &mut Fields, name: &str, old: &str) -> Given<T> {
+fn either<T: serde::de::DeserializeOwned>(
+    fields: &mut Fields,
+    name: &str,
+    old: &str,
+) -> MaybeField<T> {
     let (new, old) = (fields.take_given(name), fields.take_given(old));
     new.or(old)
 }

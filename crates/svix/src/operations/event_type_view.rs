@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    fields::{Fields, Given},
+    fields::{Fields, MaybeField},
     svix_metadata::{self, EventTypeExtras},
 };
 
@@ -76,9 +76,9 @@ pub struct EventTypeIn {
     pub description: Option<String>,
     pub archived: Option<bool>,
     pub deprecated: Option<bool>,
-    pub group_name: Given<String>,
+    pub group_name: MaybeField<String>,
     pub feature_flags: Option<Vec<String>>,
-    pub schemas: Given<BTreeMap<String, Box<RawValue>>>,
+    pub schemas: MaybeField<BTreeMap<String, Box<RawValue>>>,
 }
 
 impl EventTypeIn {

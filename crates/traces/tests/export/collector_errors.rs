@@ -124,7 +124,7 @@ async fn a_full_queue_drops_and_never_waits() {
         stage.exporter.accepted(&parcel(number), Time::ZERO);
     }
     assert_eq!(stage.exporter.counts().dropped, 10_000 - 8_192);
-    // What is left when it is told to stop is sent.
+    // What is left when it is stopped is sent.
     let stop = CancellationToken::new();
     stop.cancel();
     stage.exporter.run(stop).await;

@@ -1,4 +1,4 @@
-//! SG-13: Ed25519 signatures and keys at the edges of the curve.
+//! Ed25519 signatures and keys at the edges of the curve.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_wire::{KeyError, Preset, SigningKey, VerifyError, VerifyingKey, sign_as_partner};
@@ -50,7 +50,7 @@ fn answer(signature: &[u8]) -> Result<usize, VerifyError> {
 }
 
 #[test]
-fn sg_13_keys_of_small_order_are_refused_when_configured() {
+fn keys_of_small_order_are_refused_when_configured() {
     for hex in SMALL_ORDER {
         let error = VerifyingKey::ed25519(&BASE64.encode(&bytes(hex))).unwrap_err();
         let refused = matches!(error, KeyError::WeakEd25519 | KeyError::NotEd25519);
@@ -59,7 +59,7 @@ fn sg_13_keys_of_small_order_are_refused_when_configured() {
 }
 
 #[test]
-fn sg_13_keys_in_a_non_canonical_form_are_refused_when_configured() {
+fn keys_in_a_non_canonical_form_are_refused_when_configured() {
     // y = p + 3 to p + 18: the same points as y = 3 to 18, spelled in a second way.
     let mut refused = 0;
     for low in 0xf0..=0xff_u8 {
@@ -75,7 +75,7 @@ fn sg_13_keys_in_a_non_canonical_form_are_refused_when_configured() {
 }
 
 #[test]
-fn sg_13_signatures_with_r_of_small_order() {
+fn signatures_with_r_of_small_order() {
     let good = good_signature();
     assert_eq!(answer(&good), Ok(0));
     for hex in SMALL_ORDER {
@@ -90,7 +90,7 @@ fn sg_13_signatures_with_r_of_small_order() {
 }
 
 #[test]
-fn sg_13_signatures_with_s_beyond_the_order() {
+fn signatures_with_s_beyond_the_order() {
     let mut signature = good_signature();
     let mut carry = 0;
     for (byte, more) in signature[32..].iter_mut().zip(bytes(L)) {
@@ -104,7 +104,7 @@ fn sg_13_signatures_with_s_beyond_the_order() {
 }
 
 #[test]
-fn sg_13_signatures_of_another_length() {
+fn signatures_of_another_length() {
     let good = good_signature();
     for wrong in [&good[..63], &good[..32], &good[..0], &[good.as_slice(), &[0]].concat()] {
         assert_eq!(answer(wrong), Err(VerifyError::MalformedSignature));

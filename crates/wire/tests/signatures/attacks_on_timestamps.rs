@@ -1,4 +1,4 @@
-//! TS-01 to TS-05: timestamps at the edges and in other spellings.
+//! Timestamps at the edges and in other spellings.
 
 use data_encoding::BASE64;
 use gancho_domain::Time;
@@ -24,7 +24,7 @@ fn answer(request: &Request) -> Result<usize, VerifyError> {
 const MALFORMED: VerifyError = VerifyError::MalformedTimestamp(TimestampError::SecondsExpected);
 
 #[test]
-fn ts_01_within_the_tolerance_inclusive() {
+fn within_the_tolerance_inclusive() {
     for offset in [0, 299, 300, -299, -300] {
         let request = signed_at((NOW.secs() + offset).to_string());
         assert_eq!(answer(&request), Ok(0), "{offset}");
@@ -35,7 +35,7 @@ fn ts_01_within_the_tolerance_inclusive() {
 }
 
 #[test]
-fn ts_02_outside_the_tolerance_or_the_range() {
+fn outside_the_tolerance_or_the_range() {
     for offset in [301, -301] {
         let request = signed_at((NOW.secs() + offset).to_string());
         assert_eq!(answer(&request), Err(VerifyError::Stale), "{offset}");
@@ -52,7 +52,7 @@ fn ts_02_outside_the_tolerance_or_the_range() {
 }
 
 #[test]
-fn ts_03_finer_units_are_named_in_the_refusal() {
+fn finer_units_are_named_in_the_refusal() {
     for text in ["1706012345000", "1706012345000000", "1706012345000000000"] {
         let verify_error = answer(&signed_at(text)).unwrap_err();
         assert_eq!(verify_error, MALFORMED, "{text}");
@@ -62,7 +62,7 @@ fn ts_03_finer_units_are_named_in_the_refusal() {
 }
 
 #[test]
-fn ts_04_one_spelling_of_a_number() {
+fn one_spelling_of_a_number() {
     for text in [
         "+1706012345",
         "01706012345",
@@ -86,7 +86,7 @@ fn ts_04_one_spelling_of_a_number() {
 }
 
 #[test]
-fn ts_05_the_signature_covers_the_text_as_sent() {
+fn the_signature_covers_the_text_as_sent() {
     let recipe = recipe(&Preset::Partner);
     let sign = |text: &str| {
         let signature = BASE64.encode(&hmac(SECRET.as_bytes(), format!("{text}.{{}}")));

@@ -656,7 +656,7 @@ class Health(Model):
     in_flight: int
     """Number of attempts in flight."""
     state: types.HealthState
-    """`untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+    """`untried` (this node has not sent anything to it recently), `prompt`, `slow` (it responds slowly) or
     `failing` (it responds with errors or not at all).
     """
     waiting: int

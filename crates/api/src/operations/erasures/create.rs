@@ -82,7 +82,7 @@ pub const ROUTE: Route = Route {
 };
 
 /// What to erase.
-enum Wish {
+enum ErasureTarget {
     One(Kind, ParcelId),
     Subject(String),
     Address(Mailbox),
@@ -91,38 +91,45 @@ enum Wish {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let body: ErasureBody = call.parse_body()?;
     let cursor = body.cursor.clone();
-    let wish = wish(body)?;
-    let (what, report) = match wish {
-        Wish::One(kind, id) => {
+    let target = target(body)?;
+    let (what, report) = match target {
+        ErasureTarget::One(kind, id) => {
             let (tenant, report) = one(&call, kind, id).await?;
             return Ok(Answer::ok(&report)?.about(tenant).naming(shown(kind, id)));
         }
-        Wish::Subject(subject) => ("of a subject", of_subject(&call, subject, cursor).await?),
-        Wish::Address(mailbox) => ("of an address", of_address(&call, &mailbox, cursor).await?),
+        ErasureTarget::Subject(subject) => {
+            ("of a subject", of_subject(&call, subject, cursor).await?)
+        }
+        ErasureTarget::Address(mailbox) => {
+            ("of an address", of_address(&call, &mailbox, cursor).await?)
+        }
     };
     Ok(Answer::ok(&report)?.naming(format!("{} {what}", report.erased)))
 }
 
-fn wish(body: ErasureBody) -> Result<Wish, Problem> {
-    let mut wishes = Vec::new();
+fn target(body: ErasureBody) -> Result<ErasureTarget, Problem> {
+    let mut targets = Vec::new();
     if let Some(id) = body.event_id {
-        wishes.push(Wish::One(Kind::Event, parsed::<EventId>("/event_id", &id)?));
+        targets.push(ErasureTarget::One(Kind::Event, parsed::<EventId>("/event_id", &id)?));
     }
     if let Some(id) = body.outbox_id {
-        wishes.push(Wish::One(Kind::Email, parsed::<EmailId>("/outbox_id", &id)?.cast()));
+        targets.push(ErasureTarget::One(Kind::Email, parsed::<EmailId>("/outbox_id", &id)?.cast()));
     }
     if let Some(id) = body.receipt_id {
-        wishes.push(Wish::One(Kind::Receipt, parsed::<ReceiptId>("/receipt_id", &id)?.cast()));
+        targets.push(ErasureTarget::One(
+            Kind::Receipt,
+            parsed::<ReceiptId>("/receipt_id", &id)?.cast(),
+        ));
     }
-    wishes.extend(body.subject.map(Wish::Subject));
+    targets.extend(body.subject.map(ErasureTarget::Subject));
     if let Some(address) = body.email_address {
         let mailbox = address.parse().map_err(|why| {
             Problem::field("/email_address", format!("not a valid e-mail address: {why}"))
         })?;
-        wishes.push(Wish::Address(mailbox));
+        targets.push(ErasureTarget::Address(mailbox));
     }
-    match (wishes.pop(), wishes.is_empty()) {
-        (Some(wish), true) => Ok(wish),
+    match (targets.pop(), targets.is_empty()) {
+        (Some(target), true) => Ok(target),
         _ => Err(Problem::field(
             "",
             "name exactly one of `event_id`, `outbox_id`, `receipt_id`, `subject` and `email_address`",
@@ -248,10 +255,11 @@ async fn of_address(
         let page = call.api.store.deliveries(scope, filter.clone(), request).await?;
         let ids = page.rows.iter().map(|row| row.event).collect();
         // The address may also occur in the text of an e-mail to someone else.
-        let openings = call.api.store.body_prefixes(scope, ids, email::OPENING).await?;
-        for (id, opening) in openings {
-            let summary = email::EmailSummary::in_opening(&opening);
-            if summary.is_some_and(|email| email.to.normalised() == mailbox.normalised()) {
+        let prefixes =
+            call.api.store.body_prefixes(scope, ids, email::SUMMARY_PREFIX_BYTES).await?;
+        for (id, prefix) in prefixes {
+            let summary = email::EmailSummary::in_prefix(&prefix);
+            if summary.is_some_and(|email| email.to.normalized() == mailbox.normalized()) {
                 erase(call, scope, id, &mut report).await?;
             }
         }

@@ -71,11 +71,11 @@ impl ReplayJob {
     }
 
     pub fn with_outcomes(self, found: ReplayOutcomes) -> Self {
-        let tally = found.tally;
+        let counts = found.counts;
         let outcomes = ReplayOutcomeCounts {
-            delivered: tally.delivered,
-            failed: tally.failed,
-            waiting: tally.waiting,
+            delivered: counts.delivered,
+            failed: counts.failed,
+            waiting: counts.waiting,
             of: found.of,
         };
         Self { outcomes: Some(outcomes), ..self }

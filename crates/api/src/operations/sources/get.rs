@@ -25,6 +25,6 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    let seen = inbound(&call)?.inbound.seen(&source).await?;
+    let seen = inbound(&call)?.inbound.activity_of(&source).await?;
     Answer::ok(&SourceCounts { source: SourceView::from(&source), counts: seen.counts.into() })
 }

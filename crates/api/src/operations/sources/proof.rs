@@ -17,7 +17,6 @@ use crate::{
 
 /// Proof that a receipt is in the ledger.
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code)]
 pub struct ReceiptProof {
     /// `gancho-ledger-proof/1`.
     pub form: String,

@@ -34,13 +34,17 @@ pub const OF_UNKNOWN_PARTNERS: Route = Route {
     tag: TAG,
     summary: "List rejected webhooks of unknown partners",
     about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
-    run: |call| Box::pin(async move { render(inbound(&call)?.inbound.seen_of_strangers().await?) }),
+    run: |call| {
+        Box::pin(
+            async move { render(inbound(&call)?.inbound.activity_of_unknown_partners().await?) },
+        )
+    },
     ..Route::DEFAULT
 };
 
 async fn of_source(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    render(inbound(&call)?.inbound.seen(&source).await?)
+    render(inbound(&call)?.inbound.activity_of(&source).await?)
 }
 
 fn render(seen: SourceActivity) -> Result<Answer, Problem> {

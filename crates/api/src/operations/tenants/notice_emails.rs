@@ -1,4 +1,4 @@
-//! `GET` and `PUT /v1/tenants/{tenant}/notice-emails`: who is told by e-mail when a tenant's endpoints fail.
+//! `GET` and `PUT /v1/tenants/{tenant}/notice-emails`: who is notified by e-mail when a tenant's endpoints fail.
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ use crate::{
 /// Health of the webhook, as seen by the node that answers. The circuit breaker is that of any node.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
-    /// `untried` (this node has not sent anything to it lately), `prompt`, `slow` (it responds slowly) or
+    /// `untried` (this node has not sent anything to it recently), `prompt`, `slow` (it responds slowly) or
     /// `failing` (it responds with errors or not at all).
     #[schema(value_type = words::HealthState)]
     pub state: &'static str,

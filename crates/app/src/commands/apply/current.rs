@@ -14,10 +14,10 @@ use crate::{
 
 #[derive(Default)]
 pub struct Current {
-    pub things: Vec<CurrentThing>,
+    pub resources: Vec<CurrentResource>,
 }
 
-pub struct CurrentThing {
+pub struct CurrentResource {
     pub kind: Kind,
     pub tenant: Option<String>,
     pub identity: String,
@@ -92,7 +92,7 @@ async fn sources(remote: &Remote, current: &mut Current) -> anyhow::Result<()> {
 impl Current {
     fn add(&mut self, kind: Kind, tenant: Option<&str>, key: String, value: Value) {
         let identity = text(&value[kind.identity()]);
-        self.things.push(CurrentThing {
+        self.resources.push(CurrentResource {
             kind,
             tenant: tenant.map(ToOwned::to_owned),
             identity,
@@ -104,13 +104,13 @@ impl Current {
     /// Keeps these tenants and what they have, and nothing of the operator's.
     pub fn keep_tenants(&mut self, slugs: &[String]) -> anyhow::Result<()> {
         for slug in slugs {
-            if !self.things.iter().any(|one| one.kind == Kind::Tenant && one.identity == *slug) {
+            if !self.resources.iter().any(|one| one.kind == Kind::Tenant && one.identity == *slug) {
                 return Err(Failure::usage(format!(
                     "there is no tenant `{slug}`. hint: `gancho tenants list` lists them"
                 )));
             }
         }
-        self.things.retain(|one| match (one.kind, &one.tenant) {
+        self.resources.retain(|one| match (one.kind, &one.tenant) {
             (Kind::Tenant, _) => slugs.contains(&one.identity),
             (_, Some(tenant)) => slugs.contains(tenant),
             (_, None) => false,
@@ -136,9 +136,9 @@ impl Current {
     }
 
     /// Those of a kind, by name.
-    fn of(&self, kind: Kind, tenant: Option<&str>) -> Vec<&CurrentThing> {
-        let is_one = |one: &&CurrentThing| one.kind == kind && one.tenant.as_deref() == tenant;
-        let mut all: Vec<_> = self.things.iter().filter(is_one).collect();
+    fn of(&self, kind: Kind, tenant: Option<&str>) -> Vec<&CurrentResource> {
+        let is_one = |one: &&CurrentResource| one.kind == kind && one.tenant.as_deref() == tenant;
+        let mut all: Vec<_> = self.resources.iter().filter(is_one).collect();
         all.sort_by(|a, b| a.identity.cmp(&b.identity));
         all
     }
@@ -154,7 +154,7 @@ fn push_list(fields: &mut Vec<(&'static str, Node)>, name: &'static str, list: V
     }
 }
 
-impl CurrentThing {
+impl CurrentResource {
     fn declaration(&self) -> Vec<(&'static str, Node)> {
         // An endpoint without a name is recognized by its id, which is unique.
         let identity = if self.identity.is_empty() { &self.key } else { &self.identity };

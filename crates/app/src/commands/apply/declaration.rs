@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 use super::fields::{self, Kind};
 use crate::commands::{Failure, input};
 
-/// All things of a file, tenants first.
+/// All resources of a file, tenants first.
 pub struct Declaration {
-    pub things: Vec<Thing>,
+    pub resources: Vec<DeclaredResource>,
     /// Whether the file has these lists at all: without one, nothing of it is pruned.
     pub has_event_types: bool,
     pub has_sources: bool,
 }
 
-/// One thing that is declared.
-pub struct Thing {
+/// One resource that is declared.
+pub struct DeclaredResource {
     pub kind: Kind,
     /// The tenant that it belongs to.
     pub tenant: Option<String>,
@@ -53,36 +53,36 @@ impl Declaration {
                 )));
             }
         }
-        let mut things = Vec::new();
+        let mut resources = Vec::new();
         for (place, tenant) in list(value, "tenants", "")? {
-            let tenant = Thing::of(Kind::Tenant, tenant, None, &place)?;
-            things.push(tenant);
+            let tenant = DeclaredResource::of(Kind::Tenant, tenant, None, &place)?;
+            resources.push(tenant);
         }
         for (place, event_type) in list(value, "event_types", "")? {
-            things.push(Thing::of(Kind::EventType, event_type, None, &place)?);
+            resources.push(DeclaredResource::of(Kind::EventType, event_type, None, &place)?);
         }
         for (place, tenant) in list(value, "tenants", "")? {
             let slug = tenant["slug"].as_str();
             for (place, event_type) in list(tenant, "event_types", &place)? {
-                things.push(Thing::of(Kind::EventType, event_type, slug, &place)?);
+                resources.push(DeclaredResource::of(Kind::EventType, event_type, slug, &place)?);
             }
             for (place, endpoint) in list(tenant, "endpoints", &place)? {
-                things.push(Thing::of(Kind::Endpoint, endpoint, slug, &place)?);
+                resources.push(DeclaredResource::of(Kind::Endpoint, endpoint, slug, &place)?);
             }
         }
         for (place, source) in list(value, "sources", "")? {
-            things.push(Thing::of(Kind::Source, source, None, &place)?);
+            resources.push(DeclaredResource::of(Kind::Source, source, None, &place)?);
         }
-        no_doubles(&things)?;
+        no_doubles(&resources)?;
         let has = |name: &str| root.contains_key(name);
-        Ok(Self { things, has_event_types: has("event_types"), has_sources: has("sources") })
+        Ok(Self { resources, has_event_types: has("event_types"), has_sources: has("sources") })
     }
 
     pub fn tenants(&self) -> impl Iterator<Item = &str> {
-        self.things
+        self.resources
             .iter()
-            .filter(|thing| thing.kind == Kind::Tenant)
-            .map(|thing| thing.identity.as_str())
+            .filter(|resource| resource.kind == Kind::Tenant)
+            .map(|resource| resource.identity.as_str())
     }
 }
 
@@ -100,16 +100,16 @@ fn list<'a>(value: &'a Value, name: &str, above: &str) -> anyhow::Result<Vec<(St
     }
 }
 
-fn no_doubles(things: &[Thing]) -> anyhow::Result<()> {
-    for (place, thing) in things.iter().enumerate() {
-        if things[..place].iter().any(|other| other.is_same_thing(thing)) {
-            return Err(Failure::usage(format!("{} is declared twice", thing.name())));
+fn no_doubles(resources: &[DeclaredResource]) -> anyhow::Result<()> {
+    for (place, resource) in resources.iter().enumerate() {
+        if resources[..place].iter().any(|other| other.is_same_resource(resource)) {
+            return Err(Failure::usage(format!("{} is declared twice", resource.name())));
         }
     }
     Ok(())
 }
 
-impl Thing {
+impl DeclaredResource {
     fn of(kind: Kind, value: &Value, tenant: Option<&str>, place: &str) -> anyhow::Result<Self> {
         let Some(object) = value.as_object() else {
             return Err(Failure::usage(format!("{place} must have fields")));
@@ -139,7 +139,7 @@ impl Thing {
         })
     }
 
-    pub fn is_same_thing(&self, other: &Self) -> bool {
+    pub fn is_same_resource(&self, other: &Self) -> bool {
         (self.kind, &self.tenant, &self.identity) == (other.kind, &other.tenant, &other.identity)
     }
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::{
-    current::{Current, CurrentThing},
-    declaration::{Declaration, Thing, name},
+    current::{Current, CurrentResource},
+    declaration::{Declaration, DeclaredResource, name},
     fields::{Kind, is_same},
 };
 use crate::{
@@ -47,22 +47,22 @@ pub struct Change {
 impl Plan {
     pub fn new(declared: &Declaration, current: &Current, prune: bool) -> anyhow::Result<Self> {
         let mut plan = Self { changes: Vec::new(), unchanged: 0 };
-        for thing in &declared.things {
-            let found = find(current, thing)?;
+        for resource in &declared.resources {
+            let found = find(current, resource)?;
             match found {
-                Some(found) => plan.compare(thing, found),
-                None => plan.changes.push(create(thing)),
+                Some(found) => plan.compare(resource, found),
+                None => plan.changes.push(create(resource)),
             }
         }
         if prune {
             plan.changes
-                .extend(current.things.iter().filter(|one| is_extra(one, declared)).map(delete));
+                .extend(current.resources.iter().filter(|one| is_extra(one, declared)).map(delete));
         }
         Ok(plan)
     }
 
-    fn compare(&mut self, thing: &Thing, found: &CurrentThing) {
-        let differing: Vec<(&String, &Value)> = thing
+    fn compare(&mut self, resource: &DeclaredResource, found: &CurrentResource) {
+        let differing: Vec<(&String, &Value)> = resource
             .fields
             .iter()
             .filter(|(field, value)| !is_same(value, &found.value[field.as_str()]))
@@ -75,7 +75,7 @@ impl Plan {
             differing.iter().map(|(name, value)| ((*name).clone(), (*value).clone())).collect();
         let old =
             fields.keys().map(|name| (name.clone(), found.value[name.as_str()].clone())).collect();
-        let mut whole: Map<String, Value> = thing
+        let mut whole: Map<String, Value> = resource
             .kind
             .fields()
             .iter()
@@ -84,9 +84,9 @@ impl Plan {
         whole.extend(fields.clone());
         self.changes.push(Change {
             action: Action::Update(old),
-            kind: thing.kind,
-            tenant: thing.tenant.clone(),
-            identity: thing.identity.clone(),
+            kind: resource.kind,
+            tenant: resource.tenant.clone(),
+            identity: resource.identity.clone(),
             key: found.key.clone(),
             fields,
             whole,
@@ -120,34 +120,39 @@ impl Plan {
     }
 }
 
-fn find<'a>(current: &'a Current, thing: &Thing) -> anyhow::Result<Option<&'a CurrentThing>> {
-    let mut found = current.things.iter().filter(|one| {
-        one.kind == thing.kind && one.tenant == thing.tenant && one.is_called(&thing.identity)
+fn find<'a>(
+    current: &'a Current,
+    resource: &DeclaredResource,
+) -> anyhow::Result<Option<&'a CurrentResource>> {
+    let mut found = current.resources.iter().filter(|one| {
+        one.kind == resource.kind
+            && one.tenant == resource.tenant
+            && one.is_called(&resource.identity)
     });
     let first = found.next();
     if found.next().is_some() {
         return Err(Failure::usage(format!(
             "there are several endpoints called `{}`. hint: give each another name with `gancho endpoints update ID --name NAME`",
-            thing.identity
+            resource.identity
         )));
     }
     Ok(first)
 }
 
-fn create(thing: &Thing) -> Change {
+fn create(resource: &DeclaredResource) -> Change {
     Change {
         action: Action::Create,
-        kind: thing.kind,
-        tenant: thing.tenant.clone(),
-        identity: thing.identity.clone(),
-        key: thing.identity.clone(),
-        fields: thing.fields.clone(),
+        kind: resource.kind,
+        tenant: resource.tenant.clone(),
+        identity: resource.identity.clone(),
+        key: resource.identity.clone(),
+        fields: resource.fields.clone(),
         whole: Map::new(),
-        secret_env: thing.secret_env.clone(),
+        secret_env: resource.secret_env.clone(),
     }
 }
 
-fn delete(one: &CurrentThing) -> Change {
+fn delete(one: &CurrentResource) -> Change {
     Change {
         action: Action::Delete,
         kind: one.kind,
@@ -161,10 +166,12 @@ fn delete(one: &CurrentThing) -> Change {
 }
 
 /// There, and not in the file. Tenants are never deleted.
-fn is_extra(one: &CurrentThing, declared: &Declaration) -> bool {
+fn is_extra(one: &CurrentResource, declared: &Declaration) -> bool {
     one.kind != Kind::Tenant
-        && !declared.things.iter().any(|thing| {
-            thing.kind == one.kind && thing.tenant == one.tenant && one.is_called(&thing.identity)
+        && !declared.resources.iter().any(|resource| {
+            resource.kind == one.kind
+                && resource.tenant == one.tenant
+                && one.is_called(&resource.identity)
         })
 }
 

@@ -11,7 +11,7 @@ use crate::{
     remote::{Remote, RemoteError},
 };
 
-/// Returns false if the key stands for nothing.
+/// Returns false if the key has no action.
 pub async fn answer(stage: &Stage, key: char) -> anyhow::Result<bool> {
     match key {
         'p' => publish(stage).await?,

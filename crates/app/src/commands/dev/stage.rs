@@ -153,17 +153,17 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
         is_active: Some(true),
         ..SourceDraft::default()
     };
-    match receiving.desk.change(&partner, draft.clone()).await {
+    match receiving.sources.change(&partner, draft.clone()).await {
         Err(SourceError::NotFound) => {
             let partner = Some(PARTNER.to_owned());
-            receiving.desk.create(SourceDraft { partner, ..draft }).await?;
+            receiving.sources.create(SourceDraft { partner, ..draft }).await?;
         }
         changed => {
             changed?;
         }
     }
     // The previous run may have ended before it created the key.
-    if !receiving.desk.keys(&partner).await?.is_empty() {
+    if !receiving.sources.keys(&partner).await?.is_empty() {
         return Ok(());
     }
     let key = KeyDraft {
@@ -171,7 +171,7 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
         secret: Some(new_secret()?),
         ..KeyDraft::default()
     };
-    receiving.desk.put_key(&partner, "k1", key).await?;
+    receiving.sources.put_key(&partner, "k1", key).await?;
     Ok(())
 }
 

@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 4 << 20;
 #[derive(Debug, Args)]
 pub struct Import {
     /// Files with dead letters: archived ones, or what `gancho dlq export` wrote. `-` is standard input. A directory
-    /// stands for the `.json` files in it and below.
+    /// means the `.json` files in it and below.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -148,7 +148,7 @@ fn placed(refused: &ApiError, batch: &[Entry]) -> Option<String> {
     };
     let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
     Some(format!(
-        "{}: {field}{message}{more}. hint: nothing of this batch was imported",
+        "{}: {field}{message}{more}; nothing of this batch was imported. hint: correct it and import the file again",
         entry.place
     ))
 }

@@ -264,13 +264,13 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
             if missing.is_empty() {
                 report.ok(CHECK, format!("{name}, with every key that the store uses"));
             } else if missing.iter().all(|number| numbers.contains(number)) {
-                let fault =
+                let problem =
                     format!("secrets in the store are encrypted with another key ring than {name}");
-                report.fail(CHECK, fault, REMEDY);
+                report.fail(CHECK, problem, REMEDY);
             } else {
                 let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-                let fault = format!("key {} is missing from the ring", missing.join(", "));
-                report.fail(CHECK, fault, REMEDY);
+                let problem = format!("key {} is missing from the ring", missing.join(", "));
+                report.fail(CHECK, problem, REMEDY);
             }
         }
     }

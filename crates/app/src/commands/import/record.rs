@@ -11,7 +11,7 @@ pub enum Record {
     Application(Application),
     EventType(EventType),
     Endpoint(Endpoint),
-    /// What cannot be imported, to be told.
+    /// What cannot be imported, for the report.
     Warning {
         text: String,
     },

@@ -71,8 +71,8 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
     let folder = CheckpointSettings::new(ORIGIN, settings.data_dir.join("checkpoints"));
     let checkpointer = Checkpointer::open(store, keys, clock, folder);
     let made = match checkpointer.run_once(false).await {
-        Err(fault @ (CheckpointerError::AuditError(_) | CheckpointerError::Foreign(_))) => {
-            return Err(Failure::does_not_hold(fault.to_string()));
+        Err(error @ (CheckpointerError::AuditError(_) | CheckpointerError::Foreign(_))) => {
+            return Err(Failure::does_not_hold(error.to_string()));
         }
         other => other?,
     };

@@ -60,7 +60,7 @@ async fn proof(book: &Book, line: Line, note: &SignedCheckpoint) -> anyhow::Resu
         ))
     };
     let audit =
-        Audit::new(vec![note.checkpoint.clone()]).map_err(|flaw| broken(flaw.to_string()))?;
+        Audit::new(vec![note.checkpoint.clone()]).map_err(|error| broken(error.to_string()))?;
     let prover = Prover::new(line.number, size).context("the checkpoint is too small")?;
     let look = |(audit, prover): &mut (Audit, Prover), line: &Line| -> Result<(), AuditError> {
         audit.take(line)?;
@@ -69,10 +69,10 @@ async fn proof(book: &Book, line: Line, note: &SignedCheckpoint) -> anyhow::Resu
     };
     let (audit, prover) = match walk(&book.store, Some(size), (audit, prover), look).await? {
         Ok(both) => both,
-        Err(WalkError::AuditError(flaw, _)) => return Err(broken(flaw.to_string())),
+        Err(WalkError::AuditError(error, _)) => return Err(broken(error.to_string())),
         Err(WalkError::Unreadable { why, .. }) => return Err(broken(why)),
     };
-    audit.finish().map_err(|flaw| broken(flaw.to_string()))?;
+    audit.finish().map_err(|error| broken(error.to_string()))?;
     let inclusion = prover.finish().context("lines are missing")?;
     let entry = String::from_utf8(line.entry).context("the line is not text")?;
     Ok(Proof { entry, inclusion, note: note.text.clone(), key: note.key })

@@ -88,13 +88,13 @@ async fn audit(book: &mut Book, size: u64) -> anyhow::Result<Result<AuditReport,
     let checkpoints = book.notes.iter().map(|note| note.checkpoint.clone()).collect();
     let audit = match Audit::new(checkpoints) {
         Ok(audit) => audit,
-        Err(flaw) => return Ok(Err(LedgerError::AuditError(flaw, None))),
+        Err(error) => return Ok(Err(LedgerError::AuditError(error, None))),
     };
     Ok(match walk(&book.store, None, audit, Audit::take).await? {
-        Err(WalkError::AuditError(flaw, line)) => Err(LedgerError::AuditError(flaw, Some(line))),
+        Err(WalkError::AuditError(error, line)) => Err(LedgerError::AuditError(error, Some(line))),
         Err(WalkError::Unreadable { after, why }) => Err(LedgerError::Unreadable { after, why }),
         Ok(audit) => match audit.finish() {
-            Err(flaw) => Err(LedgerError::AuditError(flaw, None)),
+            Err(error) => Err(LedgerError::AuditError(error, None)),
             Ok(audited) if audited.head.number < size => {
                 Err(LedgerError::End { found: audited.head.number, size })
             }
@@ -120,7 +120,7 @@ impl LedgerError {
 
     fn what(&self) -> String {
         match self {
-            Self::AuditError(flaw, _) => flaw.to_string(),
+            Self::AuditError(error, _) => error.to_string(),
             Self::Unreadable { why, .. } => why.clone(),
             Self::SignedCheckpoint(unsound) => {
                 format!("checkpoint {}: {}", unsound.place, unsound.why)
@@ -151,7 +151,7 @@ impl LedgerError {
         })
     }
 
-    /// The largest checkpoint before it. All checkpoints before the first flaw were reached and match.
+    /// The largest checkpoint before it. All checkpoints before the first error were reached and match.
     fn agreed(&self, book: &Book) -> Option<u64> {
         let before = match self {
             Self::AuditError(AuditError::Rewritten { size, .. }, _) => *size,

@@ -13,7 +13,7 @@ const PAGE: usize = 16_384;
 /// Where and why the walk ended early.
 #[derive(Debug)]
 pub enum WalkError {
-    /// The line at which the flaw was found.
+    /// The line at which the error was found.
     AuditError(AuditError, Line),
     /// The row after this many valid lines cannot be decoded.
     Unreadable { after: u64, why: String },
@@ -42,18 +42,18 @@ pub async fn walk<S: Send + 'static>(
             lines.retain(|line| line.number <= until);
         }
         let Some(last) = lines.last().map(|line| line.number) else { return Ok(Ok(seer)) };
-        let looked = tokio::task::spawn_blocking(move || {
+        let walked = tokio::task::spawn_blocking(move || {
             let bad = lines.into_iter().find_map(|line| {
-                let flaw = look(&mut seer, &line).err()?;
-                Some(WalkError::AuditError(flaw, line))
+                let error = look(&mut seer, &line).err()?;
+                Some(WalkError::AuditError(error, line))
             });
             (seer, bad)
         });
         let is_over = is_last || until.is_some_and(|until| last >= until);
         let next =
             async { if is_over { Ok(Vec::new()) } else { store.ledger_lines(last, PAGE).await } };
-        let (looked, next) = tokio::join!(looked, next);
-        let (back, bad) = looked?;
+        let (walked, next) = tokio::join!(walked, next);
+        let (back, bad) = walked?;
         if let Some(bad) = bad {
             return Ok(Err(bad));
         }

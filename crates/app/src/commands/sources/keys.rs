@@ -1,4 +1,4 @@
-//! `gancho sources keys`: by which what a partner posts is proved.
+//! `gancho sources keys`: the keys that verify what a partner posts.
 
 use clap::{Args, Subcommand};
 use data_encoding::{BASE64, HEXLOWER};

@@ -117,11 +117,11 @@ impl Retry {
         if self.client.json {
             return table::json(&job);
         }
-        table::say(&told(&job, self.dry_run))
+        table::say(&summary(&job, self.dry_run))
     }
 }
 
-fn told(job: &Value, is_dry_run: bool) -> String {
+fn summary(job: &Value, is_dry_run: bool) -> String {
     if is_dry_run {
         let prefix = if job["is_total_exact"] == false { "At least " } else { "" };
         return format!("{prefix}{} deliveries would be dispatched again.", text(&job["total"]));

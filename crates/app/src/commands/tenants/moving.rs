@@ -24,13 +24,13 @@ pub struct Move {
     /// Name of the cell to which it moves. See `gancho cells list`.
     #[arg(long, value_name = "CELL", required_unless_present_any = ["back", "status"], conflicts_with_all = ["back", "status"])]
     to: Option<String>,
-    /// Undo a move that has not completed: the tenant stays where it is.
+    /// Take a move back that has not completed: the tenant stays where it is.
     #[arg(long, conflicts_with = "status")]
     back: bool,
     /// Show the last move of the tenant.
     #[arg(long)]
     status: bool,
-    /// Do not wait for the end. The server goes on by itself.
+    /// Return at once. The move continues on the server.
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]

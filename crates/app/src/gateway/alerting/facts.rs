@@ -176,7 +176,7 @@ impl FactSource for GatewayFacts {
     }
 }
 
-/// How much a counter has risen lately. It was 0 before the first reading.
+/// How much a counter has risen recently. It was 0 before the first reading.
 #[derive(Default)]
 struct Increase {
     /// The last reading before the window,

@@ -33,10 +33,10 @@ const MAX_KNOWN: usize = 4_096;
 const MAX_UNSENT: usize = 200;
 
 #[derive(Default)]
-pub struct NoticeMessenger(Mutex<Gathered>);
+pub struct NoticeMessenger(Mutex<PendingNotices>);
 
 #[derive(Default)]
-struct Gathered {
+struct PendingNotices {
     lines: Vec<(TenantId, String)>,
     /// Those that were too many to keep.
     dropped: u64,

@@ -169,11 +169,11 @@ impl Filter {
         let t = visit.t;
         let fields = self.parameters().into_iter().filter_map(|(name, api_name, value)| {
             // The API takes `invoice.*`; with a `*` elsewhere, a type matches nothing.
-            let is_odd = |value: &str| {
+            let is_invalid = |value: &str| {
                 value.contains('*') && value.parse::<gancho_domain::Pattern>().is_err()
             };
-            let is_odd_type = name == "type" && value.is_some_and(is_odd);
-            let is_wrong = errors.has_parameter(api_name) || is_odd_type;
+            let is_invalid_type = name == "type" && value.is_some_and(is_invalid);
+            let is_wrong = errors.has_parameter(api_name) || is_invalid_type;
             let label = match name {
                 "status" if is_wrong => t.say("row.status"),
                 "type" => t.say("filter.type"),

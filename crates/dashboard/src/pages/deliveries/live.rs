@@ -29,7 +29,7 @@ use crate::{
 const MAX_RATE: u32 = 20;
 /// Time between two batches.
 const PACE: Duration = Duration::from_millis(250);
-/// How often the session and the store are checked. The page is told each time, and notices if nothing comes.
+/// How often the session and the store are checked. The page gets a message each time, and notices if nothing comes.
 const CHECK: Duration = Duration::from_secs(5);
 /// How many checks pass between two readings of the list, unless a flood has just ended.
 const CHECKS_PER_LIST: u32 = 3;
@@ -76,7 +76,7 @@ struct LiveRows {
     is_over: bool,
 }
 
-/// What the page is told at each check.
+/// What the page gets at each check.
 const LIVE: &[u8] = b"event: state\ndata: live\n\n";
 const LOST: &[u8] = b"event: state\ndata: lost\n\n";
 

@@ -69,7 +69,7 @@ fn a_hanging_target_holds_its_own_slots_only() {
     let hanging = |slot: &Slot| slot.key == key(1, 1);
     let out: Vec<Slot> = std::iter::from_fn(|| queue.next(NOW)).map(|(s, _)| s).collect();
     assert_eq!(out.iter().filter(|slot| hanging(slot)).count(), 4);
-    assert_eq!(out.len(), 54, "its neighbour is not delayed");
+    assert_eq!(out.len(), 54, "its neighbor is not delayed");
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Amazon {
         assert_eq!(denied.reason, reason, "{:?}: {message}", denied.note);
         let rejection = self.inbound.rejections.of("ses").into_iter().next().unwrap();
         assert_eq!(rejection.reason, reason);
-        assert!(rejection.detail.is_some(), "the operator is told more");
+        assert!(rejection.detail.is_some(), "the operator sees more");
     }
 
     pub async fn nothing_was_kept(&self, stage: &Stage) {

@@ -73,7 +73,7 @@ async fn odd_certificates_are_refused(stage: &Stage) {
     }
 }
 
-/// What may pass is told as such, so that SNS tries again.
+/// What may pass is answered with 503, so that SNS tries again.
 async fn a_certificate_that_is_away(stage: &Stage) {
     let signer = Signer::new(Life::Now).unwrap();
     let whole = document("200 OK", signer.certificate());

@@ -31,7 +31,7 @@ async fn subscriptions_are_confirmed(stage: &Stage) {
     assert!(reply.body.is_empty());
     let seen = arrived(&amazon.subscriptions, 3).await;
     assert_eq!(seen[2].line, "GET /?Action=Confirm HTTP/1.1");
-    // The end of a subscription is heard, and nobody is asked to begin it anew.
+    // The end of a subscription is heard, and nobody is asked to renew it.
     let ended = amazon.greeting(stage, "UnsubscribeConfirmation");
     assert!(matches!(amazon.send(&ended).await, Outcome::Reply(_)));
     assert_eq!(amazon.subscriptions.accepted(), 3);

@@ -1,4 +1,4 @@
-//! Endpoints of tenants, and targets of partners, of which every attempt failed lately.
+//! Endpoints of tenants, and targets of partners, of which every attempt failed recently.
 
 use std::{collections::HashSet, time::Duration};
 

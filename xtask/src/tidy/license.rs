@@ -1,5 +1,5 @@
-//! Whether a licence expression, such as `(MIT OR Apache-2.0) AND Unicode-3.0`, can be met with
-//! licences that are allowed.
+//! Whether a license expression, such as `(MIT OR Apache-2.0) AND Unicode-3.0`, can be met with
+//! licenses that are allowed.
 
 pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     // Old manifests write `MIT/Apache-2.0`.
@@ -48,13 +48,13 @@ impl Reader<'_> {
         }
         let (name, rest) = self.words.split_first()?;
         self.words = rest;
-        let mut licence = (*name).to_owned();
+        let mut license = (*name).to_owned();
         if self.take("WITH") {
             let (exception, rest) = self.words.split_first()?;
             self.words = rest;
-            licence = format!("{licence} WITH {exception}");
+            license = format!("{license} WITH {exception}");
         }
-        Some(self.allowed.contains(&licence))
+        Some(self.allowed.contains(&license))
     }
 }
 

@@ -140,7 +140,8 @@ fn an_address_has_its_share_and_a_proxy_has_none() {
 }
 
 #[test]
-fn places_are_found_again_whoever_leaves() {
+#[expect(clippy::disallowed_methods, reason = "the order does not matter")]
+fn places_are_found_again_whichever_leaves() {
     let table = started(5_000, 5_000);
     let mut slots: Vec<ConnectionSlot> =
         (0..3_000).map(|number| table.admit(from(number % 7)).unwrap()).collect();
@@ -156,7 +157,7 @@ fn places_are_found_again_whoever_leaves() {
 }
 
 #[tokio::test]
-async fn who_must_go_is_told() {
+async fn the_one_that_must_go_is_notified() {
     let table = started(1, 1);
     let slot = table.admit(from(1)).unwrap();
     let next = table.admit(from(2)).unwrap();

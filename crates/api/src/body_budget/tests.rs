@@ -132,7 +132,7 @@ fn what_is_thrown_away_takes_no_room_and_is_cut_off_like_all_others() {
 }
 
 #[tokio::test]
-async fn who_makes_room_is_told() {
+async fn a_caller_that_makes_room_is_notified() {
     let budget = BodyBudget::new(100);
     let slow = begun(&budget, sender(1, "a"), 80, 5 * SECOND);
     let waits = slow.evicted();
