@@ -63,6 +63,7 @@ impl OpenBreakers {
             rests_until,
             is_probed: rests_until.is_none(),
             rate_allows_at: None,
+            is_at_limit: false,
             is_behind: false,
         })
     }
@@ -118,6 +119,7 @@ impl Engine {
                 in_flight: seen.in_flight,
                 queued: seen.queued,
                 rate_allows_at: seen.rate_allows_at,
+                is_at_limit: seen.is_at_limit,
                 is_behind: seen.is_behind,
                 ..elsewhere
             }),

@@ -108,6 +108,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
         Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
         None => {
             dead::Dead::default().run(bench).await?;
+            dead::Dead::of_one_tenant(bench.is_full).run(bench).await?;
             slow::Slow::default().run(bench).await?;
             backlog::Backlog::default().run(bench).await?;
             batches::Batches::default().run(bench).await?;
