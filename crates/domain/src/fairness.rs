@@ -50,6 +50,10 @@ impl<K: Copy + Eq + Hash> Holdings<K> {
         self.by_count.values().rev().copied()
     }
 
+    pub fn largest(&self) -> Option<K> {
+        self.by_most().next()
+    }
+
     fn set(&mut self, owner: K, count: usize) {
         self.changes += 1;
         let place = (count, self.changes);

@@ -73,7 +73,7 @@ impl OpenBreakers {
 fn forget_one(own: &mut HashMap<Key, Time>) {
     let mut owners = Holdings::default();
     own.keys().for_each(|(_, tenant, _)| owners.add(*tenant));
-    let largest = owners.by_most().next();
+    let largest = owners.largest();
     let of_largest = own.iter().filter(|((_, tenant, _), _)| Some(*tenant) == largest);
     let first = of_largest.min_by_key(|(_, until)| **until).map(|(key, _)| *key);
     first.map(|key| own.remove(&key));

@@ -43,7 +43,7 @@ impl Behind {
             self.owners.add(key.0);
         }
         if self.targets.len() > remembered
-            && let Some(tenant) = self.owners.by_most().next()
+            && let Some(tenant) = self.owners.largest()
             && let Some((&key, _)) = self.targets.range(all_of(tenant)).next()
         {
             self.targets.remove(&key);
@@ -172,7 +172,7 @@ mod tests {
         assert!(behind.contains(key(1, 1)) && behind.contains(key(9, 1)));
         assert_eq!(behind.targets().unwrap().count(), 10);
         behind.caught_up(&ClaimExclusions::default());
-        assert_eq!(behind.owners.by_most().next(), None);
+        assert_eq!(behind.owners.largest(), None);
     }
 
     #[test]

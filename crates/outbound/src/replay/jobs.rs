@@ -10,8 +10,8 @@ use std::{
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
 use gancho_store::{
-    FairSemaphore, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayJob, ReplayLimits, ReplayTotal, Store,
-    StoreError,
+    FairSemaphore, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayJob, ReplayLimits,
+    ReplayTotal, Store, StoreError,
 };
 use parking_lot::Mutex;
 use thiserror::Error;

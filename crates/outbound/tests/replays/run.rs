@@ -5,9 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gancho_domain::{
-    Clock, EndpointId, EventId, Lane, RetryDraft, Status, Tenant, TenantScope,
-};
+use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status, Tenant, TenantScope};
 use gancho_outbound::{
     EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
     Replays,
@@ -290,7 +288,8 @@ async fn a_replay_keeps_to_its_rate() {
 #[tokio::test]
 async fn replays_of_others_do_not_wait_for_slow_ones() {
     let stage = Stage::new().await;
-    let (receiver, silent) = (ok().await, Receiver::start(vec![Step::ReadRequest, Step::Hang]).await);
+    let (receiver, silent) =
+        (ok().await, Receiver::start(vec![Step::ReadRequest, Step::Hang]).await);
     let quick = stage.endpoint(&receiver, &["a.b"]).await;
     publish(&stage, "a.b", 201).await;
     // Each page waits for a delivery that is in flight.
