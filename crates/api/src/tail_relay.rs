@@ -272,7 +272,7 @@ fn interests(watched: &[TailInterest]) -> Vec<Interest> {
     wanted
 }
 
-/// Changes per second of each of so many interests.
+/// Changes per second of each interest.
 fn rate_of_each(interests: usize) -> u32 {
     (MAX_RATE_IN_ALL / interests.max(1) as u32).clamp(1, MAX_RATE)
 }

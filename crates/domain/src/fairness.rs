@@ -83,7 +83,17 @@ pub struct PeriodShares<K> {
 
 impl<K: Eq + Hash> PeriodShares<K> {
     pub fn new(max: usize) -> Self {
-        Self { max, taken: 0, held: IdMap::default(), owners_before: 0 }
+        Self::after(0, max)
+    }
+
+    /// `owners_before`: those who asked in the period before.
+    pub fn after(owners_before: usize, max: usize) -> Self {
+        Self { max, taken: 0, held: IdMap::default(), owners_before }
+    }
+
+    /// Those who have asked in this period.
+    pub fn owners(&self) -> usize {
+        self.held.len()
     }
 
     pub fn take(&mut self, owner: K) -> bool {
@@ -99,12 +109,6 @@ impl<K: Eq + Hash> PeriodShares<K> {
         *held += usize::from(may);
         self.taken += usize::from(may);
         may
-    }
-
-    /// The period after this one.
-    #[must_use]
-    pub fn next(&self) -> Self {
-        Self { owners_before: self.held.len(), ..Self::new(self.max) }
     }
 }
 
@@ -139,11 +143,11 @@ mod tests {
     #[test]
     fn a_crowd_leaves_something_from_its_second_period_on() {
         let mut shares = PeriodShares::new(100);
-        let mut take = |shares: &mut PeriodShares<u32>| -> Vec<usize> {
+        let take = |shares: &mut PeriodShares<u32>| -> Vec<usize> {
             (0..20).map(|owner| (0..50).filter(|_| shares.take(owner)).count()).collect()
         };
         assert_eq!(take(&mut shares).last(), Some(&0));
-        let mut shares = shares.next();
+        let mut shares = PeriodShares::after(shares.owners(), 100);
         assert_eq!(take(&mut shares), [4; 20]);
         assert!(shares.take(99), "one that comes last");
     }
@@ -154,7 +158,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!((0..1_000).filter(|owner| shares.take(*owner)).count(), 10);
             assert!(shares.held.len() <= 10);
-            shares = shares.next();
+            shares = PeriodShares::after(shares.owners(), 10);
         }
     }
 

@@ -64,7 +64,8 @@ impl LogSampler {
 impl State {
     fn take(&mut self, about: Option<(TenantId, TargetId)>, now: Time) -> bool {
         if now.since(self.shares_since) >= PER_NODE.per || now < self.shares_since {
-            (self.shares, self.shares_since) = (self.shares.next(), now);
+            self.shares = PeriodShares::after(self.shares.owners(), PER_NODE.count as usize);
+            self.shares_since = now;
         }
         let of_target = about.and_then(|(_, target)| self.targets.get(&target));
         let is_free = of_target.is_none_or(|gcra| gcra.free_at(PER_TARGET, now) <= now)

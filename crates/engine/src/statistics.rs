@@ -166,12 +166,10 @@ impl Minutes {
         if self.counts.len() >= MAX_MINUTES && !self.counts.contains_key(&key) {
             self.counts.pop_first();
         }
-        let shares = match newest.and_then(|newest| self.counts.get(&newest)) {
-            Some(before) => before.shares.next(),
-            None => PeriodShares::new(MAX_SERIES),
-        };
-        let new = || Counts { all: IdMap::default(), shares };
-        self.counts.entry(key).or_insert_with(new)
+        let before = newest.and_then(|newest| self.counts.get(&newest));
+        let owners = before.map_or(0, |before| before.shares.owners());
+        let shares = || PeriodShares::after(owners, MAX_SERIES);
+        self.counts.entry(key).or_insert_with(|| Counts { all: IdMap::default(), shares: shares() })
     }
 }
 

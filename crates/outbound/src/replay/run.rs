@@ -29,7 +29,7 @@ const MAX_PER_PAGE: u32 = 100;
 
 /// Maximum pages that are sent at the same time.
 pub(super) const MAX_PAGES: u32 = 4;
-/// So many of them may be one owner's.
+/// Maximum pages of one owner among them.
 pub(super) const MAX_PAGES_OF_OWNER: u32 = 2;
 
 impl Replays {
@@ -152,7 +152,8 @@ impl Replays {
         found: &ReplayJob,
     ) -> Result<Option<(ReplayJob, Option<Time>)>> {
         let mut total = ReplayTotal::default();
-        if found.started_at.is_none() {
+        // `found` may be older than the first page.
+        if found.started_at.is_none() && !self.due.lock().contains_key(&found.id) {
             let counted = count(&*self.store, owner, &replay_of(found)?).await?;
             total.count = counted.sendable + counted.unsendable;
             total.is_exact = counted.is_exact;
