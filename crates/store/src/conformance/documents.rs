@@ -275,7 +275,7 @@ pub async fn a_collection_takes_no_more_bytes_than_its_limit<F: Fixture>() {
     assert_eq!(put("b", 90, 50).await, None);
 }
 
-/// So that whoever has read a collection knows whether to read it again.
+/// So that one who has read a collection knows whether to read it again.
 pub async fn the_version_of_a_collection_changes_with_it<F: Fixture>() {
     let world = World::<F>::new().await;
     let tenant = world.tenant().await;
