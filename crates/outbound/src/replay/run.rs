@@ -83,7 +83,10 @@ impl Replays {
         stop: &CancellationToken,
     ) -> Duration {
         let mut next = POLL_INTERVAL;
-        for job in open.iter().filter(|job| !steps.contains(job.id)) {
+        for job in open {
+            if steps.contains(job.id) {
+                continue;
+            }
             let due_in = self.due_in(job.id).max(steps.rests_for(job.id));
             if due_in.is_zero() {
                 let (job, stop) = (job.clone(), stop.clone());
