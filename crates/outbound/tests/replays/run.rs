@@ -291,7 +291,7 @@ async fn replays_of_others_do_not_wait_for_slow_ones() {
     let (receiver, silent) =
         (ok().await, Receiver::start(vec![Step::ReadRequest, Step::Hang]).await);
     let quick = stage.endpoint(&receiver, &["a.b"]).await;
-    publish(&stage, "a.b", 201).await;
+    publish(&stage, "a.b", 101).await;
     // Each page waits for a delivery that is in flight.
     let other = Tenant::new(stage.ids.make(), "other", stage.clock.now());
     stage.store.create_tenant(other.clone()).await.unwrap();
@@ -316,10 +316,10 @@ async fn replays_of_others_do_not_wait_for_slow_ones() {
             replay.state.is_final().then_some(replay)
         })
         .await;
-        assert_eq!(done.done, 201);
-        replays.cancel(scope, *slow_ones.first().unwrap()).await.unwrap();
+        assert_eq!(done.done, 101);
+        replays.cancel(scope, *slow_ones.last().unwrap()).await.unwrap();
         let open = stage.store.open_replays(100).await.unwrap();
-        assert!(open.len() > 2, "most of the slow ones have yet to end: {}", open.len());
+        assert!(!open.is_empty(), "not all of the slow ones have ended");
         stop.cancel();
     };
     tokio::join!(running, outcome);
