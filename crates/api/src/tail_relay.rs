@@ -5,8 +5,8 @@
 //! writes what happens to [`FEEDS`], twice a second at most. Nothing is read or written while no other node is alive, and
 //! nothing but one small read a second while nobody watches.
 //!
-//! **Bounds.** A node passes on at most [`MAX_RATE`] changes a second for each tenant that is watched; the rest is
-//! counted as missed. What a feed loses, because the store was away, is not repeated.
+//! **Bounds.** A node passes on at most [`MAX_RATE`] changes a second for each tenant that is watched, and fewer where
+//! many are; the rest is counted as missed. What a feed loses, because the store was away, is not repeated.
 
 mod record;
 
@@ -38,8 +38,10 @@ const STALE: Duration = Duration::from_secs(12);
 const TTL: Duration = Duration::from_secs(60);
 /// Maximum nodes that are read.
 const MAX_NODES: usize = 64;
-/// Different tenants and lanes of one watch. Beyond it everything is passed on, as a sample.
+/// Different tenants and lanes of one watch. Beyond it the lanes of a tenant are one,
 const MAX_INTERESTS: usize = 32;
+/// and they share what a node passes on in a second, about: less of each, and none displaces another.
+const MAX_RATE_IN_ALL: u32 = 1_600;
 /// Changes per second, about, that a node passes on for each of them.
 const MAX_RATE: u32 = 50;
 /// Maximum changes in a batch, and batches in a feed: a reader that is late by a second has lost nothing.
@@ -64,7 +66,8 @@ pub struct TailRelay {
 struct Watch {
     version: u64,
     changed_at: Instant,
-    interests: HashMap<Interest, Tail>,
+    /// Each with the rate of its tail.
+    interests: HashMap<Interest, (Tail, u32)>,
     batches: VecDeque<Batch>,
 }
 
@@ -220,9 +223,11 @@ impl Watch {
 
     fn want(&mut self, engine: &Engine, wanted: Vec<Interest>) {
         let mut before = std::mem::take(&mut self.interests);
+        let rate = rate_of_each(wanted.len());
         for interest in wanted {
-            let tail = before.remove(&interest).unwrap_or_else(|| {
-                engine.tail_for_node(interest.tenant(), interest.lane(), MAX_RATE)
+            let same = before.remove(&interest).filter(|(_, before)| *before == rate);
+            let tail = same.unwrap_or_else(|| {
+                (engine.tail_for_node(interest.tenant(), interest.lane(), rate), rate)
             });
             self.interests.insert(interest, tail);
         }
@@ -232,7 +237,7 @@ impl Watch {
     fn collect(&mut self, number: i64) -> bool {
         let mut seen: HashSet<*const DeliveryChange> = HashSet::new();
         let (mut changes, mut missed) = (Vec::new(), Vec::new());
-        for (interest, tail) in &self.interests {
+        for (interest, (tail, _)) in &self.interests {
             let batch = tail.take(MAX_BATCH);
             // Several may want the same change.
             let new = batch.changes.iter().filter(|change| seen.insert(Arc::as_ptr(change)));
@@ -259,7 +264,40 @@ fn interests(watched: &[TailInterest]) -> Vec<Interest> {
     wanted.sort();
     wanted.dedup();
     if wanted.len() > MAX_INTERESTS {
-        wanted = vec![Interest::default()];
+        let of_tenant = |one: &TailInterest| Interest::from(&TailInterest { lane: None, ..*one });
+        wanted = watched.iter().map(of_tenant).collect();
+        wanted.sort();
+        wanted.dedup();
     }
     wanted
+}
+
+/// Changes per second of each interest.
+fn rate_of_each(interests: usize) -> u32 {
+    (MAX_RATE_IN_ALL / interests.max(1) as u32).clamp(1, MAX_RATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::{Lane, TenantId};
+
+    use super::*;
+
+    #[test]
+    fn each_tenant_that_is_watched_is_an_interest_however_many_there_are() {
+        let watched = |tenants: u128| -> Vec<TailInterest> {
+            let of = |tenant| {
+                [Lane::Webhook, Lane::Email].map(|lane| TailInterest {
+                    tenant: Some(TenantId::from_bits(tenant)),
+                    lane: Some(lane),
+                })
+            };
+            (0..tenants).flat_map(of).collect()
+        };
+        assert_eq!(interests(&watched(16)).len(), 32, "by lane");
+        let many = interests(&watched(1_000));
+        assert_eq!(many.len(), 1_000);
+        assert!(many.iter().all(|one| one.tenant().is_some() && one.lane().is_none()));
+        assert_eq!([1, 32, 64, 10_000].map(rate_of_each), [50, 50, 25, 1]);
+    }
 }

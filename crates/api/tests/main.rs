@@ -30,6 +30,7 @@ mod deliveries {
     mod read_and_retry;
     mod search;
     mod tail;
+    mod waiting_for;
 }
 mod emails {
     mod as_delivery;

@@ -40,6 +40,11 @@ impl Pace {
         self.limit as u32
     }
 
+    /// What the limit never goes beyond.
+    pub fn max(&self) -> u32 {
+        self.max as u32
+    }
+
     /// The maximum may change while deliveries are in flight, when an endpoint is edited.
     pub fn set_max(&mut self, max: u32) {
         self.max = max.max(1) as f32;

@@ -41,7 +41,7 @@ impl Engine {
             Next::Dead(_) => DEAD,
             Next::Delivered => RECOVERED,
         };
-        if !self.log_sampler.allows(event, Some(job.target), self.clock.now()) {
+        if !self.log_sampler.allows(event, Some((job.tenant, job.target)), self.clock.now()) {
             return;
         }
         let number = attempt.map_or(job.attempts, |attempt| attempt.number);
@@ -78,7 +78,7 @@ impl Engine {
             if let (Some(lane), Some(failure)) = (self.lane(delivery.lane), failure) {
                 lane.count_dead(now, new.parcel.tenant, failure.code());
             }
-            if !self.log_sampler.allows(DEAD, Some(delivery.target), now) {
+            if !self.log_sampler.allows(DEAD, Some((new.parcel.tenant, delivery.target)), now) {
                 continue;
             }
             let (lane, id) = (delivery.lane, delivery.id);
@@ -101,7 +101,7 @@ impl Engine {
             if reason.code != EndReason::ENDPOINT_DELETED.code {
                 self.statistics.count_dead(now, tenant, target, lane);
             }
-            if !self.log_sampler.allows(DEAD, Some(target), now) {
+            if !self.log_sampler.allows(DEAD, Some((tenant, target)), now) {
                 continue;
             }
             let endpoint = (lane == Lane::Webhook).then(|| display(target));
@@ -116,7 +116,7 @@ impl Engine {
     /// `job` is the delivery that opened or closed the breaker of its target.
     pub(crate) fn log_breaker(&self, job: &Job, change: BreakerChange) {
         self.open_breakers.note((job.lane, job.tenant, job.target), change, self.clock.now());
-        if !self.log_sampler.allows(BREAKER, Some(job.target), self.clock.now()) {
+        if !self.log_sampler.allows(BREAKER, Some((job.tenant, job.target)), self.clock.now()) {
             return;
         }
         let (lane, endpoint) = (job.lane, endpoint_of(job).map(display));

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use gancho_domain::{Lane, TenantId, Time};
+use gancho_domain::{Lane, TenantId, Time, fairness::Holdings};
 use gancho_store::TargetId;
 use parking_lot::Mutex;
 
@@ -20,7 +20,7 @@ pub struct OpenBreaker {
     pub until: Time,
 }
 
-/// Of one node. The rest is known to that node only.
+/// Of one node. Where there are more, the tenant with most of them has some that only that node knows.
 const MAX_KNOWN: usize = 500;
 /// After this time without an attempt, nobody knows how the target is doing.
 const FORGET_AFTER: Duration = Duration::from_mins(10);
@@ -44,8 +44,9 @@ impl OpenBreakers {
                 if own.len() >= MAX_KNOWN {
                     own.retain(|_, until| now.since(*until) < FORGET_AFTER);
                 }
-                if own.len() < MAX_KNOWN || own.contains_key(&key) {
-                    own.insert(key, until);
+                own.insert(key, until);
+                if own.len() > MAX_KNOWN {
+                    forget_one(&mut own);
                 }
             }
         }
@@ -62,9 +63,20 @@ impl OpenBreakers {
             rests_until,
             is_probed: rests_until.is_none(),
             rate_allows_at: None,
+            is_at_limit: false,
             is_behind: false,
         })
     }
+}
+
+/// One of the tenant that has most, the first to end.
+fn forget_one(own: &mut HashMap<Key, Time>) {
+    let mut owners = Holdings::default();
+    own.keys().for_each(|(_, tenant, _)| owners.add(*tenant));
+    let largest = owners.largest();
+    let of_largest = own.iter().filter(|((_, tenant, _), _)| Some(*tenant) == largest);
+    let first = of_largest.min_by_key(|(_, until)| **until).map(|(key, _)| *key);
+    first.map(|key| own.remove(&key));
 }
 
 impl Engine {
@@ -107,10 +119,32 @@ impl Engine {
                 in_flight: seen.in_flight,
                 queued: seen.queued,
                 rate_allows_at: seen.rate_allows_at,
+                is_at_limit: seen.is_at_limit,
                 is_behind: seen.is_behind,
                 ..elsewhere
             }),
             (seen, elsewhere) => seen.or(elsewhere),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_with_very_many_does_not_hide_those_of_others() {
+        let (breakers, now) = (OpenBreakers::default(), Time::from_secs(1_000));
+        let open = |tenant, target| {
+            let key = (Lane::Webhook, TenantId::from_bits(tenant), TargetId::from_bits(target));
+            let until = now + Duration::from_secs(60);
+            breakers.note(key, BreakerChange::Opened { until }, now);
+        };
+        open(2, 1);
+        (0..2_000).for_each(|target| open(1, target));
+        open(3, 1);
+        let own = breakers.own.lock();
+        let of = |tenant| own.keys().filter(|key| key.1 == TenantId::from_bits(tenant)).count();
+        assert_eq!((of(1), of(2), of(3)), (MAX_KNOWN - 2, 1, 1));
     }
 }

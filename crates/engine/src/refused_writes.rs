@@ -61,7 +61,7 @@ impl Engine {
         };
         counter.add(count);
         // By tenant, as lines about a target are by target.
-        if self.log_sampler.allows(REFUSED, Some(tenant.cast()), self.clock.now()) {
+        if self.log_sampler.allows(REFUSED, Some((tenant, tenant.cast())), self.clock.now()) {
             tracing::warn!(%tenant, count, error_code, %error, "write refused");
         }
     }

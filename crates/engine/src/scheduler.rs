@@ -38,13 +38,12 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{Gcra, Rate, TenantId, Time};
+use gancho_domain::{Gcra, Rate, TenantId, Time, fairness::Holdings};
 use gancho_store::TargetId;
 
 use self::{
     flights::{Flight, FlightId, Flights},
     pools::Pools,
-    ring::Ring,
     target::{Readiness, TargetLine},
     tenant::TenantLine,
 };
@@ -106,7 +105,10 @@ pub struct Scheduler<T> {
     flights: Flights,
     queued: usize,
     timers: BTreeSet<(Time, Key)>,
-    idle: Ring<Key>,
+    /// Targets with nothing to do.
+    idle: usize,
+    /// How many targets each tenant has in memory.
+    owners: Holdings<TenantId>,
     pauses: PauseSet,
     claims: claims::Claims,
     /// Put back because their target is paused or rests; to be released.
@@ -147,7 +149,8 @@ impl<T> Scheduler<T> {
             flights: Flights::default(),
             queued: 0,
             timers: BTreeSet::new(),
-            idle: Ring::default(),
+            idle: 0,
+            owners: Holdings::default(),
             pauses: PauseSet::default(),
             claims: claims::Claims::new(),
             evicted: Vec::new(),
@@ -168,7 +171,7 @@ impl<T> Scheduler<T> {
         let key = new.key;
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
-            owner.targets += 1;
+            self.owners.add(key.0);
             TargetLine::new(new.max_in_flight, !self.limits.is_hard)
         });
         line.agree(new.max_in_flight, new.rate);

@@ -3,8 +3,8 @@
 //! A process that is killed loses what it had not written: seconds of statistics, and nothing else.
 //!
 //! **Bounds.** Counting is one short lock and one look-up for each delivery. In memory are the running minute
-//! and the one before it, with the series that were active in them; beyond [`MAX_SERIES`] targets are counted
-//! for their tenant only, and then for the gateway only.
+//! and the one before it, with the series that were active in them; beyond its share of [`MAX_SERIES`], a tenant's
+//! targets are counted for the tenant only, and beyond twice that number tenants for the gateway only.
 //!
 //! **Invariant.** What is written for a minute is all that was counted in it. So a minute that has left memory
 //! is never counted again under the same key: where the clock was set back, a new part begins.
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use gancho_domain::{
     AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, IdMap, Lane, Next, TenantId, Time,
+    fairness::PeriodShares,
 };
 use gancho_store::{
     AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
@@ -23,14 +24,20 @@ use gancho_store::{
 };
 use parking_lot::Mutex;
 
-/// Maximum series that are counted apart in a minute.
+/// Maximum targets that are counted apart in a minute.
 const MAX_SERIES: usize = 10_000;
 /// Minutes that wait to be written, if the store refuses them. The oldest are dropped.
 const MAX_MINUTES: usize = 5;
 
 /// The part (how often the clock was set back) and the minute.
 type MinuteKey = (u32, Time);
-type Counts = IdMap<Series, Count>;
+
+/// What was counted in a minute.
+struct Counts {
+    all: IdMap<Series, Count>,
+    /// Of targets that are counted apart.
+    shares: PeriodShares<TenantId>,
+}
 
 #[derive(Default)]
 pub(crate) struct StatisticsRecorder {
@@ -113,6 +120,7 @@ impl StatisticsRecorder {
     fn take_changed(&self) -> Vec<(MinuteKey, Vec<MinuteFigures>)> {
         let mut changed = Vec::new();
         for (key, counts) in &mut self.minutes.lock().counts {
+            let counts = &mut counts.all;
             if counts.values().any(|count| count.is_changed) {
                 let take = |(series, count): (&Series, &mut Count)| {
                     (*series, count.figures, std::mem::take(&mut count.is_changed))
@@ -127,7 +135,7 @@ impl StatisticsRecorder {
     /// What was taken could not be written: it counts as changed.
     fn put_back(&self, key: MinuteKey) {
         if let Some(counts) = self.minutes.lock().counts.get_mut(&key) {
-            for count in counts.values_mut() {
+            for count in counts.all.values_mut() {
                 count.is_changed = true;
             }
         }
@@ -138,7 +146,7 @@ impl StatisticsRecorder {
         let mut minutes = self.minutes.lock();
         while minutes.counts.len() > 2
             && let Some(oldest) = minutes.counts.first_entry()
-            && oldest.get().values().all(|count| !count.is_changed)
+            && oldest.get().all.values().all(|count| !count.is_changed)
         {
             oldest.remove();
         }
@@ -158,24 +166,31 @@ impl Minutes {
         if self.counts.len() >= MAX_MINUTES && !self.counts.contains_key(&key) {
             self.counts.pop_first();
         }
-        self.counts.entry(key).or_default()
+        let before = newest.and_then(|newest| self.counts.get(&newest));
+        let owners = before.map_or(0, |before| before.shares.owners());
+        let shares = || PeriodShares::after(owners, MAX_SERIES);
+        self.counts.entry(key).or_insert_with(|| Counts { all: IdMap::default(), shares: shares() })
     }
 }
 
 /// The figures to count in, of the target or, where there are too many, of those above it.
 fn figures(counts: &mut Counts, series: Series) -> &mut Figures {
-    let is_full = counts.len() >= MAX_SERIES;
-    let series = match series.tenant() {
-        Some(tenant) if is_full && !counts.contains_key(&series) => {
-            let wide = Series::of_tenant(tenant, series.lane());
-            let is_countable = counts.len() < 2 * MAX_SERIES || counts.contains_key(&wide);
-            if is_countable { wide } else { Series::of_gateway(series.lane()) }
-        }
-        _ => series,
-    };
-    let count = counts.entry(series).or_default();
+    let series = counts.series_to_count(series);
+    let count = counts.all.entry(series).or_default();
     count.is_changed = true;
     &mut count.figures
+}
+
+impl Counts {
+    fn series_to_count(&mut self, series: Series) -> Series {
+        let Some(tenant) = series.tenant() else { return series };
+        if self.all.contains_key(&series) || self.shares.take(tenant) {
+            return series;
+        }
+        let wide = Series::of_tenant(tenant, series.lane());
+        let is_countable = self.all.len() < 2 * MAX_SERIES || self.all.contains_key(&wide);
+        if is_countable { wide } else { Series::of_gateway(series.lane()) }
+    }
 }
 
 /// The changed rows of a minute and the sums that they are part of, in order.

@@ -22,6 +22,8 @@ pub struct TargetStatus {
     pub is_probed: bool,
     /// Its rate allows no attempt before this time.
     pub rate_allows_at: Option<Time>,
+    /// As many attempts are on the wire as it allows.
+    pub is_at_limit: bool,
     /// Older deliveries of it are in the store.
     pub is_behind: bool,
 }

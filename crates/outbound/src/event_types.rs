@@ -16,7 +16,7 @@ mod type_cache;
 use std::sync::Arc;
 
 use gancho_domain::{FieldError, field_error::joined};
-use gancho_store::{Store, StoreError};
+use gancho_store::{CollectionLimit, Store, StoreError};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -72,8 +72,8 @@ pub enum EventTypeError {
     NotFound,
     #[error("this event type is built in and cannot be deleted")]
     BuiltIn,
-    #[error("the maximum of {max} event types is reached: delete or merge some")]
-    TooMany { max: usize },
+    #[error("the maximum of {} event types, or of {} MiB in all, is reached: delete or merge some", .limit.max_count, .limit.max_bytes >> 20)]
+    TooMany { limit: CollectionLimit },
     #[error(transparent)]
     Store(#[from] StoreError),
 }

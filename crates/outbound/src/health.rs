@@ -291,6 +291,8 @@ impl HealthService {
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
             if let Some(HealthNotice::Disabled(why)) = tell {
+                // As after a change by its owner: `is_active` is one of its settings.
+                fresh.updated_at = now;
                 tracing::warn!(tenant = %fresh.tenant, endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
             let is_recovered = fresh.health.failing_since.is_none()

@@ -4,14 +4,16 @@
 //! What is refused here cannot be answered any more, since the caller's transaction is over. It stays in the intake as a
 //! rejected event, with the error code of the API, until it is retried or deleted. What only comes too fast waits.
 
+mod accepting;
+
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
 use gancho_domain::{Clock, EventId, EventType, Tenant, TenantId, TenantScope};
 use gancho_store::{IntakeBatch, IntakeEvent, IntakeSettings, Result, Store, StoreError};
 use gancho_wire::strict_json;
 use tokio_util::sync::CancellationToken;
 
+use self::accepting::Accepting;
 use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
 
 /// How often the intake is polled. Usually a wake-up from the store comes first.
@@ -19,13 +21,16 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A store that failed is left alone for this long.
 const REST: Duration = Duration::from_secs(1);
 
+/// Tenants whose events are accepted at the same time.
+const MAX_TENANTS: usize = 16;
 const BATCH: IntakeBatch = IntakeBatch {
-    max_tenants: 16,
+    max_tenants: MAX_TENANTS,
     max_events: 100,
     max_bytes: 4 << 20,
     lease: Duration::from_secs(15),
 };
 
+#[derive(Clone)]
 pub struct IntakeMover {
     pub store: Arc<dyn Store>,
     pub publisher: Arc<Publisher>,
@@ -55,9 +60,12 @@ impl IntakeMover {
     /// Runs until it is stopped. Returns at once if the store has no intake.
     pub async fn run(&self, stop: CancellationToken) {
         let Some(bell) = self.store.intake_bell() else { return };
+        let mut accepting = Accepting::default();
         let mut after = None;
         while !stop.is_cancelled() {
-            let wait = match self.step(&mut after).await {
+            accepting.forget_ended();
+            let room = MAX_TENANTS.saturating_sub(accepting.len());
+            let wait = match self.step(&mut after, room, &mut accepting).await {
                 Ok(0) => POLL_INTERVAL,
                 Ok(_) => continue,
                 Err(error) => {
@@ -67,22 +75,35 @@ impl IntakeMover {
             };
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
-                () = bell.notified() => {}
+                () = stop.cancelled() => break,
+                () = accepting.next_end() => {}
+                () = bell.notified(), if room > 0 => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
+        accepting.end_all().await;
     }
 
-    /// Accepts the oldest events of the next tenants. Returns how many were taken.
-    async fn step(&self, after: &mut Option<TenantId>) -> Result<usize> {
-        let taken = self.store.take_intake(*after, BATCH).await?;
-        let count = taken.len();
+    /// Starts to accept the oldest events of the next tenants, for which there is `room`. Returns how many were taken.
+    /// A tenant whose events take long to accept holds back no other.
+    async fn step(
+        &self,
+        after: &mut Option<TenantId>,
+        room: usize,
+        accepting: &mut Accepting,
+    ) -> Result<usize> {
+        if room == 0 {
+            return Ok(0);
+        }
+        let batch = IntakeBatch { max_tenants: room, ..BATCH };
+        let taken = self.store.take_intake(*after, batch).await?;
         *after = taken.last().map(|last| last.tenant).or(*after);
-        let tenants = taken.chunk_by(|one, next| one.tenant == next.tenant);
-        let accept = |events: &[IntakeEvent]| self.accept(events.to_vec());
-        join_all(tenants.map(accept)).await;
-        Ok(count)
+        for events in taken.chunk_by(|one, next| one.tenant == next.tenant) {
+            let (mover, events) = (self.clone(), events.to_vec());
+            let Some(first) = events.first() else { continue };
+            accepting.start(first.tenant, async move { mover.accept(events).await });
+        }
+        Ok(taken.len())
     }
 
     /// The events of one tenant.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, Document, Documents, Expect, Result};
+use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
 
 use crate::{CellStore, at_home, cell::Cell, in_cell};
 
@@ -57,6 +57,10 @@ impl Documents for CellStore {
         of_collection!(self, collection, |store| store.documents(collection, after, max))
     }
 
+    async fn collection_version(&self, collection: Collection) -> Result<u64> {
+        of_collection!(self, collection, |store| store.collection_version(collection))
+    }
+
     /// All or none: who looks for all documents of a kind must not miss any.
     async fn documents_of_all(
         &self,
@@ -108,10 +112,10 @@ impl Documents for CellStore {
         key: &str,
         body: Bytes,
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         of_collection!(self, collection, |store| store
-            .put_document_within(collection, key, body, expect, max))
+            .put_document_within(collection, key, body, expect, limit))
     }
 
     async fn put_document_until(

@@ -1,7 +1,9 @@
 //! Replays: a tenant's in its cell, the operator's in the home cell.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
-use gancho_domain::{ReplayId, TenantScope, Time};
+use gancho_domain::{ReplayId, TenantId, TenantScope, Time};
 use gancho_store::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayTotal, Result,
@@ -20,22 +22,12 @@ macro_rules! of_owner {
 
 #[async_trait]
 impl ReplayJobs for CellStore {
-    /// The limit of all owners is looked at before: two that are opened at once in two cells may pass it by one.
     async fn open_replay(
         &self,
         owner: Option<TenantScope>,
         new: NewReplayJob,
         limits: ReplayLimits,
     ) -> Result<OpenReplayOutcome> {
-        if !self.is_alone() {
-            let max = usize::try_from(limits.max_open_in_all).unwrap_or(usize::MAX);
-            let all = self.open_replays(max).await?;
-            if all.len() >= max {
-                let owner = owner.map(TenantScope::tenant);
-                let open = all.iter().filter(|job| job.tenant == owner).count() as u64;
-                return Ok(OpenReplayOutcome::TooMany { open });
-            }
-        }
         of_owner!(self, owner, |store| store.open_replay(owner, new, limits))
     }
 
@@ -54,8 +46,7 @@ impl ReplayJobs for CellStore {
 
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>> {
         let found = self.each(|store, _| async move { store.open_replays(max).await }).await?;
-        let mut found = self.living(found, |job| job.tenant);
-        found.sort_by_key(|job| std::cmp::Reverse(job.id));
+        let mut found = in_turn(self.living(found, |job| job.tenant));
         found.truncate(max);
         Ok(found)
     }
@@ -124,4 +115,19 @@ impl ReplayJobs for CellStore {
     ) -> Result<Option<ReplayJob>> {
         of_owner!(self, owner, |store| store.cancel_replay(owner, id, now))
     }
+}
+
+/// The oldest of each owner first, then the second of each, and so on.
+fn in_turn(mut open: Vec<ReplayJob>) -> Vec<ReplayJob> {
+    open.sort_by_key(|job| job.id);
+    let mut turns: HashMap<Option<TenantId>, usize> = HashMap::new();
+    let mut numbered: Vec<(usize, ReplayJob)> = Vec::with_capacity(open.len());
+    for job in open {
+        let turn = turns.entry(job.tenant).or_default();
+        *turn += 1;
+        numbered.push((*turn, job));
+    }
+    // Stable: within a turn, the order is that of the ids.
+    numbered.sort_by_key(|(turn, _)| *turn);
+    numbered.into_iter().map(|(_, job)| job).collect()
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, Document, Documents, Expect, Result};
+use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -45,6 +45,14 @@ impl Documents for PostgresStore {
         };
         let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
         self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &max]).await
+    }
+
+    async fn collection_version(&self, on: Collection) -> Result<u64> {
+        let owner = owner(on.tenant())?;
+        let session = self.lookups.next(on.tenant()).await?;
+        let sql = "select version from collection_versions where kind = $1 and tenant_id = $2";
+        let found = query(&session, sql, &[&on.kind(), &owner]).await.map_err(store_error)?;
+        Ok(found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?.unwrap_or(0) as u64)
     }
 
     async fn documents_of_all(
@@ -91,9 +99,9 @@ impl Documents for PostgresStore {
         key: &str,
         body: Bytes,
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>> {
-        self.put_within(on, key, &body, expect, max).await.map_err(TxError::into_error)
+        self.put_within(on, key, &body, expect, limit).await.map_err(TxError::into_error)
     }
 
     async fn put_document_until(
@@ -136,8 +144,11 @@ returning version";
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || $2::uuid::text, 0))";
 
 const FITS: &str = "
-select exists (select from records where kind = $1 and tenant_id = $2 and key = $3)
-    or (select count(*) from records where kind = $1 and tenant_id = $2) < $4";
+select (own is not null or number < $4::int8)
+   and (bytes - coalesce(own, 0) + $6::int8 <= $5::int8 or $6::int8 <= coalesce(own, -1))
+from (select count(*) as number, coalesce(sum(octet_length(body)), 0) as bytes,
+             max(octet_length(body)) filter (where key = $3) as own
+      from records where kind = $1 and tenant_id = $2) c";
 
 impl PostgresStore {
     async fn put_within(
@@ -146,14 +157,18 @@ impl PostgresStore {
         key: &str,
         body: &[u8],
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>, TxError> {
         let (sql, version) = statement(expect);
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         query(session, LOCK, &[&kind, &owner]).await?;
-        let fits = query(session, FITS, &[&kind, &owner, &key, &(max as i64)]).await?;
+        let [max_count, max_bytes, bytes] =
+            [limit.max_count, limit.max_bytes, body.len()].map(|number| number as i64);
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&kind, &owner, &key, &max_count, &max_bytes, &bytes];
+        let fits = query(session, FITS, &values).await?;
         if !fits.first().map_or(Ok(false), |row| rows::get(row, 0))? {
             return Ok(None);
         }

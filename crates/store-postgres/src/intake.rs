@@ -35,7 +35,12 @@ select jsonb_build_object('max_bytes', $1::int8,
     'event_types', to_jsonb($4::text[]))
 on conflict (is_here) do update set settings = excluded.settings where s.settings <> excluded.settings";
 
-/// Tenants with waiting events, the next after `$1`, by one step in an index for each.
+/// A tenant of which events are taken or postponed.
+const IS_TAKEN: &str = "exists (select from intake h where h.tenant_id = t.tenant_id and h.state = 1 \
+    and h.taken_until > clock_timestamp())";
+
+/// Tenants with waiting events of which none is taken, the next after `$1`, by one step in two indexes for each tenant.
+/// Those that are taken are no part of the limit: however many they are, the others have their turn.
 static TENANTS: Sql = Sql::new(|| {
     format!(
         "
@@ -45,7 +50,7 @@ with recursive t(tenant_id) as (
     select (select i.tenant_id from intake i where i.state = {WAITING} and i.tenant_id > t.tenant_id
             order by i.tenant_id limit 1)
     from t where t.tenant_id is not null)
-select tenant_id from t where tenant_id is not null limit $2"
+select tenant_id from t where tenant_id is not null and not {IS_TAKEN} limit $2"
     )
 });
 
@@ -54,19 +59,18 @@ const LOCK: &str = "
 select k.tenant_id from unnest($1::uuid[]) as k(tenant_id)
 where pg_try_advisory_xact_lock(1735290990, hashtext(k.tenant_id::text))";
 
-/// The oldest of each tenant of which none is taken.
+/// The oldest of each tenant of which none is taken: another node may have been faster.
 static TAKE: Sql = Sql::new(|| {
     format!(
         "
 with due as materialized (
     select d.tenant_id, d.id
-    from unnest($1::uuid[]) as k(tenant_id)
+    from unnest($1::uuid[]) as t(tenant_id)
     cross join lateral (
         select h.*, sum(h.size) over (order by h.number) as bytes, row_number() over (order by h.number) as place
         from (select i.tenant_id, i.id, i.number, i.size from intake i
-              where i.tenant_id = k.tenant_id and i.state = {WAITING} order by i.number limit $2) h) d
-    where (d.bytes <= $3 or d.place = 1) and not exists (
-        select from intake i where i.tenant_id = k.tenant_id and i.state = {WAITING} and i.taken_until > clock_timestamp()))
+              where i.tenant_id = t.tenant_id and i.state = {WAITING} order by i.number limit $2) h) d
+    where (d.bytes <= $3 or d.place = 1) and not {IS_TAKEN})
 update intake i set taken_until = clock_timestamp() + $4::float8 * interval '1 second'
 from due where i.tenant_id = due.tenant_id and i.id = due.id
 returning i.number, i.tenant_id, i.id, i.event_type, i.subject, i.external_id, i.idempotency_key, i.deliver_at, i.body"

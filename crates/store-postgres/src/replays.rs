@@ -22,13 +22,12 @@ const COLUMNS: &str = "r.id, r.tenant_id, r.state, r.request, r.total, r.is_exac
 /// Maximum retries of a transaction that conflicts with another, or whose outcome is unknown.
 const MAX_TRIES: u32 = 5;
 
-/// Replays are opened one after the other: each counts those that are open before it is added.
-const OPEN_LOCK: &str = "select pg_advisory_xact_lock(hashtext('gancho replays'))";
+/// An owner's replays are opened one after the other: each counts those that are open before it is added.
+const OPEN_LOCK: &str =
+    "select pg_advisory_xact_lock(hashtext('gancho replays'), hashtext($1::uuid::text))";
 
-/// The index of open replays has the same condition.
 const COUNT_OPEN: &str = "
-select count(*) filter (where tenant_id = $1), count(*) from replays
-where state in ('pending', 'running')";
+select count(*) from replays where tenant_id = $1 and state in ('pending', 'running')";
 
 const FORGET_OLD: &str = "
 delete from replays r using (
@@ -129,7 +128,7 @@ impl ReplayJobs for PostgresStore {
         let session = self.session().await?;
         let sql = format!(
             "select {COLUMNS} from replays r where r.state in ('pending', 'running')
-             order by r.id desc limit $1"
+             order by row_number() over (partition by r.tenant_id order by r.id), r.id limit $1"
         );
         let found = query(&session, &sql, &[&(max as i64)]).await;
         found.map_err(store_error)?.iter().map(job).collect()
@@ -232,7 +231,7 @@ impl PostgresStore {
         let tenant = uuid_of(owner)?;
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
-        query(session, OPEN_LOCK, &[]).await?;
+        query(session, OPEN_LOCK, &[&tenant]).await?;
         // The answer to a commit may have been lost: then it is there.
         let sql = "select from replays where id = $1";
         if !query(session, sql, &[&uuid(new.id)]).await?.is_empty() {
@@ -240,8 +239,8 @@ impl PostgresStore {
         }
         let open = query(session, COUNT_OPEN, &[&tenant]).await?;
         let row = open.first().ok_or_else(|| corrupt("a count without a row"))?;
-        let (own, all) = (rows::get::<i64>(row, 0)? as u64, rows::get::<i64>(row, 1)? as u64);
-        let opened = if own >= limits.max_open || all >= limits.max_open_in_all {
+        let own = rows::get::<i64>(row, 0)? as u64;
+        let opened = if own >= limits.max_open {
             OpenReplayOutcome::TooMany { open: own }
         } else {
             let max_kept = i64::try_from(limits.max_kept).unwrap_or(i64::MAX);

@@ -7,6 +7,9 @@ mod claims {
     mod many_targets;
 }
 mod conformance;
+mod intake {
+    mod turns;
+}
 mod nodes {
     mod many;
 }

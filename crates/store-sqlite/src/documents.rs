@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, Document, Documents, Expect, Result};
+use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError, writer::Step};
@@ -41,6 +41,19 @@ impl Documents for SqliteStore {
         self.read_for(on.tenant(), move |db| {
             let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
             list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(max as i64)])
+        })
+        .await
+    }
+
+    async fn collection_version(&self, on: Collection) -> Result<u64> {
+        self.read_for(on.tenant(), move |db| {
+            let version: Option<i64> = db
+                .prepare_cached(
+                    "SELECT version FROM collection_versions WHERE kind = ?1 AND tenant_id = ?2",
+                )?
+                .query_row(params![on.kind(), owner(on.tenant())], |row| row.get(0))
+                .optional()?;
+            Ok(version.unwrap_or(0) as u64)
         })
         .await
     }
@@ -91,19 +104,23 @@ impl Documents for SqliteStore {
         key: &str,
         body: Bytes,
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
         let (sql, version) = statement(expect);
         self.write_more(move |tx| {
             let (kind, owner) = (on.kind(), owner(on.tenant()));
-            let fits: bool = tx
-                .db
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM records WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3)
-                       OR (SELECT count(*) FROM records WHERE kind = ?1 AND tenant_id = ?2) < ?4",
-                )?
-                .query_row(params![kind, owner, key, max as i64], |row| row.get(0))?;
+            let fits: bool = tx.db.prepare_cached(FITS)?.query_row(
+                params![
+                    kind,
+                    owner,
+                    key,
+                    limit.max_count as i64,
+                    limit.max_bytes as i64,
+                    body.len() as i64
+                ],
+                |row| row.get(0),
+            )?;
             if !fits {
                 return Ok(None);
             }
@@ -170,6 +187,13 @@ impl SqliteStore {
         self.writer.run(step, put).await
     }
 }
+
+const FITS: &str = "
+SELECT (own IS NOT NULL OR number < ?4)
+   AND (bytes - coalesce(own, 0) + ?6 <= ?5 OR ?6 <= coalesce(own, -1))
+FROM (SELECT count(*) AS number, coalesce(sum(length(body)), 0) AS bytes,
+             max(length(body)) FILTER (WHERE key = ?3) AS own
+      FROM records WHERE kind = ?1 AND tenant_id = ?2)";
 
 const PUT: &str = "INSERT INTO records (kind, tenant_id, key, body, version, until)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -32,6 +32,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0022_shared_settings.sql"),
     include_str!("../migrations/0023_provider_codes.sql"),
     include_str!("../migrations/0024_audit_reasons.sql"),
+    include_str!("../migrations/0025_collection_versions.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -55,7 +55,9 @@ impl ReplayJobs for SqliteStore {
 
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>> {
         self.read(move |db| {
-            let by = format!("WHERE {IS_OPEN} ORDER BY id DESC LIMIT ?1");
+            let by = format!(
+                "WHERE {IS_OPEN} ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY id), id LIMIT ?1"
+            );
             list(db, &by, &[&(max as i64)])
         })
         .await
@@ -174,13 +176,13 @@ fn open(
     limits: ReplayLimits,
 ) -> Result<OpenReplayOutcome, TxError> {
     let tenant = bytes_of(owner);
-    let (own, all): (i64, i64) = tx
+    let own: i64 = tx
         .db
         .prepare_cached(&format!(
-            "SELECT count(*) FILTER (WHERE tenant_id = ?1), count(*) FROM replays WHERE {IS_OPEN}"
+            "SELECT count(*) FROM replays WHERE tenant_id = ?1 AND {IS_OPEN}"
         ))?
-        .query_row([&tenant], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if own as u64 >= limits.max_open || all as u64 >= limits.max_open_in_all {
+        .query_row([&tenant], |row| row.get(0))?;
+    if own as u64 >= limits.max_open {
         return Ok(OpenReplayOutcome::TooMany { open: own as u64 });
     }
     tx.db

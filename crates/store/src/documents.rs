@@ -55,6 +55,17 @@ pub enum Expect {
     Version(u64),
 }
 
+/// What a collection may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionLimit {
+    pub max_count: usize,
+    /// Of all bodies together.
+    pub max_bytes: usize,
+}
+
+/// Event types. Their collections are numbered, since they are read again and again to check what is published.
+pub const VERSIONED_KIND: &str = "event_type";
+
 #[async_trait]
 pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
@@ -70,6 +81,9 @@ pub trait Documents: Send + Sync + 'static {
         after: Option<&str>,
         max: usize,
     ) -> Result<Vec<Document>>;
+
+    /// A number that changes with every change of a collection of [`VERSIONED_KIND`]; 0 while it is empty.
+    async fn collection_version(&self, collection: Collection) -> Result<u64>;
 
     /// Returns at most `max` documents of a kind in all collections, by tenant and key, the operator's first.
     async fn documents_of_all(
@@ -98,15 +112,16 @@ pub trait Documents: Send + Sync + 'static {
         expect: Expect,
     ) -> Result<Option<u64>>;
 
-    /// Puts a document that is there already, or one more if its collection has fewer than `max`. The new
-    /// version; `None` if there are too many, or what was expected is not so, and then nothing is written.
+    /// Puts a document that is there already, or one more if its collection has fewer than the limit, as long as the
+    /// bodies of all are within the limit of bytes or the document becomes no larger. The new version; `None` if
+    /// there are too many, or what was expected is not so, and then nothing is written.
     async fn put_document_within(
         &self,
         collection: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>>;
 
     /// The same as [`Self::put_document`], for a document that may be removed after that time, unless it is put again. It may still

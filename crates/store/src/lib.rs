@@ -75,7 +75,7 @@ pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
     EventOutline, EventRow, EventView, MAX_SEARCHED_BYTES, RetryOutcome,
 };
-pub use documents::{Collection, Document, Documents, Expect};
+pub use documents::{Collection, CollectionLimit, Document, Documents, Expect, VERSIONED_KIND};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
 pub use endpoints::Endpoints;
 pub use erasure::{ContentErasure, DeletedTenant, EraseStep, Erasure, SubjectScan};

@@ -122,10 +122,8 @@ pub enum ReplayTake {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayLimits {
-    /// Open replays of one owner,
+    /// Open replays of one owner. There is no limit in all, which a few owners could use up.
     pub max_open: u64,
-    /// and of all owners together.
-    pub max_open_in_all: u64,
     /// Replays that are kept of one owner. The oldest that have ended go first.
     pub max_kept: u64,
 }
@@ -168,7 +166,7 @@ pub trait ReplayJobs: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<ReplayJob>>;
 
-    /// Those that have not ended, of all owners, newest first.
+    /// Those that have not ended: the oldest of each owner first, then the second of each, and so on.
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>>;
 
     /// Takes a replay that has no runner or whose lease has expired, or renews the lease, and returns the

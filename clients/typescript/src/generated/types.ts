@@ -1259,7 +1259,7 @@ export interface VerifiedWebhook {
   verified: boolean;
 }
 
-export type WaitReason = "attempt" | "retry" | "schedule" | "lane_resume" | "tenant_resume" | "webhook_resume" | "circuit_breaker" | "rate_limit" | "earlier_delivery" | "backlog";
+export type WaitReason = "attempt" | "retry" | "schedule" | "lane_resume" | "tenant_resume" | "webhook_resume" | "circuit_breaker" | "rate_limit" | "in_flight_limit" | "earlier_delivery" | "backlog";
 
 /** What an unfinished delivery is waiting for. */
 export interface WaitingFor {
@@ -1268,6 +1268,7 @@ export interface WaitingFor {
    * `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
    * `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
    * often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
+   * `in_flight_limit`: the endpoint has as many requests in flight as its `max_in_flight` allows.
    * `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
    * or those of other tenants, come first.
    */

@@ -146,10 +146,7 @@ impl From<EventTypeError> for Problem {
                 &codes::CONFLICT,
                 "a built-in event type cannot be deleted; register your own under the same name to replace it",
             ),
-            EventTypeError::TooMany { max } => Self::field(
-                "/name",
-                format!("the limit of {max} event types is reached; delete some first"),
-            ),
+            EventTypeError::TooMany { .. } => Self::field("/name", error.to_string()),
         }
     }
 }

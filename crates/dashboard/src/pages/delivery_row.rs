@@ -56,6 +56,7 @@ pub enum Reason {
     WebhookResume,
     CircuitBreaker,
     RateLimit,
+    InFlightLimit,
     EarlierDelivery,
     #[serde(other)]
     Backlog,
@@ -150,6 +151,7 @@ impl DeliveryRow {
             }
             (Reason::CircuitBreaker, None) => t.say("why.short.probe"),
             (Reason::RateLimit, _) => t.say("why.short.rate"),
+            (Reason::InFlightLimit, _) => t.say("why.short.slots"),
             (Reason::EarlierDelivery, _) => t.say("why.short.order"),
             _ => t.say("why.short.turn"),
         };

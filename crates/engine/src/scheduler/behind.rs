@@ -5,9 +5,12 @@
 //! everyone, or a whole lap that came to its tenant's turn and left nothing of it. The lap counts only if it
 //! began after the target fell behind, and did not skip it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
 
-use gancho_domain::TenantId;
+use gancho_domain::{TenantId, fairness::Holdings};
 use gancho_store::{ClaimExclusions, TargetId};
 
 use super::Key;
@@ -16,6 +19,8 @@ use super::Key;
 #[derive(Default)]
 pub struct Backlogs {
     targets: BTreeMap<Key, u64>,
+    /// How many of them each tenant has.
+    owners: Holdings<TenantId>,
     /// All of their targets may be.
     tenants: BTreeMap<TenantId, u64>,
     /// Anyone may be: nobody has asked since the start.
@@ -31,12 +36,18 @@ impl Backlogs {
         Self { all: true, ..Self::default() }
     }
 
-    /// Where there are too many to remember, one is forgotten: its new deliveries may then overtake its own older
-    /// ones, and nobody else's.
+    /// Where there are too many to remember, one of the tenant that has most is forgotten: its new deliveries may then
+    /// overtake its own older ones, and nobody else's.
     pub fn note(&mut self, key: Key, remembered: usize) {
-        self.targets.insert(key, self.lap);
-        if self.targets.len() > remembered {
-            self.targets.pop_first();
+        if self.targets.insert(key, self.lap).is_none() {
+            self.owners.add(key.0);
+        }
+        if self.targets.len() > remembered
+            && let Some(tenant) = self.owners.largest()
+            && let Some((&key, _)) = self.targets.range(all_of(tenant)).next()
+        {
+            self.targets.remove(&key);
+            self.owners.remove(tenant);
         }
     }
 
@@ -58,8 +69,7 @@ impl Backlogs {
     }
 
     pub fn unskip_tenant(&mut self, tenant: TenantId) {
-        let all = (tenant, TargetId::from_bits(0))..=(tenant, TargetId::from_bits(u128::MAX));
-        let targets = self.targets.range_mut(all).map(|(_, noted)| noted);
+        let targets = self.targets.range_mut(all_of(tenant)).map(|(_, noted)| noted);
         for noted in targets.chain(self.tenants.get_mut(&tenant)) {
             *noted = self.lap;
         }
@@ -69,7 +79,7 @@ impl Backlogs {
     pub fn caught_up(&mut self, skip: &ClaimExclusions) {
         self.all = false;
         self.tenants.retain(|tenant, _| skip.tenants.contains(tenant));
-        self.targets.retain(|(tenant, target), _| skip.covers(*tenant, *target));
+        self.retain_targets(|(tenant, target), _| skip.covers(tenant, target));
     }
 
     /// A claim left something of these tenants.
@@ -92,10 +102,24 @@ impl Backlogs {
         self.tenants.retain(|tenant, noted| {
             *noted >= lap || left.contains(tenant) || skip.tenants.contains(tenant)
         });
-        self.targets.retain(|(tenant, target), noted| {
-            *noted >= lap || left.contains(tenant) || skip.covers(*tenant, *target)
+        self.retain_targets(|(tenant, target), noted| {
+            noted >= lap || left.contains(&tenant) || skip.covers(tenant, target)
         });
     }
+
+    fn retain_targets(&mut self, is_behind: impl Fn(Key, u64) -> bool) {
+        self.targets.retain(|key, noted| {
+            let stays = is_behind(*key, *noted);
+            if !stays {
+                self.owners.remove(key.0);
+            }
+            stays
+        });
+    }
+}
+
+fn all_of(tenant: TenantId) -> RangeInclusive<Key> {
+    (tenant, TargetId::from_bits(0))..=(tenant, TargetId::from_bits(u128::MAX))
 }
 
 #[cfg(test)]
@@ -137,6 +161,18 @@ mod tests {
         assert!(behind.contains(key(1, 1)), "something was left");
         end_lap(&mut behind, &[], &none);
         assert!(!behind.contains(key(1, 1)));
+    }
+
+    #[test]
+    fn a_tenant_with_very_many_does_not_displace_those_of_others() {
+        let mut behind = Behind::default();
+        behind.note(key(1, 1), 10);
+        behind.note(key(9, 1), 10);
+        (0..100).for_each(|target| behind.note(key(5, target), 10));
+        assert!(behind.contains(key(1, 1)) && behind.contains(key(9, 1)));
+        assert_eq!(behind.targets().unwrap().count(), 10);
+        behind.caught_up(&ClaimExclusions::default());
+        assert_eq!(behind.owners.largest(), None);
     }
 
     #[test]

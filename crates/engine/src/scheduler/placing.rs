@@ -84,10 +84,14 @@ impl<T> Scheduler<T> {
             line.timer = timer;
         }
         match (line.idle, line.is_idle()) {
-            (None, true) => line.idle = Some(self.idle.push_back(key)),
+            (None, true) => {
+                line.idle = Some(owner.idle.push_back(key.1));
+                self.idle += 1;
+            }
             (Some(place), false) => {
-                self.idle.remove(place);
+                owner.idle.remove(place);
                 line.idle = None;
+                self.idle -= 1;
             }
             _ => {}
         }
@@ -109,7 +113,7 @@ impl<T> Scheduler<T> {
         for change in recounted.into_iter().flatten() {
             self.pass_over_others(key.0, change, now);
         }
-        if self.idle.len() > self.limits.remembered {
+        if self.idle > self.limits.remembered {
             self.forget_one();
         }
     }
@@ -171,22 +175,26 @@ impl<T> Scheduler<T> {
         back
     }
 
-    /// The target that has had nothing to do for longest, and its tenant if it was the last of it.
+    /// Of the tenant with the most targets, the one that has had nothing to do for longest; and the tenant, if it was
+    /// its last.
     fn forget_one(&mut self) {
-        let Some(key) = self.idle.pop_front() else {
+        let mut owners = self.owners.by_most();
+        let Some(key) = owners.find_map(|tenant| {
+            let target = self.tenants.get_mut(&tenant)?.idle.pop_front()?;
+            Some((tenant, target))
+        }) else {
             return;
         };
+        drop(owners);
+        self.idle -= 1;
+        self.owners.remove(key.0);
         if let Some(at) = self.targets.remove(&key).and_then(|line| line.timer) {
             self.timers.remove(&(at, key));
         }
         self.claims.note_over(key, false);
         self.claims.note_proven(key.1, false);
         self.claims.note_target(key, self.pauses.targets.contains(&key));
-        let Some(owner) = self.tenants.get_mut(&key.0) else {
-            return;
-        };
-        owner.targets -= 1;
-        if owner.targets == 0 {
+        if self.owners.count(key.0) == 0 {
             self.tenants.remove(&key.0);
             self.claims.note_tenant(key.0, self.pauses.tenants.contains(&key.0));
         }

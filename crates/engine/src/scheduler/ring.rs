@@ -37,6 +37,7 @@ impl<T: Copy> Ring<T> {
         self.line.pop_first().map(|(_, who)| who)
     }
 
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.line.len()
     }

@@ -310,6 +310,7 @@ impl<T> TargetLine<T> {
             },
             is_probed: gate == Gate::Waiting,
             rate_allows_at: free_at.filter(|at| *at > now),
+            is_at_limit: self.in_flight >= self.pace.max(),
             is_behind,
         }
     }

@@ -7,6 +7,7 @@ use gancho_store::TargetId;
 
 use super::{
     pool::{Holding, Pool},
+    ring::Ring,
     turns::{TurnPlace, Turns, UsedTime},
 };
 
@@ -17,8 +18,8 @@ pub struct TenantLine {
     /// Its prompt targets hold far more than their part.
     pub is_over: bool,
     pub processed: u64,
-    /// Targets of its that are remembered. Without any it is forgotten.
-    pub targets: usize,
+    /// Its targets that have nothing to do, in the order in which they came to that.
+    pub idle: Ring<TargetId>,
 }
 
 /// The tenant's part in one pool.

@@ -71,7 +71,7 @@ impl<T> Scheduler<T> {
         for (tenant, owner) in &self.tenants {
             let all = (*tenant, TargetId::from_bits(0))..=(*tenant, TargetId::from_bits(u128::MAX));
             let lines: Vec<_> = self.targets.range(all).map(|(_, line)| line).collect();
-            assert_eq!(owner.targets, lines.len());
+            assert_eq!(self.owners.count(*tenant), lines.len());
             assert_eq!(owner.queued, lines.iter().map(|line| line.waiting.len()).sum::<usize>());
             for pool in Pool::ALL {
                 let mine = owner.of(pool);
@@ -97,7 +97,8 @@ impl<T> Scheduler<T> {
             assert_eq!(line.idle.is_some(), line.is_idle());
             assert_eq!(self.claims.skips(*key), line.skipped || self.pauses.targets.contains(key));
         }
-        assert!(self.idle.len() <= self.limits.remembered);
+        assert_eq!(self.idle, self.tenants.values().map(|owner| owner.idle.len()).sum::<usize>());
+        assert!(self.idle <= self.limits.remembered);
     }
 
     fn check_pool(&self, pool: Pool) {

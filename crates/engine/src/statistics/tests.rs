@@ -93,7 +93,7 @@ fn what_is_beyond_the_bound_is_counted_for_its_tenant_and_then_for_the_gateway()
         recorder.count(now, series(number, 1));
         recorder.count(now, series(1, 1));
     }
-    let held: usize = recorder.minutes.lock().counts.values().map(Counts::len).sum();
+    let held: usize = recorder.minutes.lock().counts.values().map(|counts| counts.all.len()).sum();
     assert!(held <= 2 * MAX_SERIES + Lane::ALL.len(), "{held}");
     let taken = recorder.taken();
     let of = |series| taken.iter().find(|row| row.1 == series).map(|row| row.2);
@@ -101,4 +101,25 @@ fn what_is_beyond_the_bound_is_counted_for_its_tenant_and_then_for_the_gateway()
     assert_eq!(of(series(1, 1)), Some(count as u64 + 1));
     let late = TenantId::from_bits(MAX_SERIES as u128 + 1);
     assert_eq!(of(Series::of_tenant(late, Lane::Webhook)), Some(1));
+}
+
+/// The other's are counted apart, so that its alerts and plots see them.
+#[test]
+fn tenants_with_very_many_targets_leave_series_to_others() {
+    let (recorder, now) = (StatisticsRecorder::default(), Time::from_secs(6_000));
+    let flood = |now, tenants| {
+        for tenant in 1..=tenants {
+            let targets = MAX_SERIES as u128 * 2 / tenants;
+            (0..targets).for_each(|target| recorder.count(now, series(tenant, target)));
+        }
+    };
+    let is_apart = |now| {
+        recorder.count(now, series(1_000, 1));
+        recorder.taken().iter().any(|row| row.1 == series(1_000, 1))
+    };
+    flood(now, 1);
+    assert!(is_apart(now));
+    flood(now + MINUTE, 100);
+    flood(now + MINUTE * 2, 100);
+    assert!(is_apart(now + MINUTE * 2));
 }

@@ -99,6 +99,24 @@ fn healthy_targets_do_not_notice_a_crowd_that_hangs() {
     assert!((0..5).any(notices), "that all targets share one pool was not noticed");
 }
 
+// faults.md 0
+#[test]
+fn healthy_tenants_do_not_notice_hundreds_that_hang() {
+    let seeds = match number("GANCHO_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("GANCHO_SIM_SEEDS").unwrap_or(2_000).div_ceil(200),
+    };
+    for seed in seeds {
+        let report = run::crowd_of_tenants(seed, Sabotage::None);
+        assert!(report.faults.is_empty(), "beside a crowd of tenants, {}", explain(seed, &report));
+    }
+    let notices = |seed| {
+        let report = run::crowd_of_tenants(seed, Sabotage::OnePool);
+        report.faults.iter().any(|fault| fault.promise == Promise::NobodyStarves)
+    };
+    assert!((0..5).any(notices), "that all targets share one pool was not noticed");
+}
+
 #[test]
 fn the_same_seed_is_the_same_run() {
     for seed in 0..20 {

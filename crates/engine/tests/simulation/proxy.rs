@@ -15,13 +15,14 @@ use gancho_domain::{
 };
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
-    ClaimResult, Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
-    DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document, Documents, EndedDelivery,
-    Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect, FullDeadLetter,
-    ImportOutcome, LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId, NodeRecord, Nodes,
-    OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses, Placement, PlanCharge,
-    PruneStep, ReplayJob, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome,
-    Settlement, Space, Store, Suppression, TenantEndpoint, TenantRow, Tenants, Upkeep, Usage,
+    ClaimResult, Claiming, Collection, CollectionLimit, DeadFilter, DeadLetter, DeadLetters,
+    DeadStats, Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document,
+    Documents, EndedDelivery, Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect,
+    FullDeadLetter, ImportOutcome, LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId,
+    NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
+    Placement, PlanCharge, PruneStep, ReplayJob, ReplayPage, RescueCounts, Result, RetryOutcome,
+    Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint, TenantRow,
+    Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -493,6 +494,10 @@ impl Documents for Proxy {
         self.inner.documents(collection, after, max).await
     }
 
+    async fn collection_version(&self, collection: Collection) -> Result<u64> {
+        self.inner.collection_version(collection).await
+    }
+
     async fn documents_of_all(
         &self,
         kind: &'static str,
@@ -528,9 +533,9 @@ impl Documents for Proxy {
         key: &str,
         body: Bytes,
         expect: Expect,
-        max: usize,
+        limit: CollectionLimit,
     ) -> Result<Option<u64>> {
-        self.inner.put_document_within(collection, key, body, expect, max).await
+        self.inner.put_document_within(collection, key, body, expect, limit).await
     }
 
     async fn put_document_until(

@@ -47,6 +47,9 @@ async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[
     while world.clock.elapsed() < begin + world.scenario.lasts {
         tokio::time::sleep(world.dice.millis(5, 120)).await;
         let to = if left > 0 { targets } else { &healthy };
+        if to.is_empty() {
+            return;
+        }
         left = left.saturating_sub(1);
         if let Some(node) = any_running(world, slots) {
             publish(world, &node, vec![parcel(world, tenant, to)]).await;

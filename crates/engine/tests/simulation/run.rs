@@ -32,6 +32,11 @@ pub fn crowd(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::crowd(seed), sabotage)
 }
 
+/// The same beside a crowd of tenants.
+pub fn crowd_of_tenants(seed: u64, sabotage: Sabotage) -> Report {
+    scenario(Scenario::crowd_of_tenants(seed), sabotage)
+}
+
 pub fn scenario(scenario: Scenario, sabotage: Sabotage) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

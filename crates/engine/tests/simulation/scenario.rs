@@ -169,6 +169,40 @@ impl Scenario {
                 targets.push(one(*tenant, number, behavior, Arc::new(plan(&dice))));
             }
         }
+        Self::beside_a_crowd(seed, &dice, tenants, targets)
+    }
+
+    /// A few healthy tenants beside hundreds, none of whose targets is healthy.
+    pub fn crowd_of_tenants(seed: u64) -> Self {
+        let dice = Dice::new(seed ^ 0xFACADE);
+        let (healthy, others) = (dice.roll(2, 5), dice.roll(100, 400));
+        let tenants: Vec<TenantId> = (1..=u128::from(healthy + others)).map(tenant).collect();
+        let every = tenants.len() / healthy as usize;
+        let mut targets = Vec::new();
+        for (place, tenant) in tenants.iter().enumerate() {
+            if place % every == every / 2 {
+                targets.push(one(*tenant, 1, Behaviour::Fast, Arc::new(plan(&dice))));
+                continue;
+            }
+            for number in 1..=dice.roll(1, 3) {
+                let behaviour = match dice.roll(0, 5) {
+                    0 => Behaviour::Slow,
+                    // It refuses connections.
+                    1 => Behaviour::FailsFirst(u32::MAX),
+                    _ => Behaviour::Hanging,
+                };
+                targets.push(one(*tenant, number, behaviour, Arc::new(plan(&dice))));
+            }
+        }
+        Self::beside_a_crowd(seed, &dice, tenants, targets)
+    }
+
+    fn beside_a_crowd(
+        seed: u64,
+        dice: &Dice,
+        tenants: Vec<TenantId>,
+        targets: Vec<Target>,
+    ) -> Self {
         Self {
             kind: Kind::Crowd,
             nodes: 1,

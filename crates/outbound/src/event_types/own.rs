@@ -3,16 +3,17 @@
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_schema::Schema;
-use gancho_store::Expect;
+use gancho_store::{CollectionLimit, Expect, VERSIONED_KIND};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Catalog, EventTypeError, EventTypeInfo, EventTypes, catalog};
 use crate::Owner;
 
-pub(super) const KIND: &str = "event_type";
+pub(super) const KIND: &str = VERSIONED_KIND;
 /// Maximum number per owner, since they are cached in memory.
 pub(super) const MAX_COUNT: usize = 1_000;
+const LIMIT: CollectionLimit = CollectionLimit { max_count: MAX_COUNT, max_bytes: 16 << 20 };
 const MAX_DESCRIPTION_LENGTH: usize = 2_000;
 const MAX_EXAMPLE_LENGTH: usize = 64 * 1024;
 
@@ -91,10 +92,11 @@ impl EventTypes {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", error)])
         })?;
         let body = Bytes::from(body);
-        let put = self.store.put_document_within(place, &new.name, body, expect, MAX_COUNT).await?;
+        let put = self.store.put_document_within(place, &new.name, body, expect, LIMIT).await?;
         if put.is_none() {
-            let is_taken = self.store.document(place, &new.name).await?.is_some();
-            let too_many = EventTypeError::TooMany { max: MAX_COUNT };
+            let is_taken =
+                expect == Expect::Nothing && self.store.document(place, &new.name).await?.is_some();
+            let too_many = EventTypeError::TooMany { limit: LIMIT };
             return Err(if is_taken { EventTypeError::Taken } else { too_many });
         }
         self.type_cache.forget(owner);

@@ -49,7 +49,13 @@ impl CompiledType {
     }
 }
 
-type Collection = HashMap<String, Arc<CompiledType>>;
+/// The event types of an owner.
+#[derive(Default)]
+struct Collection {
+    /// In the store, when they were read.
+    version: u64,
+    types: HashMap<String, Arc<CompiledType>>,
+}
 
 pub(super) struct TypeCache {
     store: Arc<dyn Store>,
@@ -82,33 +88,73 @@ impl TypeCache {
         self.collections.get(owner, |before| self.read(owner, before)).await
     }
 
+    /// Reads nothing if nothing has changed, and compiles only what has changed.
     async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
-        let documents = self.store.documents(owner.collection(KIND), None, MAX_COUNT).await?;
+        let place = owner.collection(KIND);
+        // The version is read first: a change between the two reads is then seen the next time.
+        let version = self.store.collection_version(place).await?;
+        if let Some(before) = before.as_ref().filter(|before| before.version == version) {
+            return Ok(before.clone());
+        }
+        let documents = self.store.documents(place, None, MAX_COUNT).await?;
         let same = |document: &Document| {
-            let type_cache = before.as_ref()?.get(&document.key)?;
-            (type_cache.body == document.body).then(|| type_cache.clone())
+            let compiled = before.as_ref()?.types.get(&document.key)?;
+            (compiled.body == document.body).then(|| compiled.clone())
         };
         let each = documents.iter().filter_map(|document| {
             let one =
                 same(document).or_else(|| CompiledType::read(document, owner).map(Arc::new))?;
             Some((document.key.clone(), one))
         });
-        Ok(Arc::new(each.collect()))
+        Ok(Arc::new(Collection { version, types: each.collect() }))
     }
 }
 
 impl Types {
     pub fn find(&self, name: &str) -> Option<Arc<CompiledType>> {
-        let own = self.own.get(name).or_else(|| self.operators.get(name));
+        let own = self.own.types.get(name).or_else(|| self.operators.types.get(name));
         own.or_else(|| catalog::get(name)).cloned()
     }
 
     /// Sorted by name, without duplicates.
     pub fn all(&self) -> impl Iterator<Item = &CompiledType> {
         let built_in = catalog::all().map(|one| (one.shown.name.as_str(), one));
-        let operators = self.operators.iter().map(|(name, one)| (name.as_str(), &**one));
-        let own = self.own.iter().map(|(name, one)| (name.as_str(), &**one));
+        let operators = self.operators.types.iter().map(|(name, one)| (name.as_str(), &**one));
+        let own = self.own.types.iter().map(|(name, one)| (name.as_str(), &**one));
         let merged: BTreeMap<&str, &CompiledType> = built_in.chain(operators).chain(own).collect();
         merged.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_store::Expect;
+    use gancho_testkit::stores::{StoreKind, StorePlace};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn event_types_are_read_again_only_when_they_have_changed() {
+        let place = StorePlace::new(StoreKind::Sqlite).await;
+        let store = place.open().await;
+        let (cache, owner) = (TypeCache::new(store.clone()), Owner::Operator);
+        let put = async |name: &str| {
+            let body = Bytes::from_static(b"{\"description\":\"\",\"example\":1,\"schema\":null}");
+            store.put_document(owner.collection(KIND), name, body, Expect::Anything).await.unwrap();
+        };
+        let read = async || {
+            cache.forget(owner);
+            cache.collection(owner).await.unwrap()
+        };
+        put("a.b").await;
+        let first = read().await;
+        assert!(Arc::ptr_eq(&first, &read().await), "nothing has changed");
+        put("b.c").await;
+        let second = read().await;
+        assert_eq!(second.types.len(), 2);
+        assert!(Arc::ptr_eq(&first.types["a.b"], &second.types["a.b"]), "compiled once");
+        store.delete_document(owner.collection(KIND), "a.b").await.unwrap();
+        put("a.b").await;
+        assert!(!Arc::ptr_eq(&second, &read().await));
     }
 }

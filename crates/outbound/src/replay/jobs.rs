@@ -10,8 +10,8 @@ use std::{
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
 use gancho_store::{
-    NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayJob, ReplayLimits, ReplayTotal, Store,
-    StoreError,
+    FairSemaphore, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayJob, ReplayLimits,
+    ReplayTotal, Store, StoreError,
 };
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -21,13 +21,13 @@ use super::{
     NewReplay, Replay, ReplayState,
     codec::{Request, replay_of},
     count::count,
+    page_locks::PageLocks,
+    run::{MAX_PAGES, MAX_PAGES_OF_OWNER},
     validate::{self, validate},
 };
 use crate::{Owner, Registry};
 
-pub(super) const MAX_OPEN_IN_ALL: usize = 1_000;
-const LIMITS: ReplayLimits =
-    ReplayLimits { max_open: 10, max_open_in_all: MAX_OPEN_IN_ALL as u64, max_kept: 500 };
+const LIMITS: ReplayLimits = ReplayLimits { max_open: 10, max_kept: 500 };
 
 pub struct Replays {
     pub(super) store: Arc<dyn Store>,
@@ -42,8 +42,9 @@ pub struct Replays {
     /// Jobs of this runner whose last page may have been sent in part.
     pub(super) in_doubt: Mutex<HashSet<ReplayId>>,
     pub(super) bell: Notify,
-    /// Held while a page is sent and recorded, so that a cancellation comes before or after it.
-    pub(super) page_lock: tokio::sync::Mutex<()>,
+    pub(super) page_locks: PageLocks,
+    /// To send a page.
+    pub(super) turns: FairSemaphore,
 }
 
 #[derive(Debug, Error)]
@@ -67,10 +68,19 @@ impl Replays {
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
         let default_rate = AtomicU32::new(validate::DEFAULT_RATE);
-        let (due, bell, page_lock) =
-            (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
-        let in_doubt = Mutex::default();
-        Self { store, registry, ids, clock, name, default_rate, due, in_doubt, bell, page_lock }
+        Self {
+            store,
+            registry,
+            ids,
+            clock,
+            name,
+            default_rate,
+            due: Mutex::default(),
+            in_doubt: Mutex::default(),
+            bell: Notify::new(),
+            page_locks: PageLocks::default(),
+            turns: FairSemaphore::new(MAX_PAGES, MAX_PAGES_OF_OWNER),
+        }
     }
 
     /// Deliveries per second of a replay without its own rate.
@@ -163,7 +173,7 @@ impl Replays {
         owner: impl Into<Owner>,
         id: ReplayId,
     ) -> Result<Replay, ReplayError> {
-        let _between_pages = self.page_lock.lock().await;
+        let _between_pages = self.page_locks.lock(id).await;
         let job = self.store.cancel_replay(owner.into().scope(), id, self.clock.now()).await?;
         let job = job.ok_or(ReplayError::NotFound)?;
         if job.state != ReplayState::Canceled {

@@ -1,4 +1,4 @@
-//! Runs the open replays in turn, a page at a time, each at its own rate.
+//! Runs the open replays, a page at a time, each at its own rate. Their owners take turns.
 
 use std::time::Duration;
 
@@ -14,73 +14,116 @@ use super::{
     Replays,
     codec::{Cursor, Request, replay_of},
     count::count,
-    jobs::MAX_OPEN_IN_ALL,
     page::PageResult,
+    steps::Steps,
 };
 use crate::Owner;
 
 /// Another node takes over a replay whose runner was silent for this long.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often open replays are polled.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Maximum replays that run at the same time. Of more, the oldest of each owner come first.
+const MAX_RUNNING: usize = 1_000;
 const MAX_PER_PAGE: u32 = 100;
 
+/// Maximum pages that are sent at the same time.
+pub(super) const MAX_PAGES: u32 = 4;
+/// Maximum pages of one owner among them.
+pub(super) const MAX_PAGES_OF_OWNER: u32 = 2;
+
 impl Replays {
-    /// Runs until it is stopped. The current page is finished, and the replay continues at the next start.
+    /// Runs until it is stopped. Pages that are being sent are finished, and the replays continue at the next start.
     pub async fn run(&self, stop: CancellationToken) {
-        loop {
-            let next = match self.run_once().await {
-                Ok(next) => next.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
-                Err(error) => {
-                    tracing::warn!(%error, "could not read the open replays; will retry");
-                    POLL_INTERVAL
+        let mut steps = Steps::default();
+        let (mut open, mut read_at) = (Vec::new(), None::<Instant>);
+        while !stop.is_cancelled() {
+            if read_at.is_none_or(|at| at.elapsed() >= POLL_INTERVAL) {
+                match self.read_open().await {
+                    Ok(found) => open = found,
+                    Err(error) => {
+                        tracing::warn!(%error, "could not read the open replays; will retry");
+                    }
                 }
-            };
+                read_at = Some(Instant::now());
+            }
+            let next = self.start_due(&open, &mut steps, &stop);
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
-                () = self.bell.notified() => {}
+                () = stop.cancelled() => break,
+                () = steps.next_end() => {}
+                () = self.bell.notified() => read_at = None,
                 () = tokio::time::sleep(next) => {}
             }
         }
+        steps.end_all().await;
     }
 
     /// Sends one page of every open replay that is due and that no other node holds. Returns the time until
     /// the next one is due.
     pub async fn run_once(&self) -> Result<Option<Duration>> {
-        let mut next = None;
-        let open = self.store.open_replays(MAX_OPEN_IN_ALL).await?;
+        let mut steps = Steps::default();
+        self.start_due(&self.read_open().await?, &mut steps, &CancellationToken::new());
+        steps.end_all().await;
+        let next = self.due.lock().values().min().copied();
+        Ok(next.map(|due| due.saturating_duration_since(Instant::now())))
+    }
+
+    async fn read_open(&self) -> Result<Vec<ReplayJob>> {
+        let open = self.store.open_replays(MAX_RUNNING).await?;
         self.forget_ended(&open);
+        Ok(open)
+    }
+
+    /// Starts the next page of each replay that is due. Returns when to look again, at the latest.
+    fn start_due<'a>(
+        &'a self,
+        open: &[ReplayJob],
+        steps: &mut Steps<'a>,
+        stop: &CancellationToken,
+    ) -> Duration {
+        let mut next = POLL_INTERVAL;
         for job in open {
-            let due_in = self.due_in(job.id);
-            if !due_in.is_zero() {
-                next = earlier(next, Some(due_in));
+            if steps.contains(job.id) {
                 continue;
             }
-            match self.step(&job).await {
-                Ok(due_in) => next = earlier(next, due_in),
-                // A failing replay must not block the others.
-                Err(error) => {
-                    tracing::warn!(%error, replay = %job.id, "replay step failed; will retry");
-                }
+            let due_in = self.due_in(job.id).max(steps.rests_for(job.id));
+            if due_in.is_zero() {
+                let (job, stop) = (job.clone(), stop.clone());
+                steps.start(job.id, async move { self.take_turn(&job, &stop).await });
+            } else {
+                next = next.min(due_in);
             }
         }
-        Ok(next)
+        next
+    }
+
+    /// Sends a page when the owner has its turn. Returns whether another page of the replay follows.
+    async fn take_turn(&self, job: &ReplayJob, stop: &CancellationToken) -> bool {
+        let sent = async {
+            let _turn = self.turns.acquire(job.tenant).await?;
+            if stop.is_cancelled() { Ok(false) } else { self.step(job).await }
+        };
+        // A failing replay must not block the others.
+        sent.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, replay = %job.id, "replay step failed; will retry");
+            false
+        })
     }
 
     /// Sends one page of a replay, if this node holds its lease.
-    async fn step(&self, found: &ReplayJob) -> Result<Option<Duration>> {
+    async fn step(&self, found: &ReplayJob) -> Result<bool> {
         let (owner, id) = (Owner::of(found.tenant), found.id);
         let is_held = found
             .lease
             .as_ref()
             .is_some_and(|lease| lease.runner != self.name && lease.until > self.clock.now());
         if is_held {
-            return Ok(None);
+            return Ok(false);
         }
-        let _page = self.page_lock.lock().await;
+        let _page = self.page_locks.lock(id).await;
         let Some((job, doubt)) = self.take(owner, found).await? else {
-            return Ok(None);
+            return Ok(false);
         };
         let request = Request::read(&job)?;
         let (replay, started) = (request.replay(&job)?, Instant::now());
@@ -95,12 +138,13 @@ impl Replays {
         // A page that failed, or may not have been recorded, is checked before it is sent again.
         self.note_doubt(id, !was_sent || noted.is_err());
         if noted? {
-            return Ok(Some(self.wait_for(id, started, count, replay.rate)));
+            self.note_due(id, started, count, replay.rate);
+            return Ok(true);
         }
         // It has ended, was canceled, or another node took it over.
         self.due.lock().remove(&id);
         self.in_doubt.lock().remove(&id);
-        Ok(None)
+        Ok(false)
     }
 
     /// Takes or renews the lease, and returns since when an unrecorded page may have been sent. `None` if
@@ -111,7 +155,8 @@ impl Replays {
         found: &ReplayJob,
     ) -> Result<Option<(ReplayJob, Option<Time>)>> {
         let mut total = ReplayTotal::default();
-        if found.started_at.is_none() {
+        // `found` may be older than the first page.
+        if found.started_at.is_none() && !self.due.lock().contains_key(&found.id) {
             let counted = count(&*self.store, owner, &replay_of(found)?).await?;
             total.count = counted.sendable + counted.unsendable;
             total.is_exact = counted.is_exact;
@@ -173,13 +218,8 @@ impl Replays {
         due.map_or(Duration::ZERO, |due| due.saturating_duration_since(Instant::now()))
     }
 
-    fn wait_for(&self, id: ReplayId, started: Instant, count: u64, rate: u32) -> Duration {
+    fn note_due(&self, id: ReplayId, started: Instant, count: u64, rate: u32) {
         let due = started + Duration::from_secs_f64(count as f64 / f64::from(rate.max(1)));
         self.due.lock().insert(id, due);
-        due.saturating_duration_since(Instant::now())
     }
-}
-
-fn earlier(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    one.into_iter().chain(other).min()
 }

@@ -156,6 +156,12 @@ async fn disabled_offers_the_replay_of_what_was_missed() {
     stage.publish_and_end(event("a.b", "{}")).await;
     stage.clock.set(since + 5 * DAY);
     stage.publish_and_end(event("a.b", "{}")).await;
+    let disabled = wait_for("the endpoint to be disabled", || async {
+        let endpoint = stage.read(id).await;
+        (!endpoint.is_active).then_some(endpoint)
+    })
+    .await;
+    assert_eq!(disabled.updated_at, since + 5 * DAY, "faults.md B: a change like any other");
     for receiver in [&notices, &operators] {
         let seen = arrived(receiver, 2).await;
         assert_eq!(seen.len(), 2, "a warning and the end");

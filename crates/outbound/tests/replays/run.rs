@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status};
+use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status, Tenant, TenantScope};
 use gancho_outbound::{
     EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
     Replays,
@@ -16,6 +16,7 @@ use gancho_testkit::{
     receiver::{Receiver, Step},
     wait_for,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::stage::{Stage, draft, event, ok, pointers};
 
@@ -281,6 +282,47 @@ async fn a_replay_keeps_to_its_rate() {
     );
     stop.cancel();
     running.await.unwrap();
+}
+
+/// Pages that take long hold back neither the replays of others nor their cancellation.
+#[tokio::test]
+async fn replays_of_others_do_not_wait_for_slow_ones() {
+    let stage = Stage::new().await;
+    let (receiver, silent) =
+        (ok().await, Receiver::start(vec![Step::ReadRequest, Step::Hang]).await);
+    let quick = stage.endpoint(&receiver, &["a.b"]).await;
+    publish(&stage, "a.b", 101).await;
+    // Each page waits for a delivery that is in flight.
+    let other = Tenant::new(stage.ids.make(), "other", stage.clock.now());
+    stage.store.create_tenant(other.clone()).await.unwrap();
+    let scope = TenantScope::internal(other.id);
+    let slow = stage.desk.create(scope, &other, draft(&silent, &["*"])).await.unwrap().endpoint.id;
+    stage.publisher.publish(scope, &other, event("a.b", "{}")).await.unwrap();
+    arrived(&silent, 1).await;
+    stage.clock.advance(Duration::from_secs(1));
+    let replays = stage.outbound.replays();
+    let of = |endpoint| fast(ReplayFilter { endpoint: Some(endpoint), ..Default::default() });
+    let mut slow_ones = Vec::new();
+    for _ in 0..10 {
+        slow_ones.push(replays.create(scope, of(slow)).await.unwrap().id);
+    }
+    let quick_one = replays.create(stage.scope, of(quick)).await.unwrap().id;
+
+    let stop = CancellationToken::new();
+    let running = replays.run(stop.clone());
+    let outcome = async {
+        let done = wait_for("the quick replay to end", || async {
+            let replay = replays.get(stage.scope, quick_one).await.unwrap();
+            replay.state.is_final().then_some(replay)
+        })
+        .await;
+        assert_eq!(done.done, 101);
+        replays.cancel(scope, *slow_ones.last().unwrap()).await.unwrap();
+        let open = stage.store.open_replays(100).await.unwrap();
+        assert!(!open.is_empty(), "not all of the slow ones have ended");
+        stop.cancel();
+    };
+    tokio::join!(running, outcome);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{
     Fixture,
     build::{World, scope},
 };
-use crate::{Collection, Document, Expect};
+use crate::{Collection, CollectionLimit, Document, Expect, VERSIONED_KIND};
 
 const KIND: &str = "event_type";
 const OTHER: &str = "api_key";
@@ -252,13 +252,66 @@ pub async fn collections_do_not_mix<F: Fixture>() {
     assert_eq!((&*found.body, found.version), (&b"of acme"[..], 1));
 }
 
+fn at_most(max_count: usize) -> CollectionLimit {
+    CollectionLimit { max_count, max_bytes: 1_000 }
+}
+
+pub async fn a_collection_takes_no_more_bytes_than_its_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let own = Collection::of(scope(world.tenant().await), KIND);
+    let put = async |key: &str, bytes: usize, max_bytes: usize| {
+        let (body, limit) =
+            (Bytes::from(vec![b'x'; bytes]), CollectionLimit { max_count: 9, max_bytes });
+        let put = world.store.put_document_within(own, key, body, Expect::Anything, limit);
+        put.await.unwrap()
+    };
+    assert_eq!(put("a", 60, 100).await, Some(1));
+    assert_eq!(put("b", 41, 100).await, None);
+    assert_eq!(put("b", 40, 100).await, Some(1));
+    assert_eq!(put("a", 61, 100).await, None, "its own size before does not count");
+    assert_eq!(put("a", 10, 100).await, Some(2));
+    assert_eq!(put("b", 90, 100).await, Some(2));
+    assert_eq!(put("b", 89, 50).await, Some(3), "beyond a lower limit it may become smaller");
+    assert_eq!(put("b", 90, 50).await, None);
+}
+
+/// So that one who has read a collection knows whether to read it again.
+pub async fn the_version_of_a_collection_changes_with_it<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let tenant = world.tenant().await;
+    let own = Collection::of(scope(tenant), VERSIONED_KIND);
+    let version = async || world.store.collection_version(own).await.unwrap();
+    let mut seen = vec![version().await];
+    assert_eq!(seen, [0], "it is empty");
+    for (key, body) in [("a", "1"), ("b", "1"), ("a", "2")] {
+        put(&world, own, key, body, Expect::Anything).await;
+        seen.push(version().await);
+    }
+    for key in ["a", "b"] {
+        assert_eq!(world.store.delete_document(own, key).await, Ok(true));
+        seen.push(version().await);
+    }
+    assert_eq!(seen.pop(), Some(0), "it is empty again");
+    put(&world, own, "a", "1", Expect::Anything).await;
+    seen.push(version().await);
+    let all: std::collections::BTreeSet<u64> = seen.iter().copied().collect();
+    assert_eq!(all.len(), seen.len(), "each once: {seen:?}");
+    for other in [Collection::of(scope(tenant), OTHER), Collection::operators(VERSIONED_KIND)] {
+        put(&world, other, "a", "1", Expect::Anything).await;
+        assert_eq!(version().await, *seen.last().unwrap(), "another's change is none of it");
+    }
+    let world = world.reopen().await;
+    assert_eq!(world.store.collection_version(own).await, Ok(*seen.last().unwrap()));
+}
+
 pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = scope(world.tenant().await);
     let (own, others) = (Collection::of(acme, KIND), Collection::of(acme, OTHER));
     let within = async |collection, key: &str, max| {
         let body = Bytes::from_static(b"1");
-        let put = world.store.put_document_within(collection, key, body, Expect::Anything, max);
+        let limit = at_most(max);
+        let put = world.store.put_document_within(collection, key, body, Expect::Anything, limit);
         put.await.unwrap()
     };
     assert_eq!(within(own, "a", 2).await, Some(1));
@@ -272,7 +325,7 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     assert_eq!(within(own, "c", 2).await, Some(1));
     let put = async |key: &str, expect, max| {
         let body = Bytes::from_static(b"2");
-        world.store.put_document_within(own, key, body, expect, max).await.unwrap()
+        world.store.put_document_within(own, key, body, expect, at_most(max)).await.unwrap()
     };
     assert_eq!(put("c", Expect::Nothing, 9).await, None, "it is there");
     assert_eq!(put("d", Expect::Nothing, 2).await, None, "there are too many");
@@ -292,7 +345,8 @@ pub async fn one_of_twenty_at_once_adds_a_key_within_a_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let body = Bytes::from(vec![number]);
-            let put = store.put_document_within(collection, "key", body, Expect::Nothing, 100);
+            let put =
+                store.put_document_within(collection, "key", body, Expect::Nothing, at_most(100));
             put.await.unwrap().map(|version| (version, number))
         });
     }
@@ -309,9 +363,8 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let key = format!("key-{number}");
-            let put =
-                store.put_document_within(collection, &key, Bytes::new(), Expect::Anything, 3);
-            put.await.unwrap()
+            let (body, expect) = (Bytes::new(), Expect::Anything);
+            store.put_document_within(collection, &key, body, expect, at_most(3)).await.unwrap()
         });
     }
     let put = calls.join_all().await.into_iter().flatten().count();

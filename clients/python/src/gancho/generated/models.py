@@ -1392,6 +1392,7 @@ class WaitingFor(Model):
     `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
     `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
     often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
+    `in_flight_limit`: the endpoint has as many requests in flight as its `max_in_flight` allows.
     `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
     or those of other tenants, come first.
     """

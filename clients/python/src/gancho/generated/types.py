@@ -34,7 +34,7 @@ ReplayState = Literal["pending", "running", "done", "canceled", "failed"]
 SearchMatchType = Literal["event", "delivery", "webhook", "email", "source", "receipt", "replay", "tenant", "api_key", "event_type"]
 SuppressionReason = Literal["bounce", "complaint", "manual"]
 UserRole = Literal["read_only", "support", "operator"]
-WaitReason = Literal["attempt", "retry", "schedule", "lane_resume", "tenant_resume", "webhook_resume", "circuit_breaker", "rate_limit", "earlier_delivery", "backlog"]
+WaitReason = Literal["attempt", "retry", "schedule", "lane_resume", "tenant_resume", "webhook_resume", "circuit_breaker", "rate_limit", "in_flight_limit", "earlier_delivery", "backlog"]
 
 
 class AttachmentInput(TypedDict):

@@ -17,6 +17,7 @@ pub struct WaitingFor {
     /// `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
     /// `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
     /// often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
+    /// `in_flight_limit`: the endpoint has as many requests in flight as its `max_in_flight` allows.
     /// `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
     /// or those of other tenants, come first.
     pub reason: Reason,
@@ -36,6 +37,7 @@ pub enum Reason {
     WebhookResume,
     CircuitBreaker,
     RateLimit,
+    InFlightLimit,
     EarlierDelivery,
     Backlog,
 }
@@ -93,6 +95,7 @@ impl WaitContext {
             }
             Some(TargetStatus { is_probed: true, .. }) => (Reason::CircuitBreaker, None),
             Some(TargetStatus { rate_allows_at: Some(at), .. }) => (Reason::RateLimit, Some(at)),
+            Some(TargetStatus { is_at_limit: true, .. }) => (Reason::InFlightLimit, None),
             _ => (Reason::Backlog, None),
         }
     }
@@ -151,6 +154,7 @@ mod tests {
             rests_until: None,
             is_probed: false,
             rate_allows_at: None,
+            is_at_limit: false,
             is_behind: false,
         }
     }
@@ -185,6 +189,8 @@ mod tests {
         assert_eq!(reason(&free, &due, Some(resting)), (Reason::CircuitBreaker, Some(LATER)));
         let limited = TargetStatus { rate_allows_at: Some(LATER), ..status() };
         assert_eq!(reason(&free, &due, Some(limited)), (Reason::RateLimit, Some(LATER)));
+        let full = TargetStatus { is_at_limit: true, ..status() };
+        assert_eq!(reason(&free, &due, Some(full)), (Reason::InFlightLimit, None));
         for (pause, why) in [
             (Pause::Lane(Lane::Webhook), Reason::LaneResume),
             (Pause::Tenant(tenant), Reason::TenantResume),

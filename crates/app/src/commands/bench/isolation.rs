@@ -31,7 +31,7 @@ use super::child::Child;
 /// Compares healthy traffic alone with healthy traffic next to each kind of failure, in one run. A healthy
 /// endpoint must keep at least 80 % of its throughput, and its p99 latency may grow by at most 50 ms.
 /// Prints a verdict for each row; the exit code is 3 if one fails. Without a scenario, all of them run with
-/// sizes that take less than 10 minutes.
+/// sizes that take about 10 minutes.
 #[derive(Debug, Args)]
 pub struct IsolationBench {
     #[command(subcommand)]
@@ -108,6 +108,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
         Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
         None => {
             dead::Dead::default().run(bench).await?;
+            dead::Dead::of_one_tenant(bench.is_full).run(bench).await?;
             slow::Slow::default().run(bench).await?;
             backlog::Backlog::default().run(bench).await?;
             batches::Batches::default().run(bench).await?;

@@ -143,6 +143,7 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
         (Reason::CircuitBreaker, Some(until)) => t.say("why.breaker").html("span", t.until(until)),
         (Reason::CircuitBreaker, None) => t.say("why.probe"),
         (Reason::RateLimit, Some(until)) => t.say("why.rate").html("span", t.until(until)),
+        (Reason::InFlightLimit, _) => t.say("why.slots"),
         (Reason::EarlierDelivery, _) => t.say("why.order"),
         _ if t.is_portal => t.say("why.soon"),
         _ => t.say("why.turn"),
@@ -233,6 +234,7 @@ fn gates(
     ];
     let place = |reason: Reason| match reason {
         Reason::Schedule => Reason::Retry,
+        Reason::InFlightLimit => Reason::Attempt,
         reason => reason,
     };
     let here = gates.iter().position(|(_, _, gate, _)| *gate == place(reason));

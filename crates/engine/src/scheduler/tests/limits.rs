@@ -75,6 +75,27 @@ fn a_target_keeps_its_rate() {
 }
 
 #[test]
+fn a_tenant_with_very_many_targets_has_none_of_another_forgotten() {
+    let rate = Rate { count: 1, per: 3_600 * SECOND };
+    let mut queue = Scheduler::new(limits(100));
+    let deliver = |queue: &mut Scheduler<u32>, key: Key, rate: Option<Rate>| {
+        queue.push(incoming(key, 64, rate, 0), NOW);
+        let slots = popped(queue, NOW);
+        let count = slots.len();
+        for slot in slots {
+            queue.finished(slot, FINE, NOW);
+        }
+        count
+    };
+    assert_eq!(deliver(&mut queue, key(1, 1), Some(rate)), 1);
+    for target in 1..=500 {
+        assert_eq!(deliver(&mut queue, key(2, target), None), 1);
+    }
+    queue.check(NOW);
+    assert_eq!(deliver(&mut queue, key(1, 1), Some(rate)), 0, "its rate is used up");
+}
+
+#[test]
 fn a_rest_that_a_clock_going_back_has_ended_does_not_begin_again() {
     let mut queue = Scheduler::new(limits(100));
     fill(&mut queue, key(1, 1), 100);

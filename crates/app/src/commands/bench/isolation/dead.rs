@@ -66,6 +66,12 @@ const MAX_RATE: u64 = 60_000;
 const DEAD_CONNECTIONS: usize = 16;
 
 impl Dead {
+    /// All endpoints belong to one tenant. A short run has one kind of dead ones.
+    pub fn of_one_tenant(is_full: bool) -> Self {
+        let kinds = if is_full { Vec::new() } else { vec![Kind::Hang] };
+        Self { same_tenant: true, kinds, ..Self::default() }
+    }
+
     pub async fn run(&self, bench: &mut Bench) -> anyhow::Result<()> {
         let endpoints = self.endpoints.unwrap_or(50);
         let all: &[usize] = if bench.is_full { &[1, 5, 8, 10, 25, 45] } else { &[8, 45] };
@@ -129,8 +135,9 @@ impl Dead {
         let attempts = endpoints[..dead].iter().map(Endpoint::requests).sum();
         let Figures { per_second, p99_ms, .. } = measured.figures;
         progress(&format!(
-            "dead: {dead} {}: {} healthy deliveries/s, p99 {} ms",
+            "dead: {dead} {}{}: {} healthy deliveries/s, p99 {} ms",
             name(kind),
+            if self.same_tenant { " of the same tenant" } else { "" },
             figure(per_second),
             figure(p99_ms)
         ));
