@@ -290,3 +290,16 @@ impl CellStore {
 pub(crate) fn refused(why: impl Into<String>) -> StoreError {
     StoreError::Refused(why.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of an endpoint (`outbound`), a dispatch (`inbound`) and an e-mail (`mail`).
+    const MAX_ATTEMPT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_longest_attempt_ends_before_its_tenant_leaves() {
+        assert!(MoveRules::default().drain > MAX_ATTEMPT + Duration::from_secs(10));
+    }
+}

@@ -117,7 +117,6 @@ impl TwoServers {
             matches!(settled[..], [SettleOutcome::Done { .. }]).then_some(())
         })
         .await;
-        store.leave(node, now()).await.ok();
     }
 }
 
