@@ -16,6 +16,7 @@ use gancho_domain::{Lane, RetryPlan, Time};
 use gancho_store::{
     AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result, StoreError,
 };
+use tokio::time::Instant;
 
 use crate::{
     Engine,
@@ -133,6 +134,7 @@ impl Engine {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
         let reserved = self.reserve(parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
+        let begin = Instant::now();
         let accepted = match origin {
             Origin::Caller => self.store.accept(parcels.to_vec(), node).await?,
             Origin::Intake => self.store.accept_intake(parcels.to_vec(), node).await?,
@@ -142,7 +144,7 @@ impl Engine {
                 "the store returned no result for an accepted parcel".into(),
             ));
         }
-        self.queue_leased(node, reserved, parcels, &accepted);
+        self.queue_leased((node, begin), reserved, parcels, &accepted);
         self.trace_accepted(parcels.iter().zip(&accepted));
         Ok(accepted)
     }
@@ -165,22 +167,24 @@ impl Engine {
             let [NewParcel { parcel, deliveries, .. }] = &part;
             let (parcel, deliveries) = (parcel.clone(), deliveries.clone());
             let stored = ParcelPart { parcel, number, first, deliveries };
-            let Some(placed) = self.place_part(stored, node).await else { return };
+            let Some((begin, placed)) = self.place_part(stored, node).await else { return };
             let outcome = [AcceptOutcome::New { number, placed }];
-            self.queue_leased(node, reserved, &part, &outcome);
+            self.queue_leased((node, begin), reserved, &part, &outcome);
         }
     }
 
-    /// Tries again until the store answers. `None` if it cannot be placed now.
+    /// Tries again until the store answers, and returns when the try began that it answered. `None` if it cannot be placed
+    /// now.
     async fn place_part(
         self: &Arc<Self>,
         part: ParcelPart,
         node: NodeId,
-    ) -> Option<Vec<Placement>> {
+    ) -> Option<(Instant, Vec<Placement>)> {
         let mut backoff = Backoff::new();
         loop {
+            let begin = Instant::now();
             match self.store.place_part(part.clone(), node).await {
-                Ok(placed) => return Some(placed),
+                Ok(placed) => return Some((begin, placed)),
                 Err(error) => {
                     let may_retry = !error.is_permanent()
                         && matches!(
@@ -201,7 +205,7 @@ impl Engine {
     /// Counts what was placed, and queues what was leased to this node.
     fn queue_leased(
         self: &Arc<Self>,
-        node: NodeId,
+        (node, leased_at): (NodeId, Instant),
         reserved: Vec<Reservation>,
         parcels: &[NewParcel],
         accepted: &[AcceptOutcome],
@@ -217,7 +221,7 @@ impl Engine {
                 .flat_map(|(new, accepted)| leased(new, accepted))
                 .filter(|job| job.lane == lane.lane)
                 .inspect(|_| lane.counters.offered.add(1));
-            self.enqueue(lane, node, jobs, seats);
+            self.enqueue(lane, node, leased_at, jobs, seats);
             self.dispatch(lane);
         }
     }
@@ -284,6 +288,7 @@ impl Engine {
         &self,
         lane: &LaneState,
         node: NodeId,
+        leased_at: Instant,
         jobs: impl IntoIterator<Item = Job>,
         mut seats: Seats,
     ) {
@@ -296,7 +301,7 @@ impl Engine {
                 let terms = terms(lane, &job);
                 let seat = seats.one(job.parcel.body.len());
                 let plan = terms.plan.clone();
-                (terms, Ticket::new(job, plan, node, seat))
+                (terms, Ticket::new(job, plan, node, leased_at, seat))
             })
             .collect();
         let now = self.clock.now();

@@ -96,7 +96,7 @@ impl Engine {
                 }
                 lane.counters.claimed.add(claimed.jobs.len());
                 prepare(lane, &claimed.jobs).await;
-                self.enqueue(lane, node, claimed.jobs, seats);
+                self.enqueue(lane, node, begin, claimed.jobs, seats);
                 self.dispatch(lane);
                 round
             }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use gancho_domain::{Code, Lane, Rate, RetryPlan, TenantId, Time};
-use gancho_store::{ClaimCursor, Job, NodeId};
+use gancho_store::{ClaimCursor, Job, Lease, NodeId};
 use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::Instant};
 
@@ -94,15 +94,30 @@ pub(crate) struct Ticket {
     pub plan: Arc<RetryPlan>,
     /// The node it is leased to.
     pub node: NodeId,
-    /// Not before it was leased.
-    pub leased_at: Instant,
+    /// A moment before it was leased.
+    leased_at: Instant,
     /// Held for its `Drop`: returns the seat.
     _seat: Seat,
 }
 
 impl Ticket {
-    pub fn new(job: Job, plan: Arc<RetryPlan>, node: NodeId, seat: Seat) -> Self {
-        Self { job, plan, node, leased_at: Instant::now(), _seat: seat }
+    pub fn new(
+        job: Job,
+        plan: Arc<RetryPlan>,
+        node: NodeId,
+        leased_at: Instant,
+        seat: Seat,
+    ) -> Self {
+        Self { job, plan, node, leased_at, _seat: seat }
+    }
+
+    pub fn leased_at(&self) -> std::time::Instant {
+        self.leased_at.into_std()
+    }
+
+    pub fn lease(&self) -> Lease {
+        let Job { tenant, delivery, .. } = self.job;
+        Lease { tenant, delivery, since: Some(self.leased_at()) }
     }
 }
 

@@ -60,8 +60,7 @@ impl Membership {
 
     /// Whether the part of the store that holds a delivery may have given it to another node.
     pub fn standing(&self, store: &dyn Store, ticket: &Ticket) -> LeaseStanding {
-        let leased_at = ticket.leased_at.into_std();
-        store.lease_standing(ticket.node, ticket.job.tenant, leased_at, self.trusted)
+        store.lease_standing(ticket.node, ticket.job.tenant, ticket.leased_at(), self.trusted)
     }
 
     pub fn beaten(&self, node: NodeId, at: Instant) {

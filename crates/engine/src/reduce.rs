@@ -89,6 +89,7 @@ mod tests {
         Settlement {
             tenant: Id::from_bits(1),
             delivery: Id::from_bits(2),
+            leased_at: None,
             at: Time::ZERO,
             attempt: Some(Attempt {
                 number: 4,

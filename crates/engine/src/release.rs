@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use gancho_domain::{DeliveryId, TenantId};
-use gancho_store::NodeId;
+use gancho_store::{Lease, NodeId};
 
 use crate::{
     Engine,
@@ -22,16 +21,15 @@ impl Engine {
     }
 
     pub(crate) async fn release(self: &Arc<Self>, tickets: Vec<Ticket>) {
-        let mut by_node: BTreeMap<NodeId, Vec<(TenantId, DeliveryId)>> = BTreeMap::new();
+        let mut by_node: BTreeMap<NodeId, Vec<Lease>> = BTreeMap::new();
         for ticket in &tickets {
-            let deliveries = by_node.entry(ticket.node).or_default();
-            deliveries.push((ticket.job.tenant, ticket.job.delivery));
+            by_node.entry(ticket.node).or_default().push(ticket.lease());
         }
-        for (node, deliveries) in by_node {
+        for (node, leases) in by_node {
             let mut backoff = Backoff::new();
-            while let Err(error) = self.store.release(node, deliveries.clone()).await {
+            while let Err(error) = self.store.release(node, leases.clone()).await {
                 if error.is_permanent() {
-                    tracing::error!(%error, count = deliveries.len(), "could not release deliveries; they stay leased until this node stops");
+                    tracing::error!(%error, count = leases.len(), "could not release deliveries; they stay leased until this node stops");
                     break;
                 }
                 match self.recovery_for("release", node, &error) {

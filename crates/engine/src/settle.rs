@@ -19,8 +19,9 @@ pub(crate) async fn settle(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
-    settlement: Settlement,
+    mut settlement: Settlement,
 ) {
+    settlement.leased_at = Some(ticket.leased_at());
     if let Err(error) = write(engine, lane, ticket, &settlement).await {
         Box::pin(write_reduced(engine, lane, ticket, &settlement, error)).await;
     }

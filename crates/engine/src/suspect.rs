@@ -23,10 +23,9 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
 }
 
 async fn note_attempt(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
-    let job = &ticket.job;
     let mut backoff = Backoff::new();
     loop {
-        match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {
+        match engine.store.note_attempt(ticket.node, ticket.lease()).await {
             // Writing the note may have outlasted the lease.
             Ok(held) => return held && engine.membership.current() == Some(ticket.node),
             // A delivery whose attempt cannot be noted is tried anyway.

@@ -4,7 +4,11 @@
 //! stays. The engine accepts for one tenant at a time; notices, which go to a tenant and to the operator, have
 //! idempotency keys.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -39,7 +43,7 @@ impl Accept for CellStore {
     }
 
     async fn place_part(&self, mut part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
-        if self.directory.is_leaving(part.parcel.tenant) {
+        if self.may_not_hold(part.parcel.tenant) {
             part.deliveries.iter_mut().for_each(|to| to.hold = false);
         }
         let cell = self.cell_of(part.parcel.tenant).await?;
@@ -55,6 +59,12 @@ impl Accept for CellStore {
     }
 }
 
+/// When a caller that asks now may have noted the time for its leases.
+pub(crate) fn asked_at() -> Instant {
+    let now = Instant::now();
+    now.checked_sub(Duration::from_millis(100)).unwrap_or(now)
+}
+
 /// The things for one cell.
 pub(crate) struct Part<T> {
     pub cell: Arc<Cell>,
@@ -64,13 +74,19 @@ pub(crate) struct Part<T> {
 }
 
 impl CellStore {
-    /// Nothing is leased of a tenant that is about to leave its cell.
+    /// Nothing is leased of a tenant that is about to leave its cell, nor of one that has just moved: what a caller asked for
+    /// before that would pass for a lease in the old cell.
+    fn may_not_hold(&self, tenant: gancho_domain::TenantId) -> bool {
+        self.directory.is_leaving(tenant)
+            || self.directory.moved_at(tenant).is_some_and(|at| at > asked_at())
+    }
+
     pub(crate) fn not_held(&self, mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
         if self.is_alone() {
             return parcels;
         }
         for new in &mut parcels {
-            if self.directory.is_leaving(new.parcel.tenant) {
+            if self.may_not_hold(new.parcel.tenant) {
                 new.deliveries.iter_mut().for_each(|to| to.hold = false);
             }
         }

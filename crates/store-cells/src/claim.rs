@@ -5,36 +5,25 @@
 //! with the next claim. So a cell that is slow, or hangs, delays nobody's deliveries but its own.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
-use gancho_domain::{DeliveryId, Lane, TenantId};
 use gancho_store::{
-    Claim, ClaimCursor, ClaimParts, ClaimResult, ClaimRound, Claiming, NodeId, Result, StoreError,
+    Claim, ClaimCursor, ClaimParts, ClaimResult, ClaimRound, Claiming, Lease, NodeId, Result,
+    StoreError,
 };
-use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::{CellStore, accept::in_parts, at_home, cell::Cell};
-
-/// Claims that were not answered in time, and answers that there was no room for.
-#[derive(Default)]
-pub(crate) struct LateClaims(Mutex<HashMap<(u32, Lane), Late>>);
-
-struct Late {
-    /// The node's number in the cell.
-    node: NodeId,
-    answer: Answer,
-}
-
-enum Answer {
-    Awaited(oneshot::Receiver<Result<ClaimResult>>),
-    /// What is left of it.
-    Left(Box<ClaimResult>),
-}
+use crate::{
+    CellStore,
+    accept::{asked_at, in_parts},
+    at_home,
+    cell::Cell,
+    late_claims::{Answer, Late},
+};
 
 /// What a cell has to say to a claim.
 enum ClaimAnswer {
@@ -73,29 +62,28 @@ impl Claiming for CellStore {
         round.end()
     }
 
-    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
-        let parts = self.by_cell(deliveries, |one| one.0).await?;
-        in_parts(parts, |cell, deliveries| async move {
+    async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()> {
+        let parts = self.by_cell(leases, |one| one.tenant).await?;
+        in_parts(parts, |cell, mut leases| async move {
             let store = cell.store()?;
-            let count = deliveries.len();
+            let count = leases.len();
             let number = self.number_in(&cell, node);
-            cell.noted(store.release(number, deliveries).await)?;
+            leases.retain(|one| !self.has_lost(&cell, node, one.tenant, one.since));
+            cell.noted(store.release(number, leases).await)?;
             Ok(vec![(); count])
         })
         .await
         .map(drop)
     }
 
-    async fn note_attempt(
-        &self,
-        node: NodeId,
-        tenant: TenantId,
-        delivery: DeliveryId,
-    ) -> Result<bool> {
-        let cell = self.cell_of(tenant).await?;
+    async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool> {
+        let cell = self.cell_of(lease.tenant).await?;
         let store = cell.store()?;
         let number = self.number_in(&cell, node);
-        cell.noted(store.note_attempt(number, tenant, delivery).await)
+        if self.has_lost(&cell, node, lease.tenant, lease.since) {
+            return Ok(false);
+        }
+        cell.noted(store.note_attempt(number, lease).await)
     }
 }
 
@@ -111,34 +99,40 @@ impl CellStore {
             return Ok(ClaimAnswer::NoRoom);
         }
         let key = (cell.number, round.claim.lane);
-        let late = self.late_claims.0.lock().remove(&key);
-        let (node, mut awaited, wait) = match late {
-            Some(Late { node, answer: Answer::Left(left) }) => {
-                return Ok(self.claimed(cell, round, node, *left));
+        let late = self.late_claims.all.lock().remove(&key);
+        let (node, since, mut awaited, wait) = match late {
+            Some(Late { node, since, answer: Answer::Left(left) }) => {
+                return Ok(self.claimed(cell, round, (node, since), *left));
             }
-            Some(Late { node, answer: Answer::Awaited(awaited) }) => (node, awaited, for_late),
+            Some(Late { node, since, answer: Answer::Awaited(awaited) }) => {
+                (node, since, awaited, for_late)
+            }
             None => {
+                let since = Instant::now();
                 let node = self.number_to_claim(cell, round.claim.node)?;
+                if self.has_rejoined(cell, round.claim.node, round.asked_at) {
+                    return Ok(ClaimAnswer::Pending);
+                }
                 let mut part = round.part(cell.number, node);
-                self.leave_out_moving(cell, &mut part);
-                (node, self.start_claim(cell, part)?, self.setup.claim_wait)
+                self.leave_out_moving(cell, &mut part, round.asked_at);
+                (node, since, self.start_claim(cell, part)?, self.setup.claim_wait)
             }
         };
         match tokio::time::timeout(wait, &mut awaited).await {
-            Ok(Ok(claimed)) => Ok(self.claimed(cell, round, node, cell.noted(claimed)?)),
+            Ok(Ok(claimed)) => Ok(self.claimed(cell, round, (node, since), cell.noted(claimed)?)),
             // The store is closing.
             Ok(Err(_)) => Err(StoreError::Unavailable("the claim was given up".into())),
             Err(_) => {
-                let late = Late { node, answer: Answer::Awaited(awaited) };
-                self.late_claims.0.lock().insert(key, late);
+                let late = Late { node, since, answer: Answer::Awaited(awaited) };
+                self.late_claims.all.lock().insert(key, late);
                 Ok(ClaimAnswer::Pending)
             }
         }
     }
 
     /// What is copied to another cell is claimed in one of them alone.
-    fn leave_out_moving(&self, cell: &Cell, claim: &mut Claim) {
-        let moving = self.directory.not_to_claim(cell.number);
+    fn leave_out_moving(&self, cell: &Cell, claim: &mut Claim, since: Instant) {
+        let moving = self.directory.not_to_claim(cell.number, since);
         if !moving.is_empty() {
             Arc::make_mut(&mut claim.skip).tenants.extend(moving);
         }
@@ -174,22 +168,23 @@ impl CellStore {
         &self,
         cell: &Cell,
         round: &Round,
-        node: NodeId,
+        (node, since): (NodeId, Instant),
         mut claimed: ClaimResult,
     ) -> ClaimAnswer {
         // What it was claimed under may be another's by now.
         if self.number_in(cell, round.claim.node) != node {
             return ClaimAnswer::Pending;
         }
-        claimed.jobs.retain(|job| !self.directory.is_elsewhere(job.tenant, cell.number));
+        let stale = self.take_stale(cell, since, &mut claimed.jobs);
+        self.give_back(cell, node, &stale);
         if claimed.jobs.len() > round.claim.max {
             let jobs = claimed.jobs.split_off(round.claim.max);
             let (cursor, left) = (claimed.cursor.clone(), claimed.left.clone());
             claimed.left.extend(jobs.iter().map(|job| job.tenant));
             let left = ClaimResult { jobs, cursor, left, ..claimed };
             (claimed.caught_up, claimed.ends_lap) = (false, false);
-            let late = Late { node, answer: Answer::Left(Box::new(left)) };
-            self.late_claims.0.lock().insert((cell.number, round.claim.lane), late);
+            let late = Late { node, since, answer: Answer::Left(Box::new(left)) };
+            self.late_claims.all.lock().insert((cell.number, round.claim.lane), late);
         }
         ClaimAnswer::Claimed(Box::new(claimed))
     }
@@ -197,6 +192,8 @@ impl CellStore {
 
 /// One claim over all cells.
 struct Round {
+    /// The caller takes all that it gets as leased at about this time: what cannot have been waits for the next claim.
+    asked_at: Instant,
     /// With what room is left.
     claim: Claim,
     result: ClaimResult,
@@ -225,7 +222,7 @@ impl Round {
             next_due: None,
         };
         let unfinished = BTreeSet::new();
-        Self { claim, result, unfinished, is_answered: false, failure: None }
+        Self { asked_at: asked_at(), claim, result, unfinished, is_answered: false, failure: None }
     }
 
     fn has_room(&self) -> bool {

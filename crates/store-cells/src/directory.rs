@@ -75,13 +75,23 @@ impl Directory {
         self.known.read().moved.get(&tenant).copied()
     }
 
-    /// Tenants of which nothing may be claimed in this cell.
-    pub fn not_to_claim(&self, cell: u32) -> Vec<TenantId> {
+    /// Whether what was claimed in this cell since then is not to be carried: the tenant lives in another, or has moved
+    /// meanwhile, perhaps away and back.
+    pub fn has_left(&self, tenant: TenantId, cell: u32, since: Instant) -> bool {
+        let known = self.known.read();
+        known.cells.get(&tenant).is_some_and(|lives_in| *lives_in != cell)
+            || known.moved.get(&tenant).is_some_and(|at| *at > since)
+    }
+
+    /// Tenants of which nothing may be claimed in this cell: those that leave, live elsewhere, or have moved since then.
+    pub fn not_to_claim(&self, cell: u32, since: Instant) -> Vec<TenantId> {
         let known = self.known.read();
         let is_barred = |(tenant, leaves): (&TenantId, &bool)| {
             (*leaves || known.cells.get(tenant) != Some(&cell)).then_some(*tenant)
         };
-        known.moving.iter().filter_map(is_barred).collect()
+        let has_moved = |(tenant, at): (&TenantId, &Instant)| (*at > since).then_some(*tenant);
+        let moving = known.moving.iter().filter_map(is_barred);
+        moving.chain(known.moved.iter().filter_map(has_moved)).collect()
     }
 
     fn note_absent(&self, tenant: TenantId) {

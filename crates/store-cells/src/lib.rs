@@ -6,11 +6,11 @@
 //! where; [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their
 //! [`identity`]; [`members`] is a node's membership in each cell. [`spread`] asks several cells at once, and
 //! [`merge`] makes one page of theirs. Then the contract, in the files of its names: what is a tenant's goes to
-//! its cell ([`scoped`]), what is the gateway's to the home cell ([`fleet`]); [`accept`], [`claim`], [`settle`],
-//! [`nodes`], [`tenants`], [`documents`], [`dead_letters`], [`archiving`], [`all_tenants`], [`intake`],
+//! its cell ([`scoped`]), what is the gateway's to the home cell ([`fleet`]); [`accept`], [`claim`] (with [`late_claims`]),
+//! [`settle`], [`nodes`], [`tenants`], [`documents`], [`dead_letters`], [`archiving`], [`all_tenants`], [`intake`],
 //! [`pauses`], [`replays`], [`statistics`], [`orphans`] and [`upkeep`] have to do with several.
 //!
-//! [`moves`] moves a tenant from one cell to another, in the steps of [`mover`].
+//! [`moves`] moves a tenant from one cell to another: a node carries it out in [`move_runs`], by the steps of [`mover`].
 //!
 //! This crate holds no SQL. It writes nothing in two cells that would have to be in one transaction.
 
@@ -25,8 +25,10 @@ mod documents;
 mod fleet;
 mod identity;
 mod intake;
+mod late_claims;
 mod members;
 mod merge;
+mod move_runs;
 mod mover;
 mod moves;
 mod nodes;
@@ -43,6 +45,7 @@ mod upkeep;
 
 use std::{collections::HashMap, sync::Arc};
 
+use gancho_domain::TenantId;
 use gancho_store::{Pause, Store};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
@@ -71,7 +74,11 @@ pub struct CellStore {
     pauses: Mutex<HashMap<u32, Vec<Pause>>>,
     intake: intake::IntakeState,
     deferred: statistics::Deferred,
-    late_claims: claim::LateClaims,
+    late_claims: late_claims::LateClaims,
+    /// How often in a row the moves that this node has carried out have failed.
+    move_failures: Mutex<HashMap<TenantId, u32>>,
+    /// Moves that this node carries out, and whether they copy.
+    moves_under_way: Mutex<HashMap<TenantId, bool>>,
     setup: CellSetup,
     tasks: TaskTracker,
     /// Ends the tasks of this store with it.

@@ -33,7 +33,8 @@ struct Term {
     /// The first number it had there: rows of statistics keep to it.
     first: NodeId,
     number: NodeId,
-    since: Instant,
+    /// When it was given this number in place of another.
+    since: Option<Instant>,
     beaten_at: Instant,
 }
 
@@ -54,15 +55,17 @@ impl Members {
     }
 
     pub fn joined_home(&self, node: NodeId, name: &str, at: Instant) {
-        let term = Term { first: node, number: node, since: at, beaten_at: at };
+        let term = Term { first: node, number: node, since: None, beaten_at: at };
         let terms = BTreeMap::from([(crate::cell::HOME, term)]);
         self.all.lock().insert(node, Member { name: name.to_owned(), terms });
     }
 
     fn joined(&self, node: NodeId, cell: u32, number: NodeId, at: Instant) {
         if let Some(member) = self.all.lock().get_mut(&node) {
-            let first = member.terms.get(&cell).map_or(number, |term| term.first);
-            let term = Term { first, number, since: Instant::now(), beaten_at: at };
+            let before = member.terms.get(&cell);
+            let first = before.map_or(number, |term| term.first);
+            let since = before.map(|_| Instant::now());
+            let term = Term { first, number, since, beaten_at: at };
             member.terms.insert(cell, term);
         }
     }
@@ -184,6 +187,27 @@ impl CellStore {
             || term.is_none_or(|term| term.beaten_at.elapsed() < silent_for)
     }
 
+    /// Whether what the node leased at `leased_at` is not its own any more, even if it holds the same delivery in this cell.
+    ///
+    /// **Invariant.** This is asked after the cell of the tenant and the number of the node there have been read. If nothing
+    /// has changed since the lease by then, they are those of the lease.
+    pub(crate) fn has_lost(
+        &self,
+        cell: &Cell,
+        node: NodeId,
+        tenant: TenantId,
+        leased_at: Option<Instant>,
+    ) -> bool {
+        let (Some(leased_at), false) = (leased_at, self.is_alone()) else { return false };
+        self.directory.moved_at(tenant).is_some_and(|at| at > leased_at)
+            || self.has_rejoined(cell, node, leased_at)
+    }
+
+    /// Whether the node was given another number in the cell since then.
+    pub(crate) fn has_rejoined(&self, cell: &Cell, node: NodeId, since: Instant) -> bool {
+        self.members.term(node, cell.number).is_some_and(|term| term.since > Some(since))
+    }
+
     pub(crate) fn standing(
         &self,
         node: NodeId,
@@ -202,7 +226,7 @@ impl CellStore {
             None => LeaseStanding::Lost,
             // It is given back: the tenant leaves when nothing of it is held.
             Some(_) if self.directory.is_leaving(tenant) => LeaseStanding::Doubtful,
-            Some(term) if term.since > leased_at => LeaseStanding::Lost,
+            Some(term) if term.since > Some(leased_at) => LeaseStanding::Lost,
             Some(term) if term.beaten_at.elapsed() < trusted => LeaseStanding::Held,
             Some(_) => LeaseStanding::Doubtful,
         }

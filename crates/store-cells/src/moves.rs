@@ -9,12 +9,16 @@ use gancho_store_postgres::{CellState, MoveRow, MoveStep, PlacementState};
 
 use crate::{CellStore, cell::Cell};
 
+/// Tenants that a node copies at once.
+const MAX_COPYING: usize = 2;
+
 /// How long a move waits for what.
 #[derive(Clone)]
 pub struct MoveRules {
     /// Until all nodes know what the directory says.
     pub announce: Duration,
-    /// For attempts that have begun, before the tenant leaves. What has not ended by then is attempted again in the new cell.
+    /// For attempts that have begun, before the tenant leaves. It is longer than any that an endpoint may take. What has not
+    /// ended by then, because its node is away, is attempted again in the new cell.
     pub drain: Duration,
     /// For transactions that have begun, while nothing can be written. After that they go on, and it is tried again.
     pub close: Duration,
@@ -30,7 +34,7 @@ impl Default for MoveRules {
     fn default() -> Self {
         Self {
             announce: Duration::from_millis(1500),
-            drain: Duration::from_secs(30),
+            drain: Duration::from_secs(75),
             close: Duration::from_millis(700),
             linger: Duration::from_secs(3),
             lease: Duration::from_secs(5),
@@ -118,7 +122,13 @@ impl CellStore {
         self.refresh_once().await?;
         let target = self.usable_target(to)?;
         let home = self.home.open_store()?;
-        let Some(placement) = home.placement(tenant).await? else {
+        let mut placement = home.placement(tenant).await?;
+        if placement.is_none() {
+            // One that was created by a node that had not learned of the first cell yet.
+            home.adopt_tenants().await?;
+            placement = home.placement(tenant).await?;
+        }
+        let Some(placement) = placement else {
             return Err(refused("this tenant is not in the directory: only tenants can be moved"));
         };
         let source = self.cell(placement.cell)?;
@@ -158,6 +168,7 @@ impl CellStore {
         if !home.begin_move(tenant, source.number, target.number).await? {
             return Err(refused("the tenant was moved or deleted a moment ago: look again"));
         }
+        self.move_failures.lock().remove(&tenant);
         tracing::info!(%tenant, from = source.name, to, "move of a tenant began");
         self.refresh_once().await?;
         self.resume_moves().await;
@@ -239,33 +250,56 @@ impl CellStore {
         self.cell(number).map_or_else(|_| format!("number {number}"), |cell| cell.name.clone())
     }
 
-    /// Takes the moves that nobody carries out.
+    /// Takes the moves that nobody carries out. Of those that copy, which may take hours, a few at once.
     pub(crate) async fn resume_moves(self: &Arc<Self>) {
         if self.is_alone() {
             return;
         }
-        let taken = async {
-            let home = self.home.open_store()?;
-            let mut taken = Vec::new();
-            for tenant in home.abandoned_moves().await? {
-                taken.extend(home.take_move(tenant, self.setup.moves.lease).await?);
-            }
-            Ok::<_, StoreError>(taken)
-        };
-        match taken.await {
-            Ok(taken) => {
-                for of in taken {
-                    let (store, stop) = (self.clone(), self.stopping.clone());
-                    self.tasks.spawn(async move {
-                        stop.run_until_cancelled(Box::pin(store.carry_out(of))).await;
-                    });
-                }
-            }
-            Err(error) => tracing::debug!(%error, "could not look for moves of tenants"),
+        if let Err(error) = self.take_moves().await {
+            tracing::debug!(%error, "could not look for moves of tenants");
         }
+    }
+
+    async fn take_moves(self: &Arc<Self>) -> Result<()> {
+        let home = self.home.open_store()?;
+        for (tenant, step) in home.abandoned_moves().await? {
+            let copies = step == MoveStep::Copying;
+            {
+                let mut under_way = self.moves_under_way.lock();
+                let copying = under_way.values().filter(|copies| **copies).count();
+                if copies && copying >= MAX_COPYING {
+                    continue;
+                }
+                under_way.insert(tenant, copies);
+            }
+            let taken = home.take_move(tenant, self.setup.moves.lease).await;
+            if !matches!(taken, Ok(Some(_))) {
+                self.moves_under_way.lock().remove(&tenant);
+            }
+            let Some(of) = taken? else { continue };
+            let (store, stop) = (self.clone(), self.stopping.clone());
+            self.tasks.spawn(async move {
+                stop.run_until_cancelled(Box::pin(store.clone().carry_out(of))).await;
+                store.moves_under_way.lock().remove(&tenant);
+            });
+        }
+        Ok(())
     }
 }
 
 pub(crate) fn refused(why: impl Into<String>) -> StoreError {
     StoreError::Refused(why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of an endpoint (`outbound`), a dispatch (`inbound`) and an e-mail (`mail`).
+    const MAX_ATTEMPT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_longest_attempt_ends_before_its_tenant_leaves() {
+        assert!(MoveRules::default().drain > MAX_ATTEMPT + Duration::from_secs(10));
+    }
 }

@@ -92,7 +92,9 @@ impl CellStore {
             pauses: parking_lot::Mutex::default(),
             intake: crate::intake::IntakeState::default(),
             deferred: crate::statistics::Deferred::default(),
-            late_claims: crate::claim::LateClaims::default(),
+            late_claims: crate::late_claims::LateClaims::default(),
+            move_failures: parking_lot::Mutex::default(),
+            moves_under_way: parking_lot::Mutex::default(),
             setup,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -329,6 +331,7 @@ async fn watch(store: Weak<CellStore>, tenant_moves: Arc<Notify>, stop: Cancella
                 }
                 let closed: Vec<_> = closed.collect();
                 join_all(closed.iter().map(|cell| store.open_cell(cell))).await;
+                store.release_late();
                 store.resume_moves().await;
             }
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Settling: in the cell of the tenant. What follows for the same cell is in the same transaction.
+//! Settling: in the cell of the tenant, if it is the one of the lease. What follows for the same cell is in the same transaction.
 //!
 //! What follows for a tenant of another cell, as a notice to the operator, is accepted there first, once under a key of
 //! its own: if the settlement fails after that, it comes again with the next try and is found to be there. A cell that
@@ -40,13 +40,18 @@ impl Settle for CellStore {
             if self.is_alone() {
                 return cell.noted(store.settle(number, settlements).await);
             }
-            let (settlements, foreign) = Box::pin(self.send_foreign(&cell, settlements)).await?;
+            let is_held = |one: &Settlement| !self.has_lost(&cell, node, one.tenant, one.leased_at);
+            let held: Vec<bool> = settlements.iter().map(is_held).collect();
+            let settlements =
+                held.iter().zip(settlements).filter_map(|(held, one)| held.then_some(one));
+            let (settlements, foreign) =
+                Box::pin(self.send_foreign(&cell, settlements.collect())).await?;
             let settled = cell.noted(store.settle(number, settlements).await)?;
-            Ok(settled
-                .into_iter()
-                .zip(foreign)
-                .map(|(one, foreign)| joined(one, foreign))
-                .collect())
+            let mut settled =
+                settled.into_iter().zip(foreign).map(|(one, foreign)| joined(one, foreign));
+            let outcome = |held: bool| held.then(|| settled.next()).flatten();
+            let lost = SettleOutcome::LeaseLost;
+            Ok(held.into_iter().map(outcome).map(|one| one.unwrap_or(lost.clone())).collect())
         })
         .await
     }

@@ -133,16 +133,23 @@ impl Erasure for CellStore {
         }
         let home = self.home.store()?;
         let placement = self.home.bounded(home.placement(id)).await?;
-        if placement.is_some_and(|one| one.is_moving()) {
-            return Err(StoreError::Moving("a tenant can be deleted when the move is over".into()));
-        }
-        let cell = self.cell_of(id).await?;
+        let cell = match placement {
+            Some(one) if one.is_moving() => {
+                return Err(StoreError::Moving(
+                    "a tenant can be deleted when the move is over".into(),
+                ));
+            }
+            // What this node knows may be older.
+            Some(one) => {
+                self.directory.note(&one);
+                self.cell(one.cell)?
+            }
+            None => self.home.clone(),
+        };
         let store = cell.store()?;
-        let slug = cell.noted(store.tenant(id).await)?.map(|tenant| tenant.slug);
         let was_there = cell.noted(store.delete_tenant(id, now).await)?;
-        if let Some(slug) = slug {
-            self.place(placed(id, &slug, &cell, PlacementState::Deleted)).await?;
-        }
+        // A move that has begun meanwhile finds it deleted, and says so in the end.
+        self.home.noted(home.mark_deleted(id, cell.number).await)?;
         Ok(was_there)
     }
 

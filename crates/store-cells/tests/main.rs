@@ -6,11 +6,14 @@
 mod cells {
     mod moved;
     mod moves;
+    mod moves_busy;
     mod moves_guarded;
     mod moves_in_use;
+    mod moves_outage;
     mod outage;
     mod placement;
     mod refusals;
+    mod stale_leases;
 }
 mod conformance;
 mod stage;

@@ -4,7 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Parcel, ParcelId, TenantId, Time};
-use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result, claim::UNREADABLE_DELAY};
+use gancho_store::{
+    Claim, ClaimResult, Claiming, Job, Lease, NodeId, Result, claim::UNREADABLE_DELAY,
+};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -104,25 +106,22 @@ impl Claiming for PostgresStore {
         Ok(ClaimResult { jobs, cursor, more: !caught_up, caught_up, ends_lap, left, next_due })
     }
 
-    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
-        if deliveries.is_empty() {
+    async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()> {
+        if leases.is_empty() {
             return Ok(());
         }
+        let deliveries = leases.iter().map(|lease| (lease.tenant, lease.delivery)).collect();
         self.committers.release(node, deliveries).await
     }
 
-    async fn note_attempt(
-        &self,
-        node: NodeId,
-        tenant: TenantId,
-        delivery: DeliveryId,
-    ) -> Result<bool> {
+    async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool> {
         let session = self.session().await?;
         let sql = sql!(
             "update deliveries set lost_leases = lost_leases + 1
             where tenant_id = $1 and id = $2 and state + 0 = {LEASED} and owner = $3"
         );
-        let noted = execute(&session, sql, &[&uuid(tenant), &uuid(delivery), &node.0]).await;
+        let noted =
+            execute(&session, sql, &[&uuid(lease.tenant), &uuid(lease.delivery), &node.0]).await;
         Ok(noted.map_err(store_error)? == 1)
     }
 }

@@ -265,6 +265,17 @@ impl PostgresStore {
         execute(&session, sql, &values).await.map(drop).map_err(store_error)
     }
 
+    /// Says that a tenant was deleted in this cell. Whether it is: one that moves is not, until its move is over.
+    pub async fn mark_deleted(&self, tenant: TenantId, cell: u32) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = sql!(
+            "update cell_tenants set state = {DELETED}, changed_at = clock_timestamp()
+            where tenant_id = $1 and cell = $2 and state not in ({MOVING}, {LEAVING})"
+        );
+        let marked = execute(&session, sql, &[&uuid(tenant), &(cell as i32)]).await;
+        Ok(marked.map_err(store_error)? > 0)
+    }
+
     /// No longer remembers a deleted tenant.
     pub async fn forget_placement(&self, tenant: TenantId) -> Result<()> {
         let session = self.session().await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, TenantId, Time};
 use gancho_store::{
-    Claim, ClaimResult, Claiming, Job, NodeId, Result, StoreError, TargetId,
+    Claim, ClaimResult, Claiming, Job, Lease, NodeId, Result, StoreError, TargetId,
     claim::UNREADABLE_DELAY,
 };
 use rusqlite::params;
@@ -25,13 +25,13 @@ impl Claiming for SqliteStore {
         self.write(move |tx| take_turns(tx, &claim)).await
     }
 
-    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
+    async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()> {
         self.write(move |tx| {
             let mut give_back = tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET state = {PENDING}
                  WHERE seq = ?1 AND state = {LEASED} AND owner = ?2 AND tenant_id = ?3"
             ))?;
-            for (tenant, delivery) in &deliveries {
+            for Lease { tenant, delivery, .. } in &leases {
                 give_back.execute(params![seq(*delivery), node.0, tenant.bytes()])?;
             }
             tx.ring();
@@ -40,18 +40,13 @@ impl Claiming for SqliteStore {
         .await
     }
 
-    async fn note_attempt(
-        &self,
-        node: NodeId,
-        tenant: TenantId,
-        delivery: DeliveryId,
-    ) -> Result<bool> {
+    async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool> {
         self.write(move |tx| {
             let mut mark = tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET lost_leases = lost_leases + 1
                  WHERE seq = ?1 AND state = {LEASED} AND owner = ?2 AND tenant_id = ?3"
             ))?;
-            Ok(mark.execute(params![seq(delivery), node.0, tenant.bytes()])? == 1)
+            Ok(mark.execute(params![seq(lease.delivery), node.0, lease.tenant.bytes()])? == 1)
         })
         .await
     }

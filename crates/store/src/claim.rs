@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Instant,
 };
 
 use async_trait::async_trait;
@@ -134,21 +135,33 @@ pub struct ClaimResult {
 /// When a delivery that cannot be read is looked at again. Meanwhile it delays nobody else.
 pub const UNREADABLE_DELAY: std::time::Duration = std::time::Duration::from_secs(300);
 
+/// A delivery that a node holds, as it names it to write to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    pub tenant: TenantId,
+    pub delivery: DeliveryId,
+    /// A moment before it was leased. A store made of several refuses what was leased before the tenant moved, or before
+    /// the node was given another number where the delivery is: the node may hold it again since then, by another lease.
+    /// `None`: not known, and not looked at.
+    pub since: Option<Instant>,
+}
+
+impl From<(TenantId, DeliveryId)> for Lease {
+    fn from((tenant, delivery): (TenantId, DeliveryId)) -> Self {
+        Self { tenant, delivery, since: None }
+    }
+}
+
 #[async_trait]
 pub trait Claiming: Send + Sync + 'static {
     async fn claim(&self, claim: Claim) -> Result<ClaimResult>;
 
     /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
     /// counted.
-    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()>;
+    async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()>;
 
     /// Notes that this node is about to try a delivery that was lost at least
     /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times: it counts as lost once more, until it is
     /// settled. Returns whether the node holds it.
-    async fn note_attempt(
-        &self,
-        node: NodeId,
-        tenant: TenantId,
-        delivery: DeliveryId,
-    ) -> Result<bool>;
+    async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool>;
 }

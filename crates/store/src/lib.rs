@@ -68,7 +68,7 @@ pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter,
 pub use audit::{Actor, ActorKind, AuditEntry, AuditFilter, AuditId, AuditLog};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{
-    Claim, ClaimCursor, ClaimExclusions, ClaimParts, ClaimResult, Claiming, Job, TargetId,
+    Claim, ClaimCursor, ClaimExclusions, ClaimParts, ClaimResult, Claiming, Job, Lease, TargetId,
 };
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{

@@ -1,6 +1,8 @@
 //! Writes the result of an attempt: the attempt, the next state and what follows, in one
 //! transaction, refused where the lease was lost.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use gancho_domain::{Attempt, DeliveryId, Next, TenantId, Time};
 
@@ -10,6 +12,8 @@ use crate::{AcceptOutcome, Job, NewParcel, NodeId, Result};
 pub struct Settlement {
     pub tenant: TenantId,
     pub delivery: DeliveryId,
+    /// See [`Lease::since`](crate::Lease::since).
+    pub leased_at: Option<Instant>,
     /// When it was decided.
     pub at: Time,
     /// `None` if no attempt was made, as when its time ran out.
@@ -33,6 +37,7 @@ impl Settlement {
         Self {
             tenant: job.tenant,
             delivery: job.delivery,
+            leased_at: None,
             at,
             attempt,
             next,

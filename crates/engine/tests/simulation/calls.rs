@@ -174,7 +174,7 @@ async fn again(
             };
             let jobs = store.claim(claim).await?.jobs;
             let others = jobs.iter().filter(|job| job.delivery != settlement.delivery);
-            let others = others.map(|job| (job.tenant, job.delivery)).collect();
+            let others = others.map(|job| (job.tenant, job.delivery).into()).collect();
             store.release(node, others).await?;
         }
         if let Some(attempt) = &mut settlement.attempt {

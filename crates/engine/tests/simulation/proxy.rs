@@ -18,7 +18,7 @@ use gancho_store::{
     ClaimResult, Claiming, Collection, CollectionLimit, DeadFilter, DeadLetter, DeadLetters,
     DeadStats, Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document,
     Documents, EndedDelivery, Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect,
-    FullDeadLetter, ImportOutcome, LaneDepth, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId,
+    FullDeadLetter, ImportOutcome, LaneDepth, Lease, Ledger, NewDelivery, NewParcel, NodeFacts, NodeId,
     NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
     Placement, PlanCharge, PruneStep, ReplayJob, ReplayPage, RescueCounts, Result, RetryOutcome,
     Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint, TenantRow,
@@ -76,17 +76,13 @@ impl Claiming for Proxy {
         through!(self, Claim, self.tap.claim(&self.inner, claim))
     }
 
-    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
-        through!(self, Release, self.inner.release(node, deliveries))
+    async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()> {
+        assert!(leases.iter().all(|lease| lease.since.is_some()), "a lease says since when");
+        through!(self, Release, self.inner.release(node, leases))
     }
 
-    async fn note_attempt(
-        &self,
-        node: NodeId,
-        tenant: TenantId,
-        delivery: DeliveryId,
-    ) -> Result<bool> {
-        through!(self, Release, self.inner.note_attempt(node, tenant, delivery))
+    async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool> {
+        through!(self, Release, self.inner.note_attempt(node, lease))
     }
 }
 
@@ -97,6 +93,7 @@ impl Settle for Proxy {
         node: NodeId,
         settlements: Vec<Settlement>,
     ) -> Result<Vec<SettleOutcome>> {
+        assert!(settlements.iter().all(|one| one.leased_at.is_some()), "as does a result");
         through!(self, Settle, self.tap.settle(&self.inner, node, settlements))
     }
 }

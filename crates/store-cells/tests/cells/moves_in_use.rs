@@ -12,8 +12,8 @@ use std::{
 
 use gancho_domain::TenantId;
 use gancho_store::{
-    Accept, AcceptOutcome, Claiming, Job, LeaseStanding, NewParcel, NodeId, Nodes, Settle,
-    SettleOutcome, StoreError,
+    Accept, AcceptOutcome, Claiming, Job, Lease, LeaseStanding, NewParcel, NodeId, Nodes, Settle,
+    SettleOutcome, Settlement, StoreError,
 };
 use gancho_store_cells::{CellStore, MoveRules, MoveStep};
 use gancho_store_postgres::{Options, PostgresStore};
@@ -95,8 +95,8 @@ async fn publish(store: &CellStore, node: NodeId, traffic: &Traffic, next: impl 
 async fn deliver(store: &CellStore, node: NodeId, traffic: &Traffic) {
     let mut next = claim(node);
     loop {
-        let claimed = store.claim(next.clone()).await.unwrap();
         let leased_at = Instant::now();
+        let claimed = store.claim(next.clone()).await.unwrap();
         next = claim(node);
         next.cursor = claimed.cursor;
         for job in claimed.jobs {
@@ -110,11 +110,14 @@ async fn carry(store: &CellStore, node: NodeId, traffic: &Traffic, job: &Job, le
         LeaseStanding::Held => {
             let subject = job.parcel.subject.as_deref().unwrap().to_owned();
             traffic.sent.lock().push((subject, job.number.unwrap()));
-            let settled = store.settle(node, vec![delivered(job)]).await.unwrap();
+            let settlement = Settlement { leased_at: Some(leased_at), ..delivered(job) };
+            let settled = store.settle(node, vec![settlement]).await.unwrap();
             assert!(matches!(settled[..], [SettleOutcome::Done { .. }]), "{settled:?}");
         }
         LeaseStanding::Doubtful => {
-            store.release(node, vec![(job.tenant, job.delivery)]).await.unwrap();
+            let (tenant, delivery) = (job.tenant, job.delivery);
+            let lease = Lease { tenant, delivery, since: Some(leased_at) };
+            store.release(node, vec![lease]).await.unwrap();
         }
         LeaseStanding::Lost => {}
     }
@@ -183,7 +186,8 @@ async fn a_tenant_moves_while_it_is_in_use() {
         assert_eq!(sent[subject], (1..=of_subject).collect::<Vec<_>>(), "each once and in order");
     }
     for moved in [status, back] {
-        assert!(moved.closed.unwrap() < Duration::from_secs(1), "{moved:?}");
+        // Mostly some tenths of a second; on a busy machine with one closing that was given up.
+        assert!(moved.closed.unwrap() < Duration::from_secs(2), "{moved:?}");
     }
     let refused_for = Duration::from_micros(traffic.refused_for.load(Ordering::Relaxed));
     assert!(refused_for < Duration::from_millis(1500), "{refused_for:?}");

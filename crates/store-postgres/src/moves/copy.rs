@@ -52,7 +52,11 @@ impl PostgresStore {
         let bound = |(sign, at): (&str, Option<&str>)| {
             at.map_or_else(String::new, |at| format!(" and ({keys}) {sign} ({at})"))
         };
-        let bounds = [(">", after), ("<=", next.as_deref())].map(bound).concat();
+        let bounds = match (table.lead().is_empty(), &next) {
+            (true, _) => [(">", after), ("<=", next.as_deref())].map(bound).concat(),
+            (false, Some(_)) => bound(("=", next.as_deref())),
+            (false, None) => " and false".to_owned(),
+        };
         let columns = columns(source.session()?, table).await?;
         let select = format!(
             "select {} from {} t where t.tenant_id = '{tenant}'{bounds}",
@@ -183,10 +187,9 @@ impl PostgresStore {
         let removed = async {
             let transaction = self.begin_session().await?;
             enter(transaction.session()?, uuid(of.tenant), of.run, from).await?;
-            let sql = format!(
-                "delete from {table} where tenant_id = $1
-                 and ctid = any (array(select ctid from {table} where tenant_id = $1 limit $2))"
-            );
+            let some = some_of(table);
+            let sql =
+                format!("delete from {table} where tenant_id = $1 and ctid = any (array({some}))");
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
                 [&uuid(of.tenant), &(max as i64)];
             let removed = execute(transaction.session()?, &sql, &values).await?;
@@ -211,18 +214,42 @@ async fn last_key(
     if table.key.is_empty() {
         return Ok(None);
     }
-    let keys = table.place().join(", ");
+    let found = session.query_once(&last_key_of(tenant, table, after)).await?;
+    Ok(found.first().map(|row| rows::get(row, 0)).transpose()?)
+}
+
+fn last_key_of(tenant: Uuid, table: MovedTable, after: Option<&str>) -> String {
+    let (name, keys) = (table.name, table.place().join(", "));
     let texts: Vec<String> =
         table.place().iter().map(|column| format!("quote_literal({column}::text)")).collect();
-    let after = after.map_or_else(String::new, |after| format!(" and ({keys}) > ({after})"));
-    let sql = format!(
-        "select concat_ws(', ', {}) from {} where tenant_id = '{tenant}'{after} order by {keys} offset {} limit 1",
-        texts.join(", "),
-        table.name,
-        table.batch - 1
-    );
-    let found = session.query_once(&sql).await?;
-    Ok(found.first().map(|row| rows::get(row, 0)).transpose()?)
+    let texts = texts.join(", ");
+    if table.lead().is_empty() {
+        let after = after.map_or_else(String::new, |after| format!(" and ({keys}) > ({after})"));
+        return format!(
+            "select concat_ws(', ', {texts}) from {name} where tenant_id = '{tenant}'{after}
+             order by {keys} offset {} limit 1",
+            table.batch - 1
+        );
+    }
+    format!(
+        "with recursive {} select concat_ws(', ', {texts}) from leads l
+         where exists (select from {name} t where t.tenant_id = '{tenant}' and {} offset 0) limit 1",
+        table.leads(after),
+        table.has_lead()
+    )
+}
+
+/// Places of at most `$2` rows of the tenant `$1`.
+fn some_of(table: &str) -> String {
+    match MOVED_TABLES.iter().find(|one| one.name == table && !one.lead().is_empty()) {
+        Some(led) => format!(
+            "with recursive {} select r.ctid from leads l, lateral (
+                select t.ctid from {table} t where t.tenant_id = $1 and {} offset 0) r limit $2",
+            led.leads(None),
+            led.has_lead()
+        ),
+        None => format!("select ctid from {table} where tenant_id = $1 limit $2"),
+    }
 }
 
 async fn columns(session: &Session, table: MovedTable) -> Result<Vec<String>, TxError> {
@@ -268,3 +295,6 @@ pub(super) async fn pipe_into(
     }
     Ok(sink.finish().await?)
 }
+
+#[cfg(test)]
+mod tests;

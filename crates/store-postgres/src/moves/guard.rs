@@ -44,14 +44,13 @@ pub(crate) enum Writable {
 }
 
 impl PostgresStore {
-    /// In the old cell: notes what changes from here on. A tenant that was closed by an earlier run stays so.
+    /// In the old cell: notes what changes from here on. A tenant that was closed by an earlier run is open again.
     pub async fn guard_departure(&self, of: &MoveRow) -> Result<()> {
         let guard = sql!(
             "insert into moving_tenants as m (tenant_id, state, run) values ($1, {LEAVING}, $2)
-            on conflict (tenant_id) do update
-            set run = $2, state = case m.state when {CLOSED} then {CLOSED} else {LEAVING} end where m.run <= $2"
+            on conflict (tenant_id) do update set run = $2, state = {LEAVING} where m.run <= $2"
         );
-        self.put_guard(guard, of).await
+        self.put_guard(guard, of, &[LEAVING, CLOSED]).await
     }
 
     /// In the new cell: nobody but this run changes anything of the tenant.
@@ -60,7 +59,7 @@ impl PostgresStore {
             "insert into moving_tenants as m (tenant_id, state, run) values ($1, {ARRIVING}, $2)
             on conflict (tenant_id) do update set run = $2, state = {ARRIVING} where m.run <= $2"
         );
-        self.put_guard(guard, of).await
+        self.put_guard(guard, of, &[ARRIVING]).await
     }
 
     /// For a tenant that was closed here, or arrived, in an earlier run. Whether there may be something of it to remove.
@@ -68,18 +67,24 @@ impl PostgresStore {
         self.take_over_guard(of, &[CLOSED, ARRIVING]).await
     }
 
-    async fn put_guard(&self, guard: &str, of: &MoveRow) -> Result<()> {
+    /// Where an earlier run of the move has come as far as copying, its guard in one of `states` is still good: its triggers
+    /// stay enabled as long as it is there.
+    async fn put_guard(&self, guard: &str, of: &MoveRow, states: &[i16]) -> Result<()> {
         let put = async {
             let transaction = Transaction::begin(self.session().await?).await?;
             let session = transaction.session()?;
             lock_triggers(session).await?;
+            let known = "select from moving_tenants where tenant_id = $1 and state = any ($2)";
+            let was_there = !query(session, known, &[&uuid(of.tenant), &states]).await?.is_empty();
             if execute(session, guard, &[&uuid(of.tenant), &of.run]).await? == 0 {
                 return Err(taken_over().into());
             }
             transaction.commit().await?;
-            Ok(())
+            Ok::<_, TxError>(was_there)
         };
-        put.await.map_err(TxError::into_error)?;
+        if put.await.map_err(TxError::into_error)? && !of.place.is_empty() {
+            return Ok(());
+        }
         // After the row is there: transactions that have written to a table before have ended when its trigger is enabled.
         for table in MOVED_TABLES {
             self.enable_guard(table.name).await?;

@@ -30,7 +30,7 @@ pub struct MoveRow {
     pub removed: u64,
     /// How long nothing could be written for the tenant.
     pub closed: Option<Duration>,
-    /// Why it does not go on.
+    /// Why it does not go on, or what delays it.
     pub error: Option<String>,
     pub age: Duration,
 }
@@ -128,14 +128,15 @@ impl PostgresStore {
         found.first().map(row).transpose()
     }
 
-    /// Those that nobody carries out.
-    pub async fn abandoned_moves(&self) -> Result<Vec<TenantId>> {
+    /// Those that nobody carries out: those that were the longest without a run first.
+    pub async fn abandoned_moves(&self) -> Result<Vec<(TenantId, MoveStep)>> {
         let sql = sql!(
-            "select tenant_id from moves
-            where step not in ({DONE}, {TAKEN_BACK}) and lease_until <= clock_timestamp()"
+            "select tenant_id, step from moves
+            where step not in ({DONE}, {TAKEN_BACK}) and lease_until <= clock_timestamp()
+            order by lease_until"
         );
         let found = query(&self.session().await?, sql, &[]).await.map_err(store_error)?;
-        found.iter().map(|row| rows::id(row, 0)).collect()
+        found.iter().map(|row| Ok((rows::id(row, 0)?, step(rows::get(row, 1)?)?))).collect()
     }
 
     /// Takes a move that nobody carries out.
@@ -172,14 +173,15 @@ impl PostgresStore {
         self.change_move(sql, of, &[&error.map(text), &pause.as_secs_f64()]).await
     }
 
-    /// Notes how far the run has come.
+    /// Notes how far the run has come, and what delays it.
     pub async fn note_move(&self, of: &MoveRow) -> Result<bool> {
         let sql =
-            "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = null
+            "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = $7
             where tenant_id = $1 and run = $2";
         let closed = of.closed.map(rows::micros);
         let (copied, removed) = (of.copied as i64, of.removed as i64);
-        self.change_move(sql, of, &[&text(&of.place), &copied, &removed, &closed]).await
+        let error = of.error.as_deref().map(text);
+        self.change_move(sql, of, &[&text(&of.place), &copied, &removed, &closed, &error]).await
     }
 
     /// From the step of `of` to `step`. Whether it did.
@@ -225,6 +227,19 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
+    /// The run does not go on for now: the tenant is served by the old cell, as before. Whether it lives there: then no
+    /// statement of this run, not even one that is still on its way, makes it live in the new one.
+    pub async fn suspend_move(&self, of: &MoveRow) -> Result<bool> {
+        let sql = sql!(
+            "with suspended as (
+                update moves set step = {COPYING}
+                where tenant_id = $1 and run = $2 and step in ({COPYING}, {CLOSING}) returning tenant_id)
+            update cell_tenants c set state = {MOVING}, changed_at = clock_timestamp()
+            from suspended s where c.tenant_id = s.tenant_id and c.state in ({MOVING}, {LEAVING})"
+        );
+        self.change_move(sql, of, &[]).await
+    }
+
     /// The tenant lives in the new cell from here on. Whether it does: a move that is taken back does not.
     pub async fn switch_move(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
@@ -258,10 +273,13 @@ impl PostgresStore {
     }
 }
 
+fn step(number: i16) -> Result<MoveStep> {
+    let known = MoveStep::ALL.into_iter().find(|known| known.number() == number);
+    known.ok_or_else(|| StoreError::Corrupt(format!("no step of a move is {number}")))
+}
+
 fn row(row: &Row) -> Result<MoveRow> {
-    let step = rows::get::<i16>(row, 3)?;
-    let known = MoveStep::ALL.into_iter().find(|known| known.number() == step);
-    let step = known.ok_or_else(|| StoreError::Corrupt(format!("no step of a move is {step}")))?;
+    let step = step(rows::get(row, 3)?)?;
     let cell = |column| Ok::<_, StoreError>(rows::get::<i32>(row, column)?.max(0) as u32);
     let count = |column| Ok::<_, StoreError>(rows::get::<i64>(row, column)?.max(0) as u64);
     Ok(MoveRow {

@@ -46,15 +46,26 @@ const INTAKE: &str = "tenant_id, id, state, event_type, subject, external_id, id
 const BATCH: i64 = 200;
 
 impl PostgresStore {
+    /// How many changes are not copied yet. Those that came after a million are not counted.
+    pub async fn changes_of(&self, tenant: TenantId) -> Result<u64> {
+        let sql =
+            "select count(*) from (select from move_changes where tenant_id = $1 limit 1000000) c";
+        self.count_of(sql, tenant).await
+    }
+
     /// How many of the tenant's deliveries nodes hold.
     pub async fn leases_of(&self, tenant: TenantId) -> Result<u64> {
         let sql = sql!("select count(*) from deliveries where state = {LEASED} and tenant_id = $1");
+        self.count_of(sql, tenant).await
+    }
+
+    async fn count_of(&self, sql: &str, tenant: TenantId) -> Result<u64> {
         let found = query(&self.session().await?, sql, &[&uuid(tenant)]).await;
         let found = found.map_err(store_error)?;
         found.first().map_or(Ok(0), |row| Ok(rows::get::<i64>(row, 0)?.max(0) as u64))
     }
 
-    /// When all rows are copied, and nothing can be written in the old cell.
+    /// When all rows are copied, and nothing can be written in the old cell. The intake follows after the move.
     pub async fn copy_rest(&self, to: &Self, of: &MoveRow) -> Result<()> {
         let copied = async {
             let tenant = uuid(of.tenant);
@@ -65,13 +76,10 @@ impl PostgresStore {
             let target = transaction.session()?;
             enter(target, tenant, of.run, Writable::Arriving).await?;
             execute(target, RAISE_VERSION, &[&tenant, &version.unwrap_or(0)]).await?;
-            // Of an earlier try, after which they may have been accepted in the old cell.
-            execute(target, "delete from intake where tenant_id = $1", &[&tenant]).await?;
             transaction.commit().await?;
-            // The rows stay here, too, for the case that the tenant does.
-            self.forward_some(to, tenant, Some(of.run)).await
+            Ok::<_, TxError>(())
         };
-        copied.await.map(drop).map_err(TxError::into_error)
+        copied.await.map_err(TxError::into_error)
     }
 
     /// When the tenant lives in the new cell, before anyone writes there: its nodes go on with the minutes that they have
@@ -107,39 +115,29 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// From the old cell, which the tenant has left: what applications have published there in transactions that were open
-    /// then.
+    /// From the old cell, which the tenant has left: events that were not accepted yet, and what applications have published
+    /// there in transactions that were open then. How many there are does not matter: the tenant is in use meanwhile.
     pub async fn forward_intake(&self, to: &Self, tenant: TenantId) -> Result<()> {
         loop {
-            let forwarded = self.forward_some(to, uuid(tenant), None).await;
+            let forwarded = self.forward_some(to, uuid(tenant)).await;
             if forwarded.map_err(TxError::into_error)? < BATCH as usize {
                 return Ok(());
             }
         }
     }
 
-    /// With the number of a run, all rows are copied under its guard, and stay.
-    async fn forward_some(
-        &self,
-        to: &Self,
-        tenant: Uuid,
-        run: Option<i64>,
-    ) -> Result<usize, TxError> {
+    async fn forward_some(&self, to: &Self, tenant: Uuid) -> Result<usize, TxError> {
         let transaction = self.begin_session().await?;
         let source = transaction.session()?;
-        let limit = if run.is_some() { i64::MAX } else { BATCH };
         // Held until they are in the other cell, so that nobody else forwards them.
         let sql = "select id from intake where tenant_id = $1 order by number limit $2 for update";
-        let found = query(source, sql, &[&tenant, &limit]).await?;
+        let found = query(source, sql, &[&tenant, &BATCH]).await?;
         let ids = found.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
         if ids.is_empty() {
             return Ok(0);
         }
         let other = to.begin_session().await?;
         let target = other.session()?;
-        if let Some(run) = run {
-            enter(target, tenant, run, Writable::Arriving).await?;
-        }
         // One that was copied before may have been accepted since then.
         let sql = "select k.id from unnest($2::uuid[]) as k(id)
             where exists (select from intake i where i.tenant_id = $1 and i.id = k.id offset 0)
@@ -158,10 +156,8 @@ impl PostgresStore {
             query(target, &ring, &[]).await?;
         }
         other.commit().await?;
-        if run.is_none() {
-            let sql = "delete from intake where tenant_id = $1 and id = any ($2)";
-            execute(source, sql, &[&tenant, &ids]).await?;
-        }
+        let sql = "delete from intake where tenant_id = $1 and id = any ($2)";
+        execute(source, sql, &[&tenant, &ids]).await?;
         transaction.commit().await?;
         Ok(ids.len())
     }

@@ -61,12 +61,46 @@ const NOT_MOVED: [(&str, &str); 9] = [
 ];
 
 impl MovedTable {
+    /// The columns before the tenant in its primary key. There are few values of them, and many tenants: each value is looked
+    /// at by itself, so that rows of other tenants are passed over.
+    pub(crate) fn lead(&self) -> &'static [&'static str] {
+        match self.name {
+            "statistics" => &self.key[..2],
+            "records" => &self.key[..1],
+            _ => &[],
+        }
+    }
+
     /// The columns by which it is copied in parts: those that are the same in both cells.
     pub(crate) fn place(&self) -> &'static [&'static str] {
-        match self.name {
-            "statistics" => &self.key[..5],
-            _ => self.key,
-        }
+        if self.lead().is_empty() { self.key } else { self.lead() }
+    }
+
+    /// The values of those columns, in their order: a query with the name `leads`, for `with recursive`.
+    pub(crate) fn leads(&self, after: Option<&str>) -> String {
+        let (table, lead) = (self.name, self.lead().join(", "));
+        let after = after.map_or_else(String::new, |after| format!("where ({lead}) > ({after})"));
+        let of = |name: &str| {
+            self.lead()
+                .iter()
+                .map(|column| format!("{name}.{column}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (next, last) = (of("t"), of("l"));
+        format!(
+            "leads as (
+                (select {lead} from {table} {after} order by {lead} limit 1)
+                union all
+                select n.* from leads l, lateral (
+                    select {next} from {table} t where ({next}) > ({last}) order by {next} limit 1) n)"
+        )
+    }
+
+    /// That a row `t` has the values of a row `l` of them.
+    pub(crate) fn has_lead(&self) -> String {
+        let same = self.lead().iter().map(|column| format!("t.{column} = l.{column}"));
+        same.collect::<Vec<_>>().join(" and ")
     }
 
     /// How a column is read. A delivery that a node still holds in the old cell is pending in the new one, where no node has

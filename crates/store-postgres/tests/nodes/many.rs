@@ -232,7 +232,7 @@ async fn a_claim_given_up_loses_nothing() {
         if let Ok(mut claimed) = claimed
             && let Some(job) = claimed.jobs.pop()
         {
-            store.release(node, vec![(job.tenant, job.delivery)]).await.unwrap();
+            store.release(node, vec![(job.tenant, job.delivery).into()]).await.unwrap();
         }
     }
     // Whatever was left leased by a claim that no one waited for is given back by the next.

@@ -83,7 +83,7 @@ async fn a_release_is_not_said_to_have_failed_when_it_was_written() {
     server.wait_for_a_standby("nobody").await;
     let releasing = {
         let store = store.clone();
-        tokio::spawn(async move { store.release(node, vec![(tenant, id)]).await })
+        tokio::spawn(async move { store.release(node, vec![(tenant, id).into()]).await })
     };
     server.lose_an_answer().await;
     server.wait_for_a_standby("").await;

@@ -19,7 +19,7 @@ pub async fn a_thousand_go_through_in_one_batch_each<F: Fixture>() {
     let acme = world.tenant().await;
     let made = world.many_due(acme, world.target(), 1_000).await;
     assert_eq!(ids(&world.take(world.claim()).await.jobs), made);
-    let held = made.iter().map(|id| (acme, *id)).collect();
+    let held = made.iter().map(|id| (acme, *id).into()).collect();
     world.store.release(world.node, held).await.unwrap();
     let jobs = world.take(world.claim()).await.jobs;
     assert_eq!(ids(&jobs), made);
@@ -65,7 +65,7 @@ impl Worker {
                 0..5 => batch.push((true, delivered(job, self.now))),
                 5 => batch.push((true, given_up(job, self.now, timeout()))),
                 6..8 => batch.push((false, tried_again(job, self.now, self.now))),
-                8 => back.push((job.tenant, job.delivery)),
+                8 => back.push((job.tenant, job.delivery).into()),
                 _ => (), // forgotten, until the node is declared dead
             }
         }

@@ -152,7 +152,7 @@ pub async fn a_cursor_that_points_nowhere_is_no_trouble<F: Fixture>() {
         claim.cursor.targets.insert(acme, world.target());
         let (jobs, _) = world.take_until_done(claim).await;
         assert_eq!(ids(&jobs), [id]);
-        let held = vec![(acme, id)];
+        let held = vec![(acme, id).into()];
         world.store.release(world.node, held).await.unwrap();
     }
 }

@@ -75,7 +75,7 @@ pub async fn what_is_put_back_is_as_it_was<F: Fixture>() {
         vec![world.see(acme, early).await.row, world.see(acme, late).await.row];
     assert_eq!(ids(&world.take_all().await), [early, late]);
     world.pass(secs(10));
-    world.store.release(world.node, vec![(acme, late), (acme, early)]).await.unwrap();
+    world.store.release(world.node, vec![(acme, late).into(), (acme, early).into()]).await.unwrap();
 
     assert_eq!(world.see(acme, early).await.row, before[0]);
     assert_eq!(world.see(acme, late).await.row, before[1]);
@@ -95,12 +95,12 @@ pub async fn only_the_holder_can_put_back<F: Fixture>() {
     for (node, tenant, delivery) in
         [(other, acme, id), (world.node, globex, id), (world.node, acme, world.id())]
     {
-        let released = world.store.release(node, vec![(tenant, delivery)]).await;
+        let released = world.store.release(node, vec![(tenant, delivery).into()]).await;
         assert_eq!(released, Ok(()), "what is not held is passed over");
     }
     world.nothing_is_due().await;
     world.deliver(&job).await;
-    world.store.release(world.node, vec![(acme, id)]).await.unwrap();
+    world.store.release(world.node, vec![(acme, id).into()]).await.unwrap();
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
 }
 
@@ -109,7 +109,7 @@ pub async fn one_that_was_put_back_is_settled_by_who_takes_it_next<F: Fixture>()
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
-    world.store.release(world.node, vec![(acme, id)]).await.unwrap();
+    world.store.release(world.node, vec![(acme, id).into()]).await.unwrap();
     let other = world.join().await;
     let claim = Claim { node: other, ..world.claim() };
     assert_eq!(ids(&world.take_until_done(claim).await.0), [id]);

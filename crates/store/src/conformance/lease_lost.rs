@@ -76,7 +76,7 @@ pub async fn after_a_release_nothing_is_written<F: Fixture>() {
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
-    let held = vec![(acme, id)];
+    let held = vec![(acme, id).into()];
     world.store.release(world.node, held).await.unwrap();
     nothing_is_written(&world, world.node, &job).await;
 }

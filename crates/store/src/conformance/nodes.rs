@@ -131,7 +131,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
         assert_eq!(ids(&jobs), [deadly]);
         assert_eq!(jobs[0].lost_leases, death - 1);
         if death > SUSPECT_LEASES {
-            assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
+            assert!(world.store.note_attempt(victim, (acme, deadly).into()).await.unwrap());
         }
         world.pass(secs(30));
         let rescued = world.rescue().await;
@@ -164,7 +164,7 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
         let tried = jobs.iter().find(|job| job.delivery == deadly);
         assert_eq!(tried.is_some(), death <= MAX_LOST_LEASES);
         if tried.is_some_and(|job| job.lost_leases >= SUSPECT_LEASES) {
-            assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
+            assert!(world.store.note_attempt(victim, (acme, deadly).into()).await.unwrap());
         }
         world.rescue().await;
     }
@@ -189,8 +189,8 @@ pub async fn an_attempt_that_was_survived_clears_the_count<F: Fixture>() {
         let jobs = take_as(&world, node).await;
         assert_eq!(jobs[0].lost_leases, SUSPECT_LEASES);
         let stranger = world.join().await;
-        assert!(!world.store.note_attempt(stranger, acme, id).await.unwrap());
-        assert!(world.store.note_attempt(node, acme, id).await.unwrap());
+        assert!(!world.store.note_attempt(stranger, (acme, id).into()).await.unwrap());
+        assert!(world.store.note_attempt(node, (acme, id).into()).await.unwrap());
         if ends == "settled" {
             let retry = tried_again(&jobs[0], world.now(), world.now());
             world.store.settle(node, vec![retry]).await.unwrap();

@@ -156,7 +156,7 @@ pub async fn the_first_keeps_its_place_when_put_back<F: Fixture>() {
     world.accept_all(drafts.to_vec()).await;
 
     world.take_one().await;
-    world.store.release(world.node, vec![(acme, first)]).await.unwrap();
+    world.store.release(world.node, vec![(acme, first).into()]).await.unwrap();
     let claim = Claim { node: world.join().await, ..world.claim() };
     assert_eq!(ids(&world.take_until_done(claim).await.0), [first]);
     world.rescue().await;

@@ -283,7 +283,7 @@ pub async fn a_mixed_batch_is_answered_in_order<F: Fixture>() {
     let jobs = world.take_all().await;
     assert_eq!(ids(&jobs), made);
     let now = world.now();
-    let lost = vec![(acme, made[1])];
+    let lost = vec![(acme, made[1]).into()];
     world.store.release(world.node, lost).await.unwrap();
 
     let mut follows = tried_again(&jobs[2], now, now + secs(9));

@@ -159,6 +159,7 @@ impl Maker {
         Settlement {
             tenant: new.parcel.tenant,
             delivery: new.deliveries[0].id,
+            leased_at: None,
             at: now(),
             attempt: Some(attempt),
             next: Next::Delivered,

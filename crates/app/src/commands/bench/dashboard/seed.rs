@@ -196,6 +196,7 @@ fn settlement(number: usize, new: &NewParcel) -> Settlement {
         next_at: is_retry.then_some(next_at),
     };
     Settlement {
+        leased_at: None,
         tenant: new.parcel.tenant,
         delivery: new.deliveries[0].id,
         at: now(),
