@@ -111,6 +111,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "audit_reasons",
         sql: include_str!("../migrations/0030_audit_reasons.sql"),
     },
+    Migration {
+        number: 31,
+        name: "bounded_lists",
+        sql: include_str!("../migrations/0031_bounded_lists.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
