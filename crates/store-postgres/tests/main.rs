@@ -26,6 +26,7 @@ mod replica {
 mod server {
     mod crash;
     mod lost_answer;
+    mod shares;
 }
 mod upkeep {
     mod growth;
