@@ -203,7 +203,9 @@ impl ApiKeys {
         tasks: TaskTracker,
     ) -> Self {
         let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
-        Self { store, ids, clock, tasks, cache: ReadCache::with(policy) }
+        // Strangers choose the ids.
+        let cache = ReadCache::with(policy).with_absent(|lookup: &Lookup| lookup.key.is_none());
+        Self { store, ids, clock, tasks, cache }
     }
 
     /// Creates a key. Returns it with its text, which cannot be read again.
@@ -321,9 +323,19 @@ impl ApiKeys {
     }
 
     async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
-        let key = self.find(id).await?;
+        let key = match before.as_ref().and_then(|before| before.key.as_ref()) {
+            Some(key) => self.reread(key).await?,
+            None => self.find(id).await?,
+        };
         let recorded_at = before.map_or_else(Arc::default, |before| before.recorded_at.clone());
         Ok(Arc::new(Lookup { recorded_at, ..Lookup::of(key) }))
+    }
+
+    /// On the account of its tenant: its caller is no stranger.
+    async fn reread(&self, key: &ApiKey) -> Result<Option<ApiKey>> {
+        let collection = Collection::of(TenantScope::internal(key.tenant), COLLECTION);
+        let document = self.store.document(collection, &key.id.to_string()).await?;
+        document.as_ref().map(ApiKey::of_document).transpose()
     }
 
     /// Records the use in the background. Of concurrent requests, one writes.

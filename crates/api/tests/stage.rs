@@ -42,7 +42,7 @@ pub struct Stage {
     pub ingest: SocketAddr,
     pub stop: CancellationToken,
     engine: Arc<Engine>,
-    _place: StorePlace,
+    pub place: StorePlace,
     pub checkpoints: TempDir,
 }
 
@@ -219,7 +219,7 @@ impl Stage {
         let ingest_address = listener.local_addr().unwrap();
         let until = stop.clone();
         tokio::spawn(async move { ingest.listen(listener, choices.listen, until).await });
-        Self { api, address, ingest: ingest_address, stop, engine, _place: place, checkpoints }
+        Self { api, address, ingest: ingest_address, stop, engine, place, checkpoints }
     }
 
     pub fn anyone(&self) -> Client {

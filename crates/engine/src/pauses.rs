@@ -1,10 +1,29 @@
 //! Holding work back and letting it go on.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use gancho_store::{Pause, Result};
+use gancho_domain::{Lane, TenantId};
+use gancho_store::{Pause, Result, TargetId};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use crate::{Engine, scheduler::PauseSet};
+use crate::Engine;
+
+/// Pauses that a lane is told of before others may use its queue.
+const AT_ONCE: usize = 256;
+
+/// What is paused, as far as this node knows.
+#[derive(Default)]
+pub(crate) struct KnownPauses {
+    all: RwLock<HashSet<Pause>>,
+    /// What changed here since the store was last read. Locked while the lanes are told, so that all learn of changes in
+    /// the same order.
+    changed_here: Mutex<Vec<PauseChange>>,
+    /// One reads the store at a time.
+    reading: tokio::sync::Mutex<()>,
+}
+
+/// What, and whether it is paused now.
+type PauseChange = (Pause, bool);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
@@ -19,28 +38,93 @@ impl Engine {
     /// Holds back on this node at once, on others within a second.
     pub async fn pause(self: &Arc<Self>, what: Pause) -> Result<()> {
         self.store.pause(what, self.clock.now()).await?;
-        self.refresh_pauses().await
+        self.change_pause(what, true);
+        Ok(())
     }
 
     pub async fn resume(self: &Arc<Self>, what: Pause) -> Result<()> {
         self.store.resume(what).await?;
-        self.refresh_pauses().await
+        self.change_pause(what, false);
+        Ok(())
     }
 
+    /// What was paused does not exist any more, and neither does its pause.
+    pub fn forget_pause(self: &Arc<Self>, what: Pause) {
+        self.change_pause(what, false);
+    }
+
+    /// Costs no read of the store. What another node pauses is known within a second.
+    pub fn is_paused(&self, what: Pause) -> bool {
+        self.pauses.all.read().contains(&what)
+    }
+
+    /// The pause that holds back deliveries to a target, if any.
+    pub fn pause_of(&self, lane: Lane, (tenant, target): (TenantId, TargetId)) -> Option<Pause> {
+        let known = self.pauses.all.read();
+        let holding = [Pause::Endpoint(tenant, target), Pause::Tenant(tenant), Pause::Lane(lane)];
+        holding.into_iter().find(|pause| known.contains(pause))
+    }
+
+    fn change_pause(self: &Arc<Self>, what: Pause, is_paused: bool) {
+        let mut changed_here = self.pauses.changed_here.lock();
+        changed_here.push((what, is_paused));
+        self.tell_lanes(changed_here, &[(what, is_paused)]);
+    }
+
+    /// Reads the pauses of all tenants.
     pub async fn refresh_pauses(self: &Arc<Self>) -> Result<()> {
-        let pauses = self.store.pauses().await?;
+        let _turn = self.pauses.reading.lock().await;
+        self.pauses.changed_here.lock().clear();
+        let mut found: HashSet<Pause> = self.store.pauses().await?.into_iter().collect();
+        let changed_here = self.pauses.changed_here.lock();
+        for (what, is_paused) in changed_here.iter() {
+            if *is_paused {
+                found.insert(*what);
+            } else {
+                found.remove(what);
+            }
+        }
+        let changes: Vec<PauseChange> = {
+            let known = self.pauses.all.read();
+            known.symmetric_difference(&found).map(|what| (*what, found.contains(what))).collect()
+        };
+        self.tell_lanes(changed_here, &changes);
+        Ok(())
+    }
+
+    /// A lane is told of some at a time, so that its deliveries do not wait for those who pause very many endpoints.
+    fn tell_lanes(
+        self: &Arc<Self>,
+        changed_here: MutexGuard<'_, Vec<PauseChange>>,
+        changes: &[PauseChange],
+    ) {
+        {
+            let mut known = self.pauses.all.write();
+            for (what, is_paused) in changes {
+                if *is_paused {
+                    known.insert(*what);
+                } else {
+                    known.remove(what);
+                }
+            }
+        }
         for lane in &self.lanes {
-            let (was_paused, is_paused) = {
-                let mut queue = lane.queue.lock();
-                let was_paused = queue.is_paused();
-                queue.set_pauses(PauseSet::of(lane.lane, &pauses), self.clock.now());
-                (was_paused, queue.is_paused())
-            };
-            if was_paused && !is_paused {
+            let was_paused = lane.queue.lock().is_paused();
+            for some in changes.chunks(AT_ONCE) {
+                let (mut queue, now) = (lane.queue.lock(), self.clock.now());
+                for (what, is_paused) in some {
+                    if !matches!(what, Pause::Lane(held) if *held != lane.lane) {
+                        queue.set_pause(*what, *is_paused, now);
+                    }
+                }
+            }
+            if was_paused && !lane.queue.lock().is_paused() {
                 lane.claim_bell.notify_one();
             }
+        }
+        drop(changed_here);
+        for lane in &self.lanes {
             self.dispatch(lane);
         }
-        Ok(())
     }
 }

@@ -256,9 +256,9 @@ impl<T> Scheduler<T> {
         self.targets.get(&key).map(|line| line.status(is_behind, now))
     }
 
-    /// Whether such a delivery waits in the line of a target.
-    pub fn queues(&self, key: Key, is_it: impl Fn(&T) -> bool) -> bool {
-        self.targets.get(&key).is_some_and(|line| line.waiting.iter().any(|(item, _)| is_it(item)))
+    /// What waits in the line of a target.
+    pub fn waiting(&self, key: Key) -> impl Iterator<Item = &T> {
+        self.targets.get(&key).into_iter().flat_map(|line| &line.waiting).map(|(item, _)| item)
     }
 
     fn rate_allows(&self, now: Time) -> bool {

@@ -1,9 +1,11 @@
 //! What a node knows about a target, for people who ask why something waits.
 
+use std::collections::HashSet;
+
 use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::TargetId;
 
-use crate::{Engine, lane::Ticket, scheduler::Pool};
+use crate::{Engine, scheduler::Pool};
 
 /// How a target is doing: what this node has seen, and whether another node has opened its circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +44,14 @@ impl Engine {
         self.fleet_status(seen, (lane, tenant, target))
     }
 
-    /// Whether a delivery that is leased to this node is in its queue, and not in flight.
-    pub fn is_queued(
+    /// The deliveries of a target that are leased to this node and in its queue, not in flight.
+    pub fn queued_deliveries(
         &self,
         lane: Lane,
-        (tenant, target): (TenantId, TargetId),
-        delivery: DeliveryId,
-    ) -> bool {
-        let is_it = |ticket: &Ticket| ticket.job.delivery == delivery;
-        self.lane(lane).is_some_and(|lane| lane.queue.lock().queues((tenant, target), is_it))
+        target: (TenantId, TargetId),
+    ) -> HashSet<DeliveryId> {
+        let Some(lane) = self.lane(lane) else { return HashSet::new() };
+        let queue = lane.queue.lock();
+        queue.waiting(target).map(|ticket| ticket.job.delivery).collect()
     }
 }

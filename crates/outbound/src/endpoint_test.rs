@@ -60,7 +60,8 @@ pub async fn test_endpoint(
     if !found.is_active {
         return Err(EndpointTestError::EndpointOff);
     }
-    if let Some(pause) = pause_of(publisher, scope, endpoint).await? {
+    let target = (scope.tenant(), endpoint);
+    if let Some(pause) = publisher.engine.pause_of(Lane::Webhook, target) {
         return Err(EndpointTestError::Paused(pause));
     }
     let (event_type, data) = sample(publisher, scope, &found, event_type).await?;
@@ -92,19 +93,6 @@ pub async fn test_endpoint(
         status: view.row.status(),
         attempt: view.attempts.into_iter().next(),
     })
-}
-
-/// The pause that holds back deliveries to this endpoint, if any.
-async fn pause_of(
-    publisher: &Publisher,
-    scope: TenantScope,
-    endpoint: EndpointId,
-) -> Result<Option<Pause>, StoreError> {
-    let pauses = publisher.store.pauses().await?;
-    let tenant = scope.tenant();
-    let holding =
-        [Pause::Endpoint(tenant, endpoint), Pause::Tenant(tenant), Pause::Lane(Lane::Webhook)];
-    Ok(holding.into_iter().find(|pause| pauses.contains(pause)))
 }
 
 const fn paused_what(pause: Pause) -> &'static str {

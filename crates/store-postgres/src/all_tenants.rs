@@ -71,14 +71,14 @@ impl AllTenants for PostgresStore {
     }
 
     async fn event_owner(&self, id: EventId) -> Result<Option<TenantId>> {
-        let session = self.session().await?;
+        let session = self.session_of(None).await?;
         let sql = "select tenant_id from parcels where id = $1 limit 1";
         let found = query(&session, sql, &[&uuid(id)]).await.map_err(store_error)?;
         found.first().map(|row| rows::id(row, 0)).transpose()
     }
 
     async fn endpoint_owner(&self, id: EndpointId) -> Result<Option<TenantId>> {
-        let session = self.session().await?;
+        let session = self.session_of(None).await?;
         let sql = "select tenant_id from endpoints where id = $1 limit 1";
         let found = query(&session, sql, &[&uuid(id)]).await.map_err(store_error)?;
         found.first().map(|row| rows::id(row, 0)).transpose()

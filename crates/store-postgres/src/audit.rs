@@ -14,7 +14,8 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     rows::{self, text, uuid},
-    session::{execute, query},
+    scan::{self, Ids, ScanBudget, Step, Trail},
+    session::{Session, execute, query},
     tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
@@ -73,40 +74,59 @@ impl AuditLog for PostgresStore {
 
     async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
         let session = self.lists.next(filter.tenant).await?;
-        // Without other conditions each row that is looked at is one of the page.
-        let max_scanned = if filter.is_range() { page.max + 1 } else { self.max_scanned };
-        let (sql, conditions) = list(&filter, &page, max_scanned);
-        let found = query(&session, &sql, &conditions.values()).await.map_err(store_error)?;
-        let (mut rows, mut next) = (Vec::new(), None);
-        for row in &found {
-            if rows::get::<i64>(row, 11)? == max_scanned as i64 {
-                next = rows::get::<Option<Uuid>>(row, 12)?.map(Uuid::into_bytes);
-            }
-            if rows::get::<Option<Uuid>>(row, 0)?.is_some() {
-                rows.push(read(row)?);
-            }
-        }
-        let mut next = next.map(Id::from_bytes);
-        if rows.len() > page.max {
-            rows.truncate(page.max);
-            next = rows.last().map(|last: &AuditEntry| last.id);
-        }
-        Ok(Page { rows, next: next.map(place_of) })
+        let (first, end) = filter.ids();
+        let ids = Ids { order: page.order, first: uuid(first), end: uuid(end) };
+        let entries = Entries { session: &session, filter: &filter, ids };
+        let budget = ScanBudget::new(self.max_scanned, page.max);
+        let after = page.after.as_ref().map_or(ids.start(), |at| ids.from(uuid(id_at(at))));
+        let (rows, next) = scan::page(&entries, page.max, budget, after).await?;
+        let next = next.map(|next| place_of(Id::from_bytes(next.into_bytes())));
+        Ok(Page { rows, next })
     }
 }
 
-/// Looks at a number of rows, and finds those of them that are wanted. Each row also has how many were looked
-/// at, and the last of them.
-fn list(filter: &AuditFilter, page: &PageRequest, max_scanned: usize) -> (String, Conditions) {
-    let (beyond, order, back) = match page.order {
-        ListOrder::NewestFirst => ("id < ?", "desc", "asc"),
-        ListOrder::OldestFirst => ("id > ?", "asc", "desc"),
+struct Entries<'a> {
+    session: &'a Session,
+    filter: &'a AuditFilter,
+    ids: Ids,
+}
+
+impl Trail for Entries<'_> {
+    type Row = AuditEntry;
+    type Place = Uuid;
+
+    async fn step(&self, after: Uuid, budget: i64) -> Result<Step<AuditEntry, Uuid>> {
+        let (sql, conditions) = looked(self.filter, self.ids, after, budget);
+        let rows = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
+        let mut step = Step { found: Vec::new(), reached: None };
+        for row in &rows {
+            if rows::get::<i64>(row, 11)? == budget {
+                step.reached = rows::get::<Option<Uuid>>(row, 12)?;
+            }
+            if rows::get::<Option<Uuid>>(row, 0)?.is_some() {
+                let entry = read(row)?;
+                let place = uuid(entry.id);
+                step.found.push((entry, place));
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// One step, as SQL and its values. Each row also has how many were looked at, and the last of them.
+pub(crate) fn looked(
+    filter: &AuditFilter,
+    ids: Ids,
+    after: Uuid,
+    budget: i64,
+) -> (String, Conditions) {
+    let (order, back) = match ids.order {
+        ListOrder::NewestFirst => ("desc", "asc"),
+        ListOrder::OldestFirst => ("asc", "desc"),
     };
-    let (first, end) = filter.ids();
     let mut conditions = Conditions::default();
-    conditions.add("id >= ?", uuid(first));
-    conditions.add("id < ?", uuid(end));
-    conditions.add_if(beyond, page.after.as_ref().map(|place| uuid(id_at(place))));
+    let (after, edge) = (conditions.value(after), conditions.value(ids.edge()));
+    conditions.add_plain(&ids.within("id", &after, &edge));
     conditions.add_if("tenant_id = ?", filter.tenant.map(uuid));
     let in_range = conditions.sql();
     let mut conditions = conditions.without_conditions();
@@ -118,12 +138,11 @@ fn list(filter: &AuditFilter, page: &PageRequest, max_scanned: usize) -> (String
         conditions.add_plain(if is_done { "code = ''" } else { "code <> ''" });
     }
     let wanted = conditions.sql();
-    let budget = conditions.value(max_scanned as i64);
-    let max = conditions.value(page.max as i64 + 1);
+    let budget = conditions.value(budget);
     let sql = format!(
         "with looked as materialized (
             select {COLUMNS} from audit_log where {in_range} order by id {order} limit {budget}),
-        wanted as (select * from looked where {wanted} order by id {order} limit {max})
+        wanted as (select * from looked where {wanted})
         select w.*, s.budget, s.last
         from (select (select count(*) from looked) as budget,
             (select id from looked order by id {back} limit 1) as last) s

@@ -86,7 +86,7 @@ order by due_at limit 1"
 impl Claiming for PostgresStore {
     async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
         self.release_orphaned().await.map_err(TxError::into_error)?;
-        let session = self.session().await?;
+        let session = self.engine_session().await?;
         let mut plan = walk::plan(&session, &claim).await.map_err(TxError::into_error)?;
         drop(session);
         let mut jobs = Vec::new();
@@ -115,7 +115,7 @@ impl Claiming for PostgresStore {
     }
 
     async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool> {
-        let session = self.session().await?;
+        let session = self.engine_session().await?;
         let sql = sql!(
             "update deliveries set lost_leases = lost_leases + 1
             where tenant_id = $1 and id = $2 and state + 0 = {LEASED} and owner = $3"
@@ -132,7 +132,7 @@ impl PostgresStore {
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
         let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
         let max_bytes = i64::try_from(claim.max_bytes).unwrap_or(i64::MAX);
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.engine_session().await?).await?;
         let taken = query(
             transaction.session()?,
             &TAKE,
@@ -160,7 +160,7 @@ impl PostgresStore {
     }
 
     async fn next_due(&self, claim: &Claim) -> Result<Option<Time>> {
-        let session = self.session().await?;
+        let session = self.engine_session().await?;
         let values: [&(dyn ToSql + Sync); 2] = [&claim.lane.number(), &claim.now.micros()];
         let found = query(&session, &NEXT_DUE, &values).await.map_err(store_error)?;
         found.first().map(|row| rows::time(row, 0)).transpose()

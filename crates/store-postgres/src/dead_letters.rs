@@ -34,9 +34,9 @@ impl DeadLetters for PostgresStore {
 
     /// The count is stored, unless the filter has a time. The oldest is found by the index.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
-        // What counts all of them does not take a connection from publishing.
+        // What counts does not take a connection from publishing.
         let session = match filter.tenant {
-            Some(_) => self.session().await?,
+            Some(_) => self.lists.next(filter.tenant).await?,
             None => self.upkeep_session().await?,
         };
         let is_kept = filter.is_counted();
@@ -98,12 +98,14 @@ impl DeadLetters for PostgresStore {
             return Ok(ReplayPage { retried: Vec::new(), next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
-        let retried = self.retry_in_order(Retries { keys: &keys, only_dead: true, now }).await?;
+        let retried = self
+            .retry_in_order(Retries { keys: &keys, only_dead: true, now, account: filter.tenant })
+            .await?;
         Ok(ReplayPage { retried: retried.into_keys().collect(), next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
-        let session = self.session().await?;
+        let session = self.session_of(filter.tenant).await?;
         let mut conditions = conditions(&filter);
         let max = conditions.value(max as i64);
         let sql = format!(

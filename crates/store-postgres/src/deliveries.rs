@@ -25,7 +25,7 @@ use crate::{
 #[async_trait]
 impl Deliveries for PostgresStore {
     async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!(
             "select {PARCEL}, p.request from parcels p where p.tenant_id = $1 and p.id = $2"
         );
@@ -48,7 +48,7 @@ impl Deliveries for PostgresStore {
         let mut conditions = Conditions::default();
         conditions.add("d.tenant_id = ?", uuid(scope.tenant()));
         conditions.add("d.id = ?", uuid(id));
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let found = list(&session, &from_deliveries(&conditions), &conditions).await?;
         let Some(row) = found.into_iter().next() else {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Deliveries for PostgresStore {
     }
 
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
-        let session = self.session().await?;
+        let session = self.session_of(None).await?;
         // Ids are unique within a tenant; who got something at the time of this one is in the time buckets.
         let sql = "select d.tenant_id from spans s
             join deliveries d on d.tenant_id = s.tenant_id and d.id = $1
@@ -149,7 +149,7 @@ impl Deliveries for PostgresStore {
         id: DeliveryId,
         now: Time,
     ) -> Result<RetryOutcome> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         // The row is read as it was before, and locked, so that both parts see the same.
         let found = query(
             &session,
@@ -187,7 +187,7 @@ impl Deliveries for PostgresStore {
             at: now,
             expires_at: now + self.dead_letter_ttl,
         };
-        let done = canceled.run(self.session().await?, &keys).await;
+        let done = canceled.run(self.session_of(Some(scope.tenant())).await?, &keys).await;
         let (canceled, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
@@ -202,7 +202,14 @@ impl Deliveries for PostgresStore {
         now: Time,
     ) -> Result<Vec<RetryOutcome>> {
         let keys: Vec<_> = ids.into_iter().map(|id| (scope.tenant(), id)).collect();
-        let retried = self.retry_in_order(Retries { keys: &keys, only_dead: false, now }).await?;
+        let retried = self
+            .retry_in_order(Retries {
+                keys: &keys,
+                only_dead: false,
+                now,
+                account: Some(scope.tenant()),
+            })
+            .await?;
         let answer = |key| retried.get(key).copied().unwrap_or(RetryOutcome::Unknown);
         Ok(keys.iter().map(answer).collect())
     }

@@ -331,6 +331,7 @@ fn has_outcome(filter: &DeliveryFilter) -> bool {
 pub(crate) fn max_scanned(max: usize, filter: &DeliveryFilter) -> usize {
     match filter.text {
         Some(_) => (max / BODY_COST).max(1),
+        None if parcel_columns(filter).is_some() => (max / PARCEL_COST).max(1),
         None if has_outcome(filter) => (max / OUTCOME_COST).max(1),
         None => max,
     }
@@ -338,6 +339,9 @@ pub(crate) fn max_scanned(max: usize, filter: &DeliveryFilter) -> usize {
 
 /// What it costs to read how a delivery stands, likewise.
 const OUTCOME_COST: usize = 4;
+
+/// What it costs to read a delivery's parcel, likewise.
+const PARCEL_COST: usize = 8;
 
 /// What it costs to search a body, in rows that are merely looked at.
 const BODY_COST: usize = 50;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
+use gancho_store::{Account, Collection, CollectionLimit, Document, Documents, Expect, Result};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ impl Documents for PostgresStore {
 
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
         let by = "where kind = $1 and key = $2 order by kind, key limit 1";
-        let found = self.list_documents(None, by, &[&kind, &key.as_bytes()]).await?;
+        let found = self.list_documents(Account::Strangers, by, &[&kind, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
@@ -117,7 +117,7 @@ impl Documents for PostgresStore {
 
     async fn delete_document(&self, on: Collection, key: &str) -> Result<bool> {
         let owner = owner(on.tenant())?;
-        let session = self.session().await?;
+        let session = self.session_of(on.tenant()).await?;
         let sql = "delete from records where kind = $1 and tenant_id = $2 and key = $3";
         let gone = execute(&session, sql, &[&on.kind(), &owner, &key.as_bytes()]).await;
         Ok(gone.map_err(store_error)? > 0)
@@ -161,7 +161,7 @@ impl PostgresStore {
     ) -> Result<Option<u64>, TxError> {
         let (sql, version) = statement(expect);
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(on.tenant()).await?).await?;
         let session = transaction.session()?;
         query(session, LOCK, &[&kind, &owner]).await?;
         let [max_count, max_bytes, bytes] =
@@ -189,7 +189,7 @@ impl PostgresStore {
     ) -> Result<Option<u64>> {
         let (sql, version) = statement(expect);
         let owner = owner(on.tenant())?;
-        let session = self.session().await?;
+        let session = self.session_of(on.tenant()).await?;
         let until = until.map(Time::micros);
         let values: [&(dyn ToSql + Sync); 6] =
             [&on.kind(), &owner, &key.as_bytes(), &body, &version, &until];
@@ -199,11 +199,11 @@ impl PostgresStore {
 
     async fn list_documents(
         &self,
-        tenant: Option<TenantId>,
+        account: impl Into<Account>,
         by: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Document>> {
-        let session = self.lookups.next(tenant).await?;
+        let session = self.session_of(account).await?;
         let sql = format!("select {COLUMNS} from records {by}");
         let found = query(&session, &sql, values).await;
         found.map_err(store_error)?.iter().map(document).collect()

@@ -43,7 +43,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!(
             "update endpoints {REPLACE} where tenant_id = $1 and id = $2 and version = $23"
         );
@@ -52,7 +52,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!(
             "insert into endpoints ({COLUMNS}) values ({VALUES})
              on conflict (tenant_id, id) do update {REPLACE}"
@@ -62,7 +62,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from endpoints where tenant_id = $1 and id = $2");
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
         found.map_err(store_error)?.first().map(endpoint).transpose()
@@ -73,7 +73,7 @@ impl Endpoints for PostgresStore {
         scope: TenantScope,
         external_id: &str,
     ) -> Result<Option<Endpoint>> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql =
             format!("select {COLUMNS} from endpoints where tenant_id = $1 and external_id = $2");
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &external_id]).await;
@@ -81,7 +81,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from endpoints where tenant_id = $1 order by id");
         let found = query(&session, &sql, &[&uuid(scope.tenant())]).await;
         found.map_err(store_error)?.iter().map(endpoint).collect()
@@ -104,7 +104,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = "select version from endpoint_versions where tenant_id = $1";
         let found = query(&session, sql, &[&uuid(scope.tenant())]).await.map_err(store_error)?;
         Ok(found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?.unwrap_or(0) as u64)
@@ -135,7 +135,7 @@ impl PostgresStore {
 
     /// Whether it was there, and whether it was paused.
     async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let session = transaction.session()?;
         let (tenant, id) = (uuid(scope.tenant()), uuid(id));
         let sql = "delete from endpoints where tenant_id = $1 and id = $2";
@@ -155,7 +155,7 @@ impl PostgresStore {
         endpoint: &Endpoint,
         max_endpoints: Option<u32>,
     ) -> Result<bool, TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let session = transaction.session()?;
         if let Some(max) = max_endpoints
             && count(session, scope).await? >= i64::from(max)

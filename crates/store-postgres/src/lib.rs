@@ -90,7 +90,7 @@ mod writable;
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_store::{Result, Store, states};
+use gancho_store::{Account, Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
@@ -105,10 +105,12 @@ use crate::session::{Session, SessionPool, Turns};
 
 /// Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {
-    /// For everything that is not gathered by the committers and not named below.
+    /// For what is not gathered by the committers and not named below.
     pool: SessionPool,
-    /// The same for what publishing asks for on a tenant's account.
-    lookups: Arc<Turns>,
+    /// The same for what tenants and strangers can cause, on their accounts.
+    turns: Arc<Turns>,
+    /// For claims and what attempts need, so that they queue behind no tenant.
+    engine: SessionPool,
     /// For tenants' lists alone, so that nothing else queues behind them.
     lists: Arc<Turns>,
     /// For what the gateway counts and searches for itself, which may take long.
@@ -129,8 +131,19 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
+    /// For the gateway's own work, of which there is little at a time.
     async fn session(&self) -> Result<Session> {
         self.pool.get().await
+    }
+
+    /// On the account of a tenant, of all calls without a tenant, or of strangers: however many calls there are, and
+    /// however long they wait for each other's locks, they leave sessions to others.
+    async fn session_of(&self, account: impl Into<Account>) -> Result<Session> {
+        self.turns.next(account).await
+    }
+
+    async fn engine_session(&self) -> Result<Session> {
+        self.engine.get().await
     }
 
     /// The same store, for lists and statistics that may be some seconds old: from a replica, if one is configured. What

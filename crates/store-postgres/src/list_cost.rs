@@ -2,11 +2,13 @@
 //! deliveries there are. (faults.md 3 and 4)
 
 use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
-use gancho_store::{DeliveryFilter, EventFilter, ListOrder};
+use gancho_store::{AuditFilter, AuditLog, DeliveryFilter, EventFilter, ListOrder, PageRequest};
 use gancho_testkit::postgres::fresh_database;
+use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
-    Options, PostgresStore, all_tenants, delivery_list, events, rows,
+    Options, PostgresStore, all_tenants, audit, delivery_list, events, rows,
     session::{Session, query},
     where_clause::Conditions,
 };
@@ -72,6 +74,8 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (DeliveryFilter { status: failed, event_type: nope.clone(), ..all.clone() }, 0),
         (DeliveryFilter { status: Some(Status::Pending), ..all.clone() }, 0),
         (DeliveryFilter { endpoint: target, status: failed, ..all.clone() }, 0),
+        (DeliveryFilter { endpoint: target, ..all.clone() }, 0),
+        (DeliveryFilter { endpoint: target, event_type: nope.clone(), ..all.clone() }, 0),
         (DeliveryFilter { event: Some(Id::from_bits(3 << 90)), ..all.clone() }, 50),
     ] {
         for ids in [newest, oldest] {
@@ -127,4 +131,85 @@ async fn a_list_of_all_tenants_costs_no_more() {
         assert!(found >= shown, "{filter:?}: {found} found");
         assert!(read < 160, "{filter:?}: {read} rows read");
     }
+}
+
+/// Five hundred tenants with a hundred deliveries each in one time bucket, and one of them with ten thousand.
+const MANY_TENANTS: &str = "
+create function id(n bigint) returns uuid language sql immutable as $$
+    select ('000000000400' || lpad(to_hex(n), 20, '0'))::uuid $$;
+insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane, state)
+select id(1000000 + t), id(500 * n + t), id(2000000 + t), id(500 * n + t), n, n, 0, 2, 5
+from generate_series(0, 499) t, generate_series(1, case when t = 0 then 10000 else 100 end) n;
+insert into spans (tenant_id, target_id, from_id, to_id, lane)
+select id(1000000 + t), id(2000000 + t), '00000000-0400-0000-0000-000000000000',
+    '00000000-0480-0000-0000-000000000000', 2 from generate_series(0, 499) t;
+analyze";
+
+#[tokio::test]
+async fn a_list_of_all_tenants_is_bounded_in_tenants_too() {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let session = store.session().await.unwrap();
+    session.batch_execute(MANY_TENANTS).await.unwrap();
+    let newest = rows::ids_at(ListOrder::NewestFirst, None, None);
+    let all = DeliveryFilter::default();
+    // Each step may read its budget and a few rows for each tenant.
+    for budget in [50_i64, 1_000, 4_096] {
+        let looked = all_tenants::looked(&all, newest, newest.start(), budget);
+        let (read, _) = rows_read(&session, looked).await;
+        assert!(read < 2 * budget + 4 * 500, "{budget}: {read} rows read");
+    }
+    // Nothing is left out, and nothing comes twice.
+    let (mut after, mut found) = (newest.start(), Vec::<Uuid>::new());
+    for _ in 0..10_000 {
+        let (sql, conditions) = all_tenants::looked(&all, newest, after, 4_096);
+        let step = query(&session, &sql, &conditions.values()).await.unwrap();
+        let id = |row: &Row, place| rows::get::<Option<Uuid>>(row, place).unwrap();
+        found.extend(step.iter().filter_map(|row| id(row, 0)));
+        match step.iter().find_map(|row| id(row, 1)) {
+            Some(reached) => after = reached,
+            None => break,
+        }
+    }
+    let sql = "select id from deliveries order by id desc";
+    let expected = query(&session, sql, &[]).await.unwrap();
+    let expected: Vec<Uuid> = expected.iter().map(|row| rows::get(row, 0).unwrap()).collect();
+    assert_eq!(expected.len(), 59_900);
+    assert!(found == expected, "{} found", found.len());
+}
+
+/// A filter that matches nothing reads the log step by step, too.
+#[tokio::test]
+async fn a_step_of_the_audit_log_reads_what_it_may() {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let session = store.session().await.unwrap();
+    let entries = "insert into audit_log (id, tenant_id, actor_kind, actor, operation, resource, status, code,
+            request_id, address, until)
+        select ('000000000400' || lpad(to_hex(n), 20, '0'))::uuid, null, 'operator', 'operator', 'a', '', 200, '', '', '', n
+        from generate_series(1, 5000) n";
+    session.batch_execute(entries).await.unwrap();
+    session.batch_execute("analyze").await.unwrap();
+    let nobody = AuditFilter { actor: Some("nobody".to_owned()), ..AuditFilter::default() };
+    for order in [ListOrder::NewestFirst, ListOrder::OldestFirst] {
+        let ids = rows::ids_at(order, None, None);
+        for filter in [nobody.clone(), AuditFilter::default()] {
+            let looked = audit::looked(&filter, ids, ids.start(), 50);
+            let (read, _) = rows_read(&session, looked).await;
+            assert!(read < 160, "{filter:?}: {read} rows read");
+        }
+    }
+    // The pages of such a search go on to the end.
+    let (mut after, mut pages) = (None, 0);
+    loop {
+        let page = PageRequest { after, ..PageRequest::first(10) };
+        let found = store.audit(nobody.clone(), page).await.unwrap();
+        assert_eq!(found.rows, []);
+        pages += 1;
+        after = found.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(pages < 5, "{pages} pages of 4,096 rows and more");
 }

@@ -116,6 +116,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "collection_versions",
         sql: include_str!("../migrations/0031_collection_versions.sql"),
     },
+    Migration {
+        number: 32,
+        name: "bounded_lists",
+        sql: include_str!("../migrations/0032_bounded_lists.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -49,6 +49,9 @@ impl Default for Options {
     }
 }
 
+/// One for the claims of each lane.
+const ENGINE_SESSIONS: usize = 3;
+
 const OLDEST_SERVER: i32 = 150_000;
 
 impl PostgresStore {
@@ -85,8 +88,9 @@ impl PostgresStore {
             None => None,
         };
         let store = Self {
-            // Two are left for calls without a tenant.
-            lookups: Arc::new(Turns::new(pool.clone(), size.saturating_sub(2))),
+            // Two are left for the gateway itself.
+            turns: Arc::new(Turns::new(pool.clone(), size.saturating_sub(2))),
+            engine: sessions.pool(ENGINE_SESSIONS)?,
             lists: Arc::new(Turns::new(lists.clone(), readers)),
             pool,
             upkeep,
@@ -111,7 +115,8 @@ impl PostgresStore {
     /// The same store with its lists from elsewhere.
     fn with_lists(&self, lists: Turns) -> Self {
         Self {
-            lookups: self.lookups.clone(),
+            turns: self.turns.clone(),
+            engine: self.engine.clone(),
             lists: Arc::new(lists),
             pool: self.pool.clone(),
             upkeep: self.upkeep.clone(),

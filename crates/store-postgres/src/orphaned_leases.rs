@@ -72,7 +72,7 @@ impl PostgresStore {
         let _turn = self.orphaned_leases.turn.lock().await;
         while let Some(mut guard) = self.orphaned_leases.pop() {
             if let Some((node, deliveries)) = &guard.leases {
-                let transaction = Transaction::begin(self.session().await?).await?;
+                let transaction = Transaction::begin(self.engine_session().await?).await?;
                 let session = transaction.session()?;
                 wait_for(session, deliveries).await?;
                 give_back(session, *node, deliveries).await?;

@@ -16,7 +16,7 @@ use crate::{
 #[async_trait]
 impl Pauses for PostgresStore {
     async fn pause(&self, what: Pause, now: Time) -> Result<()> {
-        let session = self.session().await?;
+        let session = self.session_of(what.tenant()).await?;
         let (kind, lane, tenant, target) = key(what);
         execute(
             &session,
@@ -30,7 +30,7 @@ impl Pauses for PostgresStore {
     }
 
     async fn resume(&self, what: Pause) -> Result<()> {
-        let session = self.session().await?;
+        let session = self.session_of(what.tenant()).await?;
         let (kind, lane, tenant, target) = key(what);
         execute(
             &session,

@@ -46,7 +46,7 @@ impl PostgresStore {
         event: EventId,
         deliveries: &[NewDelivery],
     ) -> Result<bool, TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let session = transaction.session()?;
         let there = add(session, scope, event, deliveries).await?;
         transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;

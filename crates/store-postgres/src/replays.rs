@@ -102,7 +102,7 @@ impl ReplayJobs for PostgresStore {
     }
 
     async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>> {
-        let session = self.lookups.next(owner.map(TenantScope::tenant)).await?;
+        let session = self.session_of(owner.map(TenantScope::tenant)).await?;
         let sql = format!("select {COLUMNS} from replays r where r.id = $1 and r.tenant_id = $2");
         let found = query(&session, &sql, &[&uuid(id), &uuid_of(owner)?]).await;
         found.map_err(store_error)?.first().map(job).transpose()
@@ -114,7 +114,7 @@ impl ReplayJobs for PostgresStore {
         before: Option<ReplayId>,
         max: usize,
     ) -> Result<Vec<ReplayJob>> {
-        let session = self.lookups.next(owner.map(TenantScope::tenant)).await?;
+        let session = self.session_of(owner.map(TenantScope::tenant)).await?;
         let sql = format!(
             "select {COLUMNS} from replays r where r.tenant_id = $1 and r.id < $2
              order by r.id desc limit $3"
@@ -199,7 +199,7 @@ impl ReplayJobs for PostgresStore {
         id: ReplayId,
         now: Time,
     ) -> Result<Option<ReplayJob>> {
-        let session = self.session().await?;
+        let session = self.session_of(owner.map(TenantScope::tenant)).await?;
         let values: [&(dyn ToSql + Sync); 3] = [&uuid(id), &uuid_of(owner)?, &now.micros()];
         execute(&session, CANCEL, &values).await.map_err(store_error)?;
         drop(session);
@@ -229,7 +229,8 @@ impl PostgresStore {
         limits: ReplayLimits,
     ) -> Result<OpenReplayOutcome, TxError> {
         let tenant = uuid_of(owner)?;
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction =
+            Transaction::begin(self.session_of(owner.map(TenantScope::tenant)).await?).await?;
         let session = transaction.session()?;
         query(session, OPEN_LOCK, &[&tenant]).await?;
         // The answer to a commit may have been lost: then it is there.

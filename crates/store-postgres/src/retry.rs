@@ -43,6 +43,8 @@ pub(crate) struct Retries<'a> {
     /// Only those that were given up.
     pub only_dead: bool,
     pub now: Time,
+    /// Who asks for it: a tenant, or the operator.
+    pub account: Option<TenantId>,
 }
 
 impl PostgresStore {
@@ -74,7 +76,7 @@ impl PostgresStore {
         &self,
         retries: &Retries<'_>,
     ) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(retries.account).await?).await?;
         let retried = retries.run(transaction.session()?).await?;
         transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(retried)

@@ -2,13 +2,14 @@
 //!
 //! A list is read in steps: each scans some rows after a position and returns the matching ones and how
 //! far it came. The search stops when the page is full, at the end, or when it has scanned the maximum
-//! number of rows of a page: then it returns where the next page continues. So the cost of a page is
-//! bounded whatever the filter; and since each step is a short statement, nothing runs for long after
-//! the caller has gone.
+//! number of rows of a page, or many rows for a long time: then it returns where the next page continues.
+//! So the cost of a page is bounded whatever the filter and the server; and since each step is a short
+//! statement, nothing runs for long after the caller has gone.
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 use gancho_store::{ListOrder, Result};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// Which ids a step may look at: those behind a place, and no farther than an edge.
@@ -93,22 +94,32 @@ pub(crate) struct Step<R, P> {
 pub(crate) struct ScanBudget {
     left: usize,
     step: usize,
+    scanned: usize,
+    ends_at: Instant,
 }
 
 const MAX_STEP: usize = 4_096;
+/// A page that has scanned [`MIN_SCANNED`] rows and is not full ends after this time.
+const MAX_TIME: Duration = Duration::from_millis(50);
+const MIN_SCANNED: usize = 4_096;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
 impl ScanBudget {
     /// For a page of `page` rows.
     pub fn new(max: usize, page: usize) -> Self {
-        Self { left: max.max(1), step: page + 1 }
+        let ends_at = Instant::now() + MAX_TIME;
+        Self { left: max.max(1), step: page + 1, scanned: 0, ends_at }
     }
 
     /// How many rows the next step may look at; `None` if it was enough.
     pub fn next(&mut self) -> Option<i64> {
+        if self.scanned >= MIN_SCANNED && Instant::now() >= self.ends_at {
+            return None;
+        }
         let step = self.step.min(self.left).min(MAX_STEP);
         self.left -= step;
+        self.scanned += step;
         self.step = step * 2;
         (step > 0).then_some(step as i64)
     }
@@ -155,6 +166,35 @@ fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
+
+    /// Nothing ever matches, and each row takes 20 µs.
+    struct Slow;
+
+    impl Trail for Slow {
+        type Row = i64;
+        type Place = i64;
+
+        async fn step(&self, below: i64, budget: i64) -> Result<Step<i64, i64>> {
+            tokio::time::sleep(Duration::from_micros(20) * budget as u32).await;
+            Ok(Step { found: Vec::new(), reached: Some(below - budget) })
+        }
+    }
+
+    /// faults.md 3: a filter that finds nothing takes no longer on a slow server.
+    #[tokio::test(start_paused = true)]
+    async fn a_search_ends_after_some_time_and_says_where_to_continue() {
+        let mut below = 1_000_000;
+        for _ in 0..3 {
+            let began = Instant::now();
+            let budget = ScanBudget::new(100_000, 50);
+            let (found, next) = page(&Slow, 50, budget, below).await.unwrap();
+            assert_eq!(found, [0; 0]);
+            let scanned = below - next.unwrap();
+            assert!(scanned >= MIN_SCANNED as i64, "however slow, a page gets on");
+            assert!((MAX_TIME..4 * MAX_TIME).contains(&began.elapsed()), "{:?}", began.elapsed());
+            below -= scanned;
+        }
+    }
 
     /// Of the numbers below a thousand, the multiples of seven match.
     struct Sevens;

@@ -1,7 +1,8 @@
 //! How every connection is set up, and how statements run on it.
 
+#[cfg(test)]
+use std::ops::Deref;
 use std::{
-    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,8 +14,7 @@ use bytes::Bytes;
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
-use gancho_domain::TenantId;
-use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
+use gancho_store::{Account, FairPermit, FairSemaphore, Result, StoreError};
 use tokio_postgres::{
     CopyInSink, CopyOutStream, Error, Row,
     types::{ToSql, Type},
@@ -136,15 +136,19 @@ impl SessionPool {
             client,
             pooling: self.pooling.clone(),
             in_transaction: AtomicBool::new(false),
+            _permit: None,
         })
     }
 }
 
-/// A connection of a pool, to which it returns when it is dropped.
+/// A connection of a pool, to which it returns when it is dropped. On the account of a tenant, it holds a permit
+/// until then.
 pub(crate) struct Session {
     client: Object,
     pooling: Option<Pooling>,
     in_transaction: AtomicBool,
+    /// Held for its `Drop`.
+    _permit: Option<FairPermit>,
 }
 
 impl Session {
@@ -300,20 +304,6 @@ async fn execute_pooled(
     session.run_pooled(session.client.execute_typed(sql, &values)).await
 }
 
-/// A session on the account of a tenant, which holds a permit until it is returned.
-pub(crate) struct Turn {
-    session: Session,
-    _permit: FairPermit,
-}
-
-impl Deref for Turn {
-    type Target = Session;
-
-    fn deref(&self) -> &Session {
-        &self.session
-    }
-}
-
 /// Sessions that tenants take in turn.
 pub(crate) struct Turns {
     pool: SessionPool,
@@ -333,9 +323,8 @@ impl Turns {
         Self { replica: Some(replica), ..self }
     }
 
-    /// Without a tenant the session counts for the shared account.
-    pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
-        let permit = self.permits.acquire(tenant).await?;
+    pub(crate) async fn next(&self, account: impl Into<Account>) -> Result<Session> {
+        let permit = self.permits.acquire(account).await?;
         let replicated = match &self.replica {
             Some(replica) => replica.session().await,
             None => None,
@@ -344,7 +333,7 @@ impl Turns {
             Some(session) => session,
             None => self.pool.get().await?,
         };
-        Ok(Turn { session, _permit: permit })
+        Ok(Session { _permit: Some(permit), ..session })
     }
 }
 

@@ -56,7 +56,7 @@ impl Suppressions for PostgresStore {
     }
 
     async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = "delete from suppressions where tenant_id = $1 and address = $2";
         let gone = execute(&session, sql, &[&uuid(scope.tenant()), &address.as_bytes()]).await;
         Ok(gone.map_err(store_error)? > 0)
@@ -103,7 +103,7 @@ impl PostgresStore {
         scope: TenantScope,
         new: &[NewSuppression],
     ) -> Result<u64, TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let new: Vec<_> = new.iter().map(|new| (scope.tenant(), new)).collect();
         let added = add(transaction.session()?, &new).await?;
         transaction.commit().await?;
@@ -134,7 +134,7 @@ impl PostgresStore {
         by: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Suppression>> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from suppressions {by}");
         let found = query(&session, &sql, values).await;
         found.map_err(store_error)?.iter().map(suppression).collect()

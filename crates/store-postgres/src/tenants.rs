@@ -57,14 +57,14 @@ impl Tenants for PostgresStore {
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
-        let session = self.lookups.next(Some(id)).await?;
+        let session = self.session_of(Some(id)).await?;
         let sql = format!("select {COLUMNS} from tenants where tenant_id = $1");
         let found = query(&session, &sql, &[&uuid(id)]).await;
         found.map_err(store_error)?.first().map(tenant).transpose()
     }
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>> {
-        let session = self.lookups.next(None).await?;
+        let session = self.session_of(None).await?;
         let sql = format!("select {COLUMNS} from tenants where slug = $1");
         let found = query(&session, &sql, &[&text(slug)]).await;
         found.map_err(store_error)?.first().map(tenant).transpose()

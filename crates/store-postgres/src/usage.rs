@@ -29,7 +29,7 @@ impl Usage for PostgresStore {
         count: u64,
         limit: u64,
     ) -> Result<PlanCharge> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let spent = query(
             &session,
             SPEND,
@@ -45,7 +45,7 @@ impl Usage for PostgresStore {
     }
 
     async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()> {
-        let session = self.session().await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         execute(
             &session,
             "update usage set used = greatest(0, used - $3)
@@ -58,7 +58,7 @@ impl Usage for PostgresStore {
     }
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = "select used from usage where tenant_id = $1 and period = $2";
         let found = query(&session, sql, &[&uuid(scope.tenant()), &text(period)]).await;
         let found = found.map_err(store_error)?;

@@ -29,6 +29,7 @@ mod replica {
 mod server {
     mod crash;
     mod lost_answer;
+    mod shares;
 }
 mod upkeep {
     mod growth;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
+use gancho_store::{Account, Collection, CollectionLimit, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError, writer::Step};
@@ -23,7 +23,7 @@ impl Documents for SqliteStore {
 
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
         let key = key.to_owned();
-        self.read(move |db| {
+        self.read_for(Account::Strangers, move |db| {
             let by = "INDEXED BY records_by_key WHERE kind = ?1 AND key = ?2 LIMIT 1";
             Ok(list(db, by, &[&kind, &key])?.pop())
         })

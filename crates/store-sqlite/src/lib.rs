@@ -70,7 +70,7 @@ mod writer_cache;
 use std::{path::Path, sync::Arc};
 
 use gancho_domain::TenantId;
-use gancho_store::{Result, Store, StoreError, states};
+use gancho_store::{Account, Result, Store, StoreError, states};
 use rusqlite::Connection;
 use tokio::sync::{Notify, watch};
 
@@ -179,16 +179,16 @@ impl SqliteStore {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.read_by(&self.readers.lookups, None, read).await
+        self.read_by(&self.readers.lookups, Account::Gateway, read).await
     }
 
-    /// The same on a tenant's account, who waits for its own turn.
+    /// The same on an account, which waits for its own turn.
     async fn read_for<T: Send + 'static>(
         &self,
-        tenant: Option<TenantId>,
+        account: impl Into<Account>,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.read_by(&self.readers.lookups, tenant, read).await
+        self.read_by(&self.readers.lookups, account.into(), read).await
     }
 
     /// For pages of lists: a tenant's, or the operator's.
@@ -197,7 +197,7 @@ impl SqliteStore {
         tenant: Option<TenantId>,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.read_by(&self.readers.lists, tenant, read).await
+        self.read_by(&self.readers.lists, tenant.into(), read).await
     }
 
     /// For what the gateway counts and searches for itself, which may take long.
@@ -205,18 +205,18 @@ impl SqliteStore {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.read_by(&self.readers.upkeep, None, read).await
+        self.read_by(&self.readers.upkeep, Account::Gateway, read).await
     }
 
     async fn read_by<T: Send + 'static>(
         &self,
         group: &Group,
-        tenant: Option<TenantId>,
+        account: Account,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self.writer.shared() {
             Some(db) => read(&db.lock().0).map_err(StoreError::from),
-            None => group.run(tenant, read).await,
+            None => group.run(account, read).await,
         }
     }
 }

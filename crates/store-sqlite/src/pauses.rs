@@ -38,7 +38,7 @@ impl Pauses for SqliteStore {
     }
 
     async fn pauses(&self) -> Result<Vec<Pause>> {
-        self.read(|db| {
+        self.read_aside(|db| {
             let mut list = db.prepare_cached("SELECT lane, tenant_id, target_id FROM pauses")?;
             let mut found = list.query([])?;
             let mut pauses = Vec::new();

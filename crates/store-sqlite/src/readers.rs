@@ -16,8 +16,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use gancho_domain::TenantId;
-use gancho_store::{FairSemaphore, Result, StoreError};
+use gancho_store::{Account, FairSemaphore, Result, StoreError};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -106,13 +105,13 @@ impl Group {
         Self { reads: None, threads: Vec::new(), turns: FairSemaphore::new(1, 1) }
     }
 
-    /// Waits for the tenant's turn, and reads.
+    /// Waits for the account's turn, and reads.
     pub async fn run<T: Send + 'static>(
         &self,
-        tenant: Option<TenantId>,
+        account: impl Into<Account>,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        let turn = self.turns.acquire(tenant).await?;
+        let turn = self.turns.acquire(account).await?;
         let (reply, answer) = oneshot::channel();
         let stopped = || StoreError::Broken("the readers have stopped".into());
         let is_abandoned = Arc::new(AtomicBool::new(false));

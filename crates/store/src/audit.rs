@@ -128,13 +128,6 @@ impl AuditFilter {
         let end = AuditId::from_bits(u128::MAX);
         (self.since.map_or(AuditId::from_bits(0), first), self.until.map_or(end, first))
     }
-
-    /// Whether the tenant and the times are all that is asked for.
-    pub fn is_range(&self) -> bool {
-        let range =
-            Self { tenant: self.tenant, since: self.since, until: self.until, ..Self::default() };
-        *self == range
-    }
 }
 
 /// The place of an entry in a list.

@@ -13,7 +13,7 @@ use std::{
     hash::Hash,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -51,6 +51,10 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
     changes: AtomicU64,
     /// The last of the numbers that entries got.
     stamps: AtomicU64,
+    /// Whether a value says that there is nothing under its key.
+    is_absent: fn(&V) -> bool,
+    /// Entries with such values. Changed with `known` locked.
+    absent: AtomicUsize,
     /// Reads under way that others wait for.
     reads: SharedReads<K, V>,
 }
@@ -63,6 +67,7 @@ struct Entry<V> {
     stamp: u64,
     /// It was changed since it was read, and must be read before it is used again.
     is_outdated: bool,
+    is_absent: bool,
 }
 
 /// Two of these that are equal: nothing was changed here in between. A change of something that is not
@@ -95,8 +100,17 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
             known: RwLock::default(),
             changes: AtomicU64::new(0),
             stamps: AtomicU64::new(0),
+            is_absent: |_| false,
+            absent: AtomicUsize::new(0),
             reads: SharedReads::default(),
         }
+    }
+
+    /// Values for which `is_absent` returns true, and the others, each have `max_entries`: those who ask for what does not
+    /// exist evict nothing that does.
+    #[must_use]
+    pub fn with_absent(self, is_absent: fn(&V) -> bool) -> Self {
+        Self { is_absent, ..self }
     }
 
     /// Returns the cached value or else the result of `read`, which gets the previous value and may return
@@ -223,15 +237,32 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         let mut known = self.known.write();
         // A value read before a change is not cached after it.
         if self.changes(&known, key) == before {
-            if known.len() >= self.policy.max_entries {
-                let keeps = |entry: &Entry<V>| entry.read_at.elapsed() < LATELY;
-                known.retain(|_, entry| !self.policy.is_strict && keeps(entry));
-            }
+            let is_absent = (self.is_absent)(&value);
+            self.make_room(&mut known, is_absent);
             let (value, read_at) = (value.clone(), Instant::now());
             let stamp = self.next_stamp();
-            known.insert(key, Entry { value, read_at, stamp, is_outdated: false });
+            let entry = Entry { value, read_at, stamp, is_outdated: false, is_absent };
+            let before = known.insert(key, entry);
+            self.absent.fetch_add(usize::from(is_absent), Ordering::Relaxed);
+            let was_absent = before.is_some_and(|before| before.is_absent);
+            self.absent.fetch_sub(usize::from(was_absent), Ordering::Relaxed);
         }
         Ok(value)
+    }
+
+    /// Among values of one kind.
+    fn make_room(&self, known: &mut IdMap<K, Entry<V>>, is_absent: bool) {
+        let absent = self.absent.load(Ordering::Relaxed);
+        let count = if is_absent { absent } else { known.len() - absent };
+        if count < self.policy.max_entries {
+            return;
+        }
+        let keeps = |entry: &Entry<V>| entry.read_at.elapsed() < LATELY;
+        known.retain(|_, entry| {
+            entry.is_absent != is_absent || (!self.policy.is_strict && keeps(entry))
+        });
+        let absent = known.values().filter(|entry| entry.is_absent).count();
+        self.absent.store(absent, Ordering::Relaxed);
     }
 }
 

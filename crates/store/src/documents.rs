@@ -71,7 +71,7 @@ pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
     /// The document of a kind under a key, in any tenant's collection. Only for keys that are
-    /// globally unique, such as ids.
+    /// globally unique, such as ids. Strangers may cause it: it waits on an account of their own.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
     /// Returns at most `max` documents by key (compared as bytes), after `after`.

@@ -13,8 +13,21 @@ use tokio::sync::oneshot;
 
 use crate::{Result, StoreError};
 
-/// The account of a permit: a tenant, or the shared account of calls without one.
-type Account = Option<TenantId>;
+/// Who a permit is counted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Account {
+    Tenant(TenantId),
+    /// Calls without a tenant.
+    Gateway,
+    /// Callers whose tenant, if they have one, is yet to be found out.
+    Strangers,
+}
+
+impl From<Option<TenantId>> for Account {
+    fn from(tenant: Option<TenantId>) -> Self {
+        tenant.map_or(Self::Gateway, Self::Tenant)
+    }
+}
 
 /// Callers of one tenant that may wait. More are refused with [`StoreError::Busy`].
 const MAX_WAITING: usize = 1_024;
@@ -64,20 +77,25 @@ impl FairSemaphore {
     }
 
     /// Waits for one permit.
-    pub async fn acquire(&self, tenant: Option<TenantId>) -> Result<FairPermit> {
-        self.acquire_many(tenant, 1).await
+    pub async fn acquire(&self, account: impl Into<Account>) -> Result<FairPermit> {
+        self.acquire_many(account, 1).await
     }
 
     /// Waits for `weight` permits at once, or for a tenant's whole share where that is less.
-    pub async fn acquire_many(&self, tenant: Option<TenantId>, weight: u32) -> Result<FairPermit> {
+    pub async fn acquire_many(
+        &self,
+        account: impl Into<Account>,
+        weight: u32,
+    ) -> Result<FairPermit> {
+        let account = account.into();
         let weight = weight.clamp(1, self.0.max_per_tenant);
         let woken = {
             let mut state = self.0.state.lock();
-            if state.turns.is_empty() && state.fits(tenant, weight, self.0.max_per_tenant) {
-                return Ok(self.0.take(&mut state, tenant, weight));
+            if state.turns.is_empty() && state.fits(account, weight, self.0.max_per_tenant) {
+                return Ok(self.0.take(&mut state, account, weight));
             }
             let (wake, woken) = oneshot::channel();
-            state.enqueue(tenant, Waiter { weight, wake })?;
+            state.enqueue(account, Waiter { weight, wake })?;
             self.0.grant(&mut state);
             woken
         };

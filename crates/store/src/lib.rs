@@ -80,7 +80,7 @@ pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport}
 pub use endpoints::Endpoints;
 pub use erasure::{ContentErasure, DeletedTenant, EraseStep, Erasure, SubjectScan};
 pub use error::StoreError;
-pub use fair::{FairPermit, FairSemaphore};
+pub use fair::{Account, FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;

@@ -12,6 +12,16 @@ pub enum Pause {
     Endpoint(TenantId, EndpointId),
 }
 
+impl Pause {
+    /// Whose work it holds back, where it is one tenant's.
+    pub fn tenant(self) -> Option<TenantId> {
+        match self {
+            Self::Lane(_) => None,
+            Self::Tenant(tenant) | Self::Endpoint(tenant, _) => Some(tenant),
+        }
+    }
+}
+
 #[async_trait]
 pub trait Pauses: Send + Sync + 'static {
     /// Doing it twice is doing it once.
@@ -19,5 +29,6 @@ pub trait Pauses: Send + Sync + 'static {
 
     async fn resume(&self, what: Pause) -> Result<()>;
 
+    /// Those of all tenants: for the engine, which reads them from time to time.
     async fn pauses(&self) -> Result<Vec<Pause>>;
 }

@@ -58,7 +58,7 @@ impl Watch {
     }
 
     async fn ask_store(&self) -> bool {
-        match tokio::time::timeout(TIMEOUT, self.store.pauses()).await {
+        match tokio::time::timeout(TIMEOUT, self.store.last_written()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "not ready: store error");

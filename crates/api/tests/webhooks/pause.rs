@@ -50,6 +50,38 @@ async fn a_paused_webhook_waits() {
     eventually(|| async { (receiver.requests().len() == 1).then_some(()) }).await;
 }
 
+/// faults.md 3: what a page costs does not depend on how many endpoints of all tenants are paused. Here the pauses cannot be
+/// read at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_do_not_read_the_pauses_of_all_tenants() {
+    let stage = Stage::postgres().await;
+    let hands = stage.tenant("m2").await;
+    let (_receiver, url) = receiver(200).await;
+    let path = format!("/v1/webhooks/{}", hands.webhook(&url).await["id"].as_str().unwrap());
+    hands.client.post(&format!("{path}/pause"), &json!({})).await.is(204);
+    let event = hands.publish("a.b", json!({})).await;
+    let delivery = hands.delivery(&event, "pending").await;
+    let mut database = stage.place.database().unwrap().client().await.unwrap();
+    let lock = database.transaction().await.unwrap();
+    lock.batch_execute("lock table pauses in access exclusive mode").await.unwrap();
+
+    let reads = async {
+        for path in [&path, "/v1/webhooks"] {
+            let shown = hands.client.get(path).await.is(200).text();
+            assert!(shown.contains(r#""paused_by":"webhook""#), "{shown}");
+        }
+        let of_event = format!("/v1/events/{}", event["id"].as_str().unwrap());
+        let of_delivery = format!("/v1/deliveries/{}", delivery["id"].as_str().unwrap());
+        for path in [of_event.as_str(), &of_delivery, "/v1/deliveries"] {
+            let shown = hands.client.get(path).await.is(200).text();
+            assert!(shown.contains("webhook_resume"), "{shown}");
+        }
+        stage.anyone().get("/readyz").await.is(200);
+    };
+    tokio::time::timeout(std::time::Duration::from_mins(1), reads).await.expect("no page waits");
+    lock.rollback().await.unwrap();
+}
+
 /// faults.md 8: pause, publish, delete: nothing stays pending, and nothing stays paused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_webhook_that_is_deleted_leaves_nothing_pending() {

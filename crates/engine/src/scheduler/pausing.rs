@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gancho_domain::{Lane, TenantId, Time};
+use gancho_domain::{TenantId, Time};
 use gancho_store::Pause;
 
 use super::{Key, Scheduler};
@@ -17,40 +17,50 @@ pub struct PauseSet {
 }
 
 impl PauseSet {
-    pub fn of(lane: Lane, pauses: &[Pause]) -> Self {
-        let mut set = Self::default();
-        for pause in pauses {
-            match *pause {
-                Pause::Lane(held) => set.lane |= held == lane,
-                Pause::Tenant(tenant) => _ = set.tenants.insert(tenant),
-                Pause::Endpoint(tenant, endpoint) => _ = set.targets.insert((tenant, endpoint)),
-            }
-        }
-        set
-    }
-
     pub fn holds(&self, key: Key) -> bool {
         self.lane || self.tenants.contains(&key.0) || self.targets.contains(&key)
     }
 }
 
 impl<T> Scheduler<T> {
-    pub fn set_pauses(&mut self, pauses: PauseSet, now: Time) {
-        if pauses == self.pauses {
+    /// A lane that is named is this one.
+    pub fn set_pause(&mut self, what: Pause, is_paused: bool, now: Time) {
+        let pauses = &mut self.pauses;
+        let was_paused = match what {
+            Pause::Lane(_) => std::mem::replace(&mut pauses.lane, is_paused),
+            Pause::Tenant(tenant) => set(&mut pauses.tenants, tenant, is_paused),
+            Pause::Endpoint(tenant, endpoint) => {
+                set(&mut pauses.targets, (tenant, endpoint), is_paused)
+            }
+        };
+        if was_paused == is_paused {
             return;
         }
-        let before = std::mem::replace(&mut self.pauses, pauses);
         // Unknown targets are noted too: claims must skip them.
-        for tenant in before.tenants.symmetric_difference(&self.pauses.tenants) {
-            self.claims.note_tenant(*tenant, self.pauses.tenants.contains(tenant));
+        match what {
+            Pause::Lane(_) => {}
+            Pause::Tenant(tenant) => self.claims.note_tenant(tenant, is_paused),
+            Pause::Endpoint(tenant, endpoint) => {
+                self.claims.note_target((tenant, endpoint), is_paused);
+            }
         }
-        for key in before.targets.symmetric_difference(&self.pauses.targets) {
-            self.claims.note_target(*key, self.pauses.targets.contains(key));
-        }
-        // Pauses change seldom, so this checks every known target.
-        let known: Vec<Key> = self.targets.keys().copied().collect();
-        for key in known {
+        let known = self.targets.keys().copied();
+        let touched: Vec<Key> = match what {
+            Pause::Endpoint(tenant, endpoint) if self.targets.contains_key(&(tenant, endpoint)) => {
+                vec![(tenant, endpoint)]
+            }
+            Pause::Endpoint(..) => Vec::new(),
+            // These change seldom, so this looks at every known target.
+            Pause::Tenant(tenant) => known.filter(|key| key.0 == tenant).collect(),
+            Pause::Lane(_) => known.collect(),
+        };
+        for key in touched {
             self.place(key, now);
         }
     }
+}
+
+/// Whether it was there before.
+fn set<K: Ord>(all: &mut BTreeSet<K>, key: K, is_there: bool) -> bool {
+    if is_there { !all.insert(key) } else { all.remove(&key) }
 }

@@ -8,8 +8,8 @@ mod slow;
 
 use std::time::Duration;
 
-use gancho_domain::{TenantId, Time, fairness::TURN, pace::Load};
-use gancho_store::TargetId;
+use gancho_domain::{Lane, TenantId, Time, fairness::TURN, pace::Load};
+use gancho_store::{Pause, TargetId};
 
 use super::*;
 

@@ -69,7 +69,7 @@ impl PostgresStore {
         replacement: &[u8],
         now: Time,
     ) -> Result<ContentErasure, TxError> {
-        let transaction = Transaction::begin(self.session().await?).await?;
+        let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let session = transaction.session()?;
         let Some(before) = find(session, scope, id, "").await? else {
             return Ok(ContentErasure::Unknown);
@@ -114,7 +114,7 @@ impl PostgresStore {
         after: Option<ParcelId>,
         max: usize,
     ) -> Result<SubjectScan> {
-        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let session = self.session_of(Some(scope.tenant())).await?;
         let sql = "select id, coalesce(subject = $2, false) from parcels
             where tenant_id = $1 and id > $3 order by id limit $4";
         let after = after.map_or(Uuid::nil(), uuid);

@@ -160,3 +160,41 @@ async fn closing_waits_for_no_read_that_nobody_waits_for() {
     drop(store);
     assert!(started.elapsed() < Duration::from_secs(30));
 }
+
+/// Unknown API keys are looked up on the strangers' account, and all pauses are read beside the lookups: neither delays what
+/// the gateway and tenants look up.
+#[tokio::test]
+async fn strangers_delay_no_lookups_of_others() {
+    use gancho_store::{Account, Documents, Endpoints, Pauses, Tenants};
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let (release, wait) = crossbeam_channel::bounded::<()>(0);
+    let mut busy = Vec::new();
+    for _ in 0..1_000 {
+        let wait = wait.clone();
+        let mut read = Box::pin(store.readers.lookups.run(Account::Strangers, move |_| {
+            let _ = wait.recv();
+            Ok(())
+        }));
+        begin(&mut read);
+        busy.push(read);
+    }
+    let mut unknown = store.find_document("api_key", "nobody");
+    begin(&mut unknown);
+    assert_eq!(store.tenant_by_slug("acme").await.unwrap(), None);
+    assert_eq!(store.endpoints(TenantScope::internal(ACME)).await.unwrap().len(), 0);
+    let mut all = Vec::new();
+    for number in 0..10 {
+        let wait = wait.clone();
+        let account = Some(TenantId::from_bits(number));
+        let mut read = Box::pin(store.readers.lookups.run(account, move |_| {
+            let _ = wait.recv();
+            Ok(())
+        }));
+        begin(&mut read);
+        all.push(read);
+    }
+    assert_eq!(store.pauses().await.unwrap().len(), 0, "while every reader of lookups is taken");
+    drop((release, busy, all));
+    assert_eq!(unknown.await.unwrap(), None);
+}

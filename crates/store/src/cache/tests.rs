@@ -2,7 +2,6 @@
 
 use std::{
     pin::pin,
-    sync::atomic::AtomicUsize,
     task::{Context, Poll, Waker},
 };
 
@@ -166,6 +165,26 @@ async fn a_strict_cache_never_has_more_than_it_may() {
     for key in 0..=u8::MAX {
         cache.get(key, five).await.unwrap();
         assert!(cache.known.read().len() <= 10);
+    }
+}
+
+/// Strangers may ask for any number of keys that do not exist.
+#[tokio::test]
+async fn what_does_not_exist_evicts_nothing_that_does() {
+    let cache = strict(10).with_absent(|value| *value == 0);
+    cache.get(1, five).await.unwrap();
+    for key in 2..=u8::MAX {
+        cache.get(key, |_| value(0)).await.unwrap();
+        assert!(cache.known.read().len() <= 11);
+    }
+    assert_eq!(*cache.get(1, |_| value(6)).await.unwrap(), 5, "it was not read again");
+    // What came into being counts as what it is now.
+    cache.forget(u8::MAX);
+    cache.get(u8::MAX, five).await.unwrap();
+    for key in 2..u8::MAX {
+        cache.forget(key);
+        cache.get(key, five).await.unwrap();
+        assert!(cache.known.read().len() <= 20);
     }
 }
 

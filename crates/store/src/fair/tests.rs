@@ -72,7 +72,7 @@ async fn callers_that_have_gone_are_passed_over() {
         begin(&mut gone).await;
     }
     assert_eq!(semaphore.waiting(), 0);
-    assert!(semaphore.0.state.lock().shares[&tenant(1)].waiting.len() <= MAX_WAITING);
+    assert!(semaphore.0.state.lock().shares[&tenant(1).into()].waiting.len() <= MAX_WAITING);
     let mut last = pin!(semaphore.acquire(tenant(1)));
     begin(&mut last).await;
     drop(held);
@@ -125,4 +125,25 @@ async fn a_large_request_is_not_starved_by_small_ones() {
     // More than a share is a share.
     let all = semaphore.acquire_many(tenant(1), 1_000).await.unwrap();
     assert_eq!(all.weight, 8);
+}
+
+/// However many strangers wait, calls of the gateway itself and of tenants are neither refused nor last.
+#[tokio::test]
+async fn strangers_have_an_account_of_their_own() {
+    let semaphore = FairSemaphore::new(1, 1);
+    let held = semaphore.acquire(Account::Strangers).await.unwrap();
+    let mut waiting = Vec::new();
+    for _ in 0..MAX_WAITING {
+        let mut one = Box::pin(semaphore.acquire(Account::Strangers));
+        begin(&mut one).await;
+        waiting.push(one);
+    }
+    let refused = semaphore.acquire(Account::Strangers).await;
+    assert!(matches!(refused, Err(StoreError::Busy(_))));
+    let mut own = Box::pin(semaphore.acquire(Account::Gateway));
+    begin(&mut own).await;
+    drop(held);
+    let stranger = waiting.remove(0).await.unwrap();
+    drop(stranger);
+    assert!(own.await.is_ok(), "one turn later");
 }

@@ -36,7 +36,7 @@ pub(super) async fn page(
         }
         None => store.all_deliveries(filter, request).await?,
     };
-    let context = WaitContext::read(&call.api).await?;
+    let context = WaitContext::new(&call.api);
     let mut data = Vec::with_capacity(found.rows.len());
     for TenantRow { tenant, row } in found.rows {
         let waiting_for = context.on(&call.api, tenant, &row);

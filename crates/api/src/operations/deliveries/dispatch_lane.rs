@@ -28,7 +28,7 @@ pub(super) async fn page(
     if let Some(partner) = partner {
         let source = sources::find_by_name(call, partner).await?;
         let page = call.api.reader.deliveries(source.scope(), filter, request).await?;
-        let context = WaitContext::read(&call.api).await?;
+        let context = WaitContext::new(&call.api);
         let deliveries =
             page.rows.into_iter().map(|row| render(call, &context, row, &source)).collect();
         return Ok((deliveries, page.next));
@@ -56,7 +56,7 @@ pub(super) async fn page(
     let pages: Vec<(Arc<PreparedSource>, Page<DeliveryRow>)> =
         stream::iter(all).map(one).buffer_unordered(AT_ONCE).try_collect().await?;
     let (rows, next) = merge(pages, max);
-    let context = WaitContext::read(&call.api).await?;
+    let context = WaitContext::new(&call.api);
     let rows = rows.into_iter().map(|(source, row)| render(call, &context, row, &source.source));
     Ok((rows.collect(), next))
 }

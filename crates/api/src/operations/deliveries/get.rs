@@ -43,7 +43,7 @@ pub const OF_WEBHOOK: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
-    let waiting_for = WaitContext::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
+    let waiting_for = WaitContext::new(&call.api).on(&call.api, scope.tenant(), &view.row);
     let (delivery, payload) = match view.row.lane {
         Lane::Webhook => {
             let payload = rendered(&call, scope.tenant(), &view).await?;

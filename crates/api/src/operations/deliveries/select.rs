@@ -125,7 +125,7 @@ impl Selected {
                 let is_of_event = filter.event.is_some() || filter.external_id.is_some();
                 let store = if is_of_event { &call.api.store } else { &call.api.reader };
                 let found = store.deliveries(scope, filter, request).await?;
-                let context = WaitContext::read(&call.api).await?;
+                let context = WaitContext::new(&call.api);
                 let render = |row: DeliveryRow| {
                     let waiting_for = context.on(&call.api, scope.tenant(), &row);
                     Delivery::from(row).waiting(waiting_for)

@@ -10,7 +10,7 @@ use gancho_engine::TailFilter;
 use http::{HeaderName, HeaderValue};
 
 use self::{event::DeliveryEvent, stream::TailStream};
-use super::{TAG, waiting_for::WaitContext};
+use super::TAG;
 use crate::{
     answer::Answer,
     auth::Credential,
@@ -62,12 +62,11 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter(&call).await?;
     let slot = call.api.tails.begin(call.limited_tenant())?;
-    let context = WaitContext::read(&call.api).await?;
     // From here on nothing is missed: the caller may publish as soon as it has the head of the response.
     let tail = call.api.engine.tail(filter);
     let credential = Credential::of(&call.headers, call.route.needs);
     let names_tenants = matches!(call.principal, Principal::Operator(_));
-    let stream = TailStream::new(call.api.clone(), tail, slot, credential, names_tenants, context);
+    let stream = TailStream::new(call.api.clone(), tail, slot, credential, names_tenants);
     let answer = Answer::stream(MEDIA_TYPE, Body::from_stream(stream.into_stream()));
     Ok(answer.with(X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }

@@ -1,14 +1,15 @@
 //! Why a delivery is waiting.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
-use gancho_domain::{Lane, State, TenantId, Time};
+use gancho_domain::{DeliveryId, Lane, State, TenantId, Time};
 use gancho_engine::TargetStatus;
-use gancho_store::{DeliveryRow, Pause};
+use gancho_store::{DeliveryRow, Pause, TargetId};
+use parking_lot::Mutex;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{problem::Problem, render::Timestamp, state::Api};
+use crate::{render::Timestamp, state::Api};
 
 /// What an unfinished delivery is waiting for.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,16 +43,27 @@ pub enum Reason {
     Backlog,
 }
 
-/// What holds deliveries back, read once for a whole response.
-pub struct WaitContext {
-    now: Time,
-    pauses: BTreeSet<Pause>,
+impl Reason {
+    fn of_pause(pause: Pause) -> Self {
+        match pause {
+            Pause::Endpoint(..) => Self::WebhookResume,
+            Pause::Tenant(_) => Self::TenantResume,
+            Pause::Lane(_) => Self::LaneResume,
+        }
+    }
 }
 
+/// What holds deliveries back, for a whole response: what is in line is asked for once for each target.
+pub struct WaitContext {
+    now: Time,
+    queued: Mutex<HashMap<LaneTarget, HashSet<DeliveryId>>>,
+}
+
+type LaneTarget = (Lane, TenantId, TargetId);
+
 impl WaitContext {
-    pub async fn read(api: &Api) -> Result<Self, Problem> {
-        let pauses = api.store.pauses().await?.into_iter().collect();
-        Ok(Self { now: api.clock.now(), pauses })
+    pub fn new(api: &Api) -> Self {
+        Self { now: api.clock.now(), queued: Mutex::default() }
     }
 
     /// Returns `None` for a finished delivery.
@@ -60,17 +72,28 @@ impl WaitContext {
             return None;
         }
         let status = api.engine.target_status(row.lane, tenant, row.target);
-        let place = (tenant, row.target);
-        let is_queued = row.state == State::Leased && api.engine.is_queued(row.lane, place, row.id);
-        let (reason, until) = self.reason(tenant, row, status, is_queued);
+        let pause = api.engine.pause_of(row.lane, (tenant, row.target));
+        let target = (row.lane, tenant, row.target);
+        let ask = || api.engine.queued_deliveries(row.lane, (tenant, row.target));
+        let is_queued = row.state == State::Leased && self.is_queued(target, row.id, ask);
+        let (reason, until) = self.reason(row, pause, status, is_queued);
         Some(WaitingFor { reason, until: until.map(Timestamp) })
+    }
+
+    fn is_queued(
+        &self,
+        target: LaneTarget,
+        delivery: DeliveryId,
+        ask: impl FnOnce() -> HashSet<DeliveryId>,
+    ) -> bool {
+        self.queued.lock().entry(target).or_insert_with(ask).contains(&delivery)
     }
 
     /// A pause comes first, because its end is not known.
     fn reason(
         &self,
-        tenant: TenantId,
         row: &DeliveryRow,
+        pause: Option<Pause>,
         status: Option<TargetStatus>,
         is_queued: bool,
     ) -> (Reason, Option<Time>) {
@@ -82,8 +105,8 @@ impl WaitContext {
             State::Pending | State::Delivered | State::Dead => {}
         }
         let is_due = is_queued || row.due_at <= self.now;
-        if let Some(reason) = self.pause(tenant, row.lane, row) {
-            return (reason, None);
+        if let Some(pause) = pause {
+            return (Reason::of_pause(pause), None);
         }
         if !is_due {
             let reason = if row.attempts == 0 { Reason::Schedule } else { Reason::Retry };
@@ -99,24 +122,13 @@ impl WaitContext {
             _ => (Reason::Backlog, None),
         }
     }
-
-    fn pause(&self, tenant: TenantId, lane: Lane, row: &DeliveryRow) -> Option<Reason> {
-        let is_paused = |what| self.pauses.contains(&what);
-        if is_paused(Pause::Endpoint(tenant, row.target)) {
-            Some(Reason::WebhookResume)
-        } else if is_paused(Pause::Tenant(tenant)) {
-            Some(Reason::TenantResume)
-        } else {
-            is_paused(Pause::Lane(lane)).then_some(Reason::LaneResume)
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use gancho_domain::{DeliveryId, EndpointId, EventId};
+    use gancho_domain::{EndpointId, EventId};
     use gancho_engine::Pool;
 
     use super::*;
@@ -159,46 +171,57 @@ mod tests {
         }
     }
 
-    fn context(pauses: &[Pause]) -> WaitContext {
-        WaitContext { now: NOW, pauses: pauses.iter().copied().collect() }
+    /// A page may have hundreds of deliveries of one endpoint, and hundreds may be in its line.
+    #[test]
+    fn what_is_in_line_is_asked_for_once_for_each_target() {
+        let context = WaitContext { now: NOW, queued: Mutex::default() };
+        let target =
+            |number| (Lane::Webhook, TenantId::from_bits(7), EndpointId::from_bits(number));
+        let mut asked = 0;
+        for id in 0..1_000 {
+            let ask = || {
+                asked += 1;
+                (0..500).map(DeliveryId::from_bits).collect()
+            };
+            let is_queued = context.is_queued(target(id % 2), DeliveryId::from_bits(id), ask);
+            assert_eq!(is_queued, id < 500);
+        }
+        assert_eq!(asked, 2);
     }
 
     #[test]
     fn each_delivery_that_waits_says_why() {
-        let tenant = TenantId::from_bits(7);
+        let context = WaitContext { now: NOW, queued: Mutex::default() };
         let due = row(State::Pending, 1, NOW);
-        let free = context(&[]);
-        let reason = |context: &WaitContext, row: &DeliveryRow, status| {
-            context.reason(tenant, row, status, false)
-        };
+        let reason = |row: &DeliveryRow, status| context.reason(row, None, status, false);
         let leased = row(State::Leased, 0, LATER);
-        assert_eq!(reason(&free, &leased, None), (Reason::Attempt, None));
+        assert_eq!(reason(&leased, None), (Reason::Attempt, None));
         let queued = TargetStatus { rate_allows_at: Some(LATER), queued: 1, ..status() };
-        let waits = free.reason(tenant, &leased, Some(queued), true);
+        let waits = context.reason(&leased, None, Some(queued), true);
         assert_eq!(waits, (Reason::RateLimit, Some(LATER)));
-        let waits = free.reason(tenant, &leased, Some(status()), true);
+        let waits = context.reason(&leased, None, Some(status()), true);
         assert_eq!(waits, (Reason::Backlog, None));
         let behind = row(State::Waiting, 0, NOW);
-        assert_eq!(reason(&free, &behind, None), (Reason::EarlierDelivery, None));
+        assert_eq!(reason(&behind, None), (Reason::EarlierDelivery, None));
         let later = row(State::Pending, 0, LATER);
-        assert_eq!(reason(&free, &later, None), (Reason::Schedule, Some(LATER)));
+        assert_eq!(reason(&later, None), (Reason::Schedule, Some(LATER)));
         let again = row(State::Pending, 2, LATER);
-        assert_eq!(reason(&free, &again, None), (Reason::Retry, Some(LATER)));
-        assert_eq!(reason(&free, &due, None), (Reason::Backlog, None));
+        assert_eq!(reason(&again, None), (Reason::Retry, Some(LATER)));
+        assert_eq!(reason(&due, None), (Reason::Backlog, None));
         let resting = TargetStatus { rests_until: Some(LATER), ..status() };
-        assert_eq!(reason(&free, &due, Some(resting)), (Reason::CircuitBreaker, Some(LATER)));
+        assert_eq!(reason(&due, Some(resting)), (Reason::CircuitBreaker, Some(LATER)));
         let limited = TargetStatus { rate_allows_at: Some(LATER), ..status() };
-        assert_eq!(reason(&free, &due, Some(limited)), (Reason::RateLimit, Some(LATER)));
+        assert_eq!(reason(&due, Some(limited)), (Reason::RateLimit, Some(LATER)));
         let full = TargetStatus { is_at_limit: true, ..status() };
-        assert_eq!(reason(&free, &due, Some(full)), (Reason::InFlightLimit, None));
+        assert_eq!(reason(&due, Some(full)), (Reason::InFlightLimit, None));
+        let tenant = TenantId::from_bits(7);
         for (pause, why) in [
             (Pause::Lane(Lane::Webhook), Reason::LaneResume),
             (Pause::Tenant(tenant), Reason::TenantResume),
             (Pause::Endpoint(tenant, due.target), Reason::WebhookResume),
         ] {
-            assert_eq!(reason(&context(&[pause]), &again, Some(resting)), (why, None));
+            let waits = context.reason(&again, Some(pause), Some(resting), false);
+            assert_eq!(waits, (why, None));
         }
-        let elsewhere = [Pause::Lane(Lane::Email), Pause::Tenant(TenantId::from_bits(8))];
-        assert_eq!(reason(&context(&elsewhere), &due, None), (Reason::Backlog, None));
     }
 }

@@ -27,7 +27,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
-    let context = WaitContext::read(&call.api).await?;
+    let context = WaitContext::new(&call.api);
     let wait = |row| context.on(&call.api, scope.tenant(), row);
     let waits: Vec<_> = view.deliveries.iter().map(wait).collect();
     let mut event = Event::from(view);

@@ -4,11 +4,7 @@ use gancho_access::Right;
 use gancho_outbound::EndpointDraft;
 use http::Method;
 
-use super::{
-    TAG,
-    draft::WebhookPatch,
-    view::{PausedWebhooks, Webhook},
-};
+use super::{TAG, draft::WebhookPatch, view::Webhook};
 use crate::{
     answer::Answer,
     codes,
@@ -46,6 +42,5 @@ pub(super) async fn change(
     let principal = call.tenant()?;
     let id = call.id("id")?;
     let endpoint = call.api.endpoints.change(principal.scope(), id, draft, whole).await?;
-    let paused = PausedWebhooks::read(&call.api).await?;
-    Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
+    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
 }

@@ -6,7 +6,7 @@ use http::Method;
 use super::{
     TAG,
     draft::WebhookBody,
-    view::{NewWebhook, PausedWebhooks, Webhook, format_name},
+    view::{NewWebhook, Webhook, format_name},
 };
 use crate::{
     answer::Answer,
@@ -38,7 +38,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let draft = call.parse_body::<WebhookBody>()?.draft()?;
     let created = call.api.endpoints.create(principal.scope(), principal.tenant(), draft).await?;
     Answer::created(&NewWebhook {
-        webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,
+        webhook: Webhook::of(&call.api, &created.endpoint)?,
         secret: created.secret.to_string(),
         secret_format: format_name(created.secret_format),
         public_key: created.public_key,

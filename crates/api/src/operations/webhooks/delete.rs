@@ -1,6 +1,7 @@
 //! `DELETE /v1/webhooks/{id}`.
 
 use gancho_access::Right;
+use gancho_store::Pause;
 use http::Method;
 
 use super::TAG;
@@ -24,9 +25,9 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let principal = call.tenant()?;
-    call.api.endpoints.delete(principal.scope(), call.id("id")?).await?;
+    let (scope, id) = (call.tenant()?.scope(), call.id("id")?);
+    call.api.endpoints.delete(scope, id).await?;
     // Its pause is deleted with it. Other nodes notice within a second, this one now.
-    let _ = call.api.engine.refresh_pauses().await;
+    call.api.engine.forget_pause(Pause::Endpoint(scope.tenant(), id));
     Ok(Answer::no_content())
 }

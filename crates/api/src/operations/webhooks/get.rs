@@ -3,10 +3,7 @@
 use gancho_access::{Principal, Right};
 use gancho_domain::EndpointId;
 
-use super::{
-    TAG,
-    view::{PausedWebhooks, Webhook},
-};
+use super::{TAG, view::Webhook};
 use crate::{
     answer::Answer,
     input::field::Noun,
@@ -37,6 +34,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         }
     };
     let endpoint = call.api.store.endpoint(scope, id).await?.ok_or_else(not_found)?;
-    let paused = PausedWebhooks::read(&call.api).await?;
-    Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
+    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
 }

@@ -3,10 +3,7 @@
 use gancho_access::{Principal, Right};
 use gancho_domain::Endpoint;
 
-use super::{
-    TAG,
-    view::{PausedWebhooks, Webhook},
-};
+use super::{TAG, view::Webhook};
 use crate::{
     answer::Answer,
     codes,
@@ -55,10 +52,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         };
         page.cut(found, |last| last.id.bytes().to_vec())
     };
-    let paused = PausedWebhooks::read(&call.api).await?;
     let mut data = Vec::with_capacity(found.len());
     for one in &found {
-        let mut webhook = Webhook::of(&call.api, one, &paused)?;
+        let mut webhook = Webhook::of(&call.api, one)?;
         if matches!(call.principal, Principal::Operator(_)) {
             let owner = call.api.access.tenants.get(one.tenant).await?;
             webhook.tenant = owner.map(|owner| owner.slug.clone());

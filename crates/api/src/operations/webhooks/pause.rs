@@ -56,7 +56,7 @@ pub const RESUME: Route = Route {
 /// Resuming needs only the id, so that nothing stays paused because its webhook was deleted.
 async fn paused(call: &Call) -> Result<Pause, Problem> {
     let pause = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
-    if call.api.store.pauses().await?.contains(&pause) {
+    if call.api.engine.is_paused(pause) {
         return Ok(pause);
     }
     existing(call).await

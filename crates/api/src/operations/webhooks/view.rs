@@ -95,30 +95,11 @@ pub struct NewWebhook {
     pub public_key: Option<String>,
 }
 
-/// The paused webhooks, read once for a whole response.
-pub struct PausedWebhooks(Vec<Pause>);
-
-impl PausedWebhooks {
-    pub async fn read(api: &Api) -> Result<Self, Problem> {
-        Ok(Self(api.store.pauses().await?))
-    }
-
-    /// A new one is not paused.
-    pub fn none() -> Self {
-        Self(Vec::new())
-    }
-
-    fn contains(&self, endpoint: &Endpoint) -> bool {
-        self.0.contains(&Pause::Endpoint(endpoint.tenant, endpoint.id))
-    }
-
-    fn paused_by(&self, endpoint: &Endpoint) -> Option<&'static str> {
-        let levels = [
-            ("webhook", Pause::Endpoint(endpoint.tenant, endpoint.id)),
-            ("tenant", Pause::Tenant(endpoint.tenant)),
-            ("lane", Pause::Lane(Lane::Webhook)),
-        ];
-        levels.into_iter().find(|(_, pause)| self.0.contains(pause)).map(|(name, _)| name)
+const fn paused_by(pause: Pause) -> &'static str {
+    match pause {
+        Pause::Endpoint(..) => "webhook",
+        Pause::Tenant(_) => "tenant",
+        Pause::Lane(_) => "lane",
     }
 }
 
@@ -130,7 +111,8 @@ fn old_secret_until(api: &Api, endpoint: &Endpoint) -> Option<Timestamp> {
 }
 
 impl Webhook {
-    pub fn of(api: &Api, endpoint: &Endpoint, paused: &PausedWebhooks) -> Result<Self, Problem> {
+    pub fn of(api: &Api, endpoint: &Endpoint) -> Result<Self, Problem> {
+        let target = (endpoint.tenant, endpoint.id);
         Ok(Self {
             id: endpoint.id.to_string(),
             tenant_id: endpoint.tenant.to_string(),
@@ -141,8 +123,8 @@ impl Webhook {
             events: endpoint.events.iter().map(ToString::to_string).collect(),
             headers: api.endpoints.headers(endpoint)?,
             is_active: endpoint.is_active,
-            is_paused: paused.contains(endpoint),
-            paused_by: paused.paused_by(endpoint),
+            is_paused: api.engine.is_paused(Pause::Endpoint(endpoint.tenant, endpoint.id)),
+            paused_by: api.engine.pause_of(Lane::Webhook, target).map(paused_by),
             health: Health::of(api, endpoint),
             profile: endpoint.profile.clone(),
             retry: endpoint.plan.as_ref().map(Retry::of),

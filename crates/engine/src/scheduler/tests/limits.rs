@@ -169,22 +169,22 @@ fn an_urgent_delivery_goes_first_and_through_an_open_breaker() {
 fn pauses_hold_back_and_let_go() {
     let mut queue = Scheduler::new(limits(100));
     let all = [
-        PauseSet { lane: true, ..PauseSet::default() },
-        PauseSet { tenants: [key(1, 1).0].into(), ..PauseSet::default() },
-        PauseSet { targets: [key(1, 1)].into(), ..PauseSet::default() },
+        Pause::Lane(Lane::Webhook),
+        Pause::Tenant(key(1, 1).0),
+        Pause::Endpoint(key(1, 1).0, key(1, 1).1),
     ];
-    for pauses in all {
+    for pause in all {
         fill(&mut queue, key(1, 1), 2);
-        queue.set_pauses(pauses.clone(), NOW);
+        queue.set_pause(pause, true, NOW);
         assert!(queue.next(NOW).is_none());
-        assert_eq!(queue.queued(), 0, "a pause takes no room: {pauses:?}");
+        assert_eq!(queue.queued(), 0, "a pause takes no room: {pause:?}");
         assert_eq!(queue.take_evicted().len(), 2);
         assert!(!queue.welcomes(key(1, 1), 0, NOW));
         fill(&mut queue, key(1, 1), 1);
         assert!(queue.next(NOW).is_none());
         assert_eq!(queue.take_evicted().len(), 1);
         queue.check(NOW);
-        queue.set_pauses(PauseSet::default(), NOW);
+        queue.set_pause(pause, false, NOW);
         fill(&mut queue, key(1, 1), 1);
         for slot in popped(&mut queue, NOW) {
             queue.finished(slot, FINE, NOW);

@@ -42,6 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
 const TARDY: Outcome =
     Outcome::Tried { at_fault: false, load: Load::Light, latency: Duration::from_millis(700) };
 
+const LANE: Pause = Pause::Lane(Lane::Webhook);
+
 struct Run {
     queue: Scheduler<u32>,
     now: Time,
@@ -116,21 +118,15 @@ impl Run {
             }
             Step::Wait { millis } => self.now = now + Duration::from_millis(millis.into()),
             Step::ClockBack { secs } => self.now = now - Duration::from_secs(secs.into()),
-            Step::PauseLane => {
-                let pauses = PauseSet { lane: true, ..self.queue.pauses.clone() };
-                self.queue.set_pauses(pauses, now);
-            }
+            Step::PauseLane => self.queue.set_pause(LANE, true, now),
             Step::PauseTenant(tenant) => {
-                let mut pauses = self.queue.pauses.clone();
-                pauses.tenants.insert(key(tenant.into(), 0).0);
-                self.queue.set_pauses(pauses, now);
+                self.queue.set_pause(Pause::Tenant(key(tenant.into(), 0).0), true, now);
             }
             Step::PauseTarget(tenant, target) => {
-                let mut pauses = self.queue.pauses.clone();
-                pauses.targets.insert(key(tenant.into(), target.into()));
-                self.queue.set_pauses(pauses, now);
+                let (tenant, target) = key(tenant.into(), target.into());
+                self.queue.set_pause(Pause::Endpoint(tenant, target), true, now);
             }
-            Step::Resume => self.queue.set_pauses(PauseSet::default(), now),
+            Step::Resume => self.resume(),
             Step::Shed => {
                 let shed = self.queue.shed(now);
                 self.gone(shed);
@@ -150,9 +146,18 @@ impl Run {
         assert!(self.queue.targets.len() <= 3 + busy, "memory is bounded");
     }
 
+    fn resume(&mut self) {
+        let PauseSet { tenants, targets, .. } = self.queue.pauses.clone();
+        let tenants = tenants.into_iter().map(Pause::Tenant);
+        let targets = targets.into_iter().map(|(tenant, target)| Pause::Endpoint(tenant, target));
+        for pause in tenants.chain(targets).chain([LANE]) {
+            self.queue.set_pause(pause, false, self.now);
+        }
+    }
+
     /// Everything that waits goes out once nothing holds it back.
     fn run_dry(&mut self) {
-        self.queue.set_pauses(PauseSet::default(), self.now);
+        self.resume();
         for _ in 0..100_000 {
             while let Some(slot) = self.out.pop() {
                 self.queue.finished(slot, FINE, self.now);

@@ -21,8 +21,6 @@ const MAX_BATCH: usize = 256;
 /// How often the credential is checked.
 const CHECK: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How long what was read about pauses is used.
-const CONTEXT_TTL: Duration = Duration::from_secs(2);
 
 pub struct TailStream {
     api: Api,
@@ -33,8 +31,6 @@ pub struct TailStream {
     credential: Option<Credential>,
     /// The operator watches all tenants.
     names_tenants: bool,
-    context: WaitContext,
-    context_read_at: Instant,
     sent_at: Instant,
     check_at: Instant,
     step: Step,
@@ -59,7 +55,6 @@ impl TailStream {
         slot: CallerSlot,
         credential: Option<Credential>,
         names_tenants: bool,
-        context: WaitContext,
     ) -> Self {
         let now = Instant::now();
         Self {
@@ -68,8 +63,6 @@ impl TailStream {
             _slot: slot,
             credential,
             names_tenants,
-            context,
-            context_read_at: now,
             sent_at: now,
             check_at: now + CHECK,
             step: Step::Open,
@@ -136,24 +129,20 @@ impl TailStream {
     }
 
     async fn render(&mut self, batch: TailBatch) -> EventText {
-        if self.context_read_at.elapsed() > CONTEXT_TTL
-            && let Ok(context) = WaitContext::read(&self.api).await
-        {
-            (self.context, self.context_read_at) = (context, Instant::now());
-        }
+        let context = WaitContext::new(&self.api);
         let mut text = EventText::default();
         if batch.missed > 0 {
             text.missed(batch.missed);
         }
         for change in batch.changes {
-            let delivery = self.delivery(&change).await;
+            let delivery = self.delivery(&context, &change).await;
             text.delivery(&DeliveryEvent::new(&change, delivery));
         }
         text
     }
 
-    async fn delivery(&self, change: &Arc<DeliveryChange>) -> Delivery {
-        let waiting_for = self.context.on(&self.api, change.tenant, &change.row);
+    async fn delivery(&self, context: &WaitContext, change: &Arc<DeliveryChange>) -> Delivery {
+        let waiting_for = context.on(&self.api, change.tenant, &change.row);
         let delivery = Delivery::from(change.row.clone()).waiting(waiting_for);
         if !self.names_tenants {
             return delivery;
