@@ -24,10 +24,12 @@ use gancho_api::{
     watch,
 };
 use gancho_domain::{
-    Clock, EndReason, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant,
-    TenantScope,
+    Clock, CorrectedClock, EndReason, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom,
+    Tenant, TenantScope,
 };
-use gancho_engine::{Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary};
+use gancho_engine::{
+    Carrier, Engine, EngineSetup, LaneSetup, SpanSink, StopSummary, correct_clock,
+};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, IntakeMover, Outbound,
@@ -116,10 +118,11 @@ pub struct Gateway {
 impl Gateway {
     #[expect(clippy::too_many_lines, reason = "one list of what the gateway is made of, in order")]
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock: Arc<dyn Clock> = Arc::new(CorrectedClock::new(SystemClock));
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let opened = database::open_all(&setup.database_url, setup.store, setup.ring).await?;
         let OpenStore { store, reader, ring, cells } = opened;
+        correct_clock(&*clock, &*store).await?;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
         let client =

@@ -60,6 +60,10 @@ impl Nodes for CellStore {
         Ok(nodes)
     }
 
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        at_home!(self, |store| store.living_roles(silent_for))
+    }
+
     /// Fenced where every cell that answers has declared the node dead. Where only some have, it joins those again.
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()> {
         let cells = self.cells();

@@ -56,6 +56,12 @@ impl Nodes for PostgresStore {
         found.iter().map(record).collect()
     }
 
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        let session = self.session().await?;
+        let found = query(&session, LIVING_ROLES, &[&silent_for.as_secs_f64()]).await;
+        found.map_err(store_error)?.iter().map(|row| rows::get(row, 0)).collect()
+    }
+
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
         let session = self.lifeline.get().await?;
         let sql = "update nodes set beat_at = clock_timestamp() where id = $1 and not is_dead";
@@ -92,6 +98,10 @@ select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 10000
 from nodes n order by is_dead, id desc limit $1"
     )
 });
+
+const LIVING_ROLES: &str = "
+select roles from nodes
+where not is_dead and beat_at > clock_timestamp() - $1::float8 * interval '1 second'";
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.

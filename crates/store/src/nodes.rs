@@ -116,6 +116,13 @@ pub trait Nodes: Send + Sync + 'static {
     /// is not among them.
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>>;
 
+    /// The roles of every node that sent a heartbeat within this time, by the database's clock. Nothing from a store that
+    /// nodes do not share.
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        let _ = silent_for;
+        Ok(Vec::new())
+    }
+
     /// Fails with [`crate::StoreError::Fenced`] once the node was declared dead. Stores that many
     /// nodes share go by the database's clock, not by `now`.
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()>;
