@@ -114,8 +114,8 @@ mod tests {
                 let now = start + Duration::from_millis(millis);
                 granted += ticker.take_up_to(part, u32::MAX, now);
             }
-            let (all, most) = (granted * sharers, 6_000 + burst);
-            assert!((6_000 - sharers..=most).contains(&all), "{sharers}: {all}");
+            let (all, max) = (granted * sharers, 6_000 + burst);
+            assert!((6_000 - sharers..=max).contains(&all), "{sharers}: {all}");
         }
         assert_eq!(RATE.shared_by(1), RATE);
         assert_eq!(RATE.shared_by(0), RATE);

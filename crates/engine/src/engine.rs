@@ -20,8 +20,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Archive, ArchiveError, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
-    delivery_log, dispatch, erase_tenants, expire, fleet,
-    fleet::FleetSize,
+    delivery_log, dispatch, erase_tenants, expire,
+    fleet::{self, FleetSize},
     heartbeat,
     lane::{LaneSetup, LaneState, LaneTerms},
     lane_counters::{Counter, LaneCounters},

@@ -51,6 +51,8 @@ impl Nodes for PostgresStore {
                 joined_at: rows::time(row, 5)?,
                 seen_at: rows::time(row, 6)?,
                 leases: rows::get::<i64>(row, 8)? as u64,
+                oldest_due_at: rows::maybe_time(row, 9)?,
+                cells: Vec::new(),
             })
         };
         found.iter().map(record).collect()
@@ -94,8 +96,12 @@ static NODES: Sql = Sql::new(|| {
         "
 select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
     (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint, shared_settings,
-    (select count(*) from deliveries d where d.owner = n.id and d.state = {LEASED})
-from nodes n order by is_dead, id desc limit $1"
+    held.count, held.oldest_due_at
+from nodes n cross join lateral (
+    select count(*) as count, min(d.due_at) as oldest_due_at
+    from deliveries d where d.owner = n.id and d.state = {LEASED}
+) held
+order by is_dead, id desc limit $1"
     )
 });
 

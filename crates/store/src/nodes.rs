@@ -72,6 +72,10 @@ pub struct NodeRecord {
     pub seen_at: Time,
     /// Deliveries that are leased to it.
     pub leases: u64,
+    /// When the first of them fell due.
+    pub oldest_due_at: Option<Time>,
+    /// How many of them each cell has, by its name. Empty in a store without cells.
+    pub cells: Vec<(String, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
