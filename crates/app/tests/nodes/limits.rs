@@ -87,7 +87,9 @@ impl Pair {
     }
 
     fn stop(self) {
-        self.nodes.map(Gateway::stop);
+        for node in self.nodes {
+            node.stop();
+        }
     }
 }
 
@@ -112,7 +114,7 @@ fn a_key_and_a_quota_are_exact() {
     assert_eq!(count(&answers, 202), 100);
     let ids: Vec<_> = answers.iter().map(|answer| answer.json()["id"].clone()).collect();
     assert_eq!(ids[..50], ids[50..]);
-    let stored = "select count(*) from parcels p join tenants t on t.id = p.tenant_id
+    let stored = "select count(*) from parcels p join tenants t on t.tenant_id = p.tenant_id
         where t.slug = 'once'";
     assert_eq!(pair.number(stored), 50);
 
@@ -130,7 +132,7 @@ fn rates_are_shared() {
     // One more than the rate, since half of 21 is rounded up.
     assert_eq!((count(&answers, 202), count(&answers, 429)), (22, 38));
 
-    let source = r#"{"partner":"acme","target_url":"http://127.0.0.1:9/core",
+    let source = r#"{"partner":"acme","target_url":"http://127.0.0.1:9458/core",
         "rate_limit":{"count":10,"per":"1h"}}"#;
     let made = pair.nodes[0].operator("POST", "/v1/sources", source);
     assert_eq!(made.status, 201, "{}", made.body);
