@@ -112,13 +112,16 @@ mod login {
 }
 mod nodes {
     mod breakers;
+    mod clocks;
     mod failover;
     mod fleet;
+    mod limits;
     mod live_tail;
     mod load;
     mod pooler;
     mod sessions;
     mod settings;
+    mod view;
 }
 mod operator;
 mod ops {

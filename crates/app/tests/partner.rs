@@ -30,7 +30,7 @@ pub fn post(ingest: SocketAddr, body: &str) -> Answer {
 }
 
 /// As partners do: again, until it is answered with 204.
-pub fn insist(ingest: impl Fn() -> SocketAddr, body: &str) {
+pub fn insist(mut ingest: impl FnMut() -> SocketAddr, body: &str) {
     let is_taken = || try_post(ingest(), body).is_some_and(|answer| answer.status == 204);
     until("a partner's webhook is taken", is_taken);
 }

@@ -4,13 +4,23 @@ use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
 
 #[derive(Clone, Default)]
-pub struct Seen(Arc<Mutex<BTreeMap<String, Vec<Got>>>>);
+pub struct Seen(Arc<Mutex<BTreeMap<String, Vec<Got>>>>, Arc<AtOnce>);
+
+/// Requests that are being answered.
+#[derive(Default)]
+struct AtOnce {
+    now: AtomicUsize,
+    max: AtomicUsize,
+}
 
 /// One request.
 #[derive(Clone)]
@@ -23,6 +33,11 @@ impl Seen {
     /// How often each id came.
     pub fn counts(&self) -> BTreeMap<String, usize> {
         self.0.lock().unwrap().iter().map(|(id, all)| (id.clone(), all.len())).collect()
+    }
+
+    /// Maximum number of requests that were answered at the same time.
+    pub fn max_at_once(&self) -> usize {
+        self.1.max.load(Ordering::SeqCst)
     }
 
     pub fn body(&self, id: &str) -> Option<Vec<u8>> {
@@ -80,8 +95,11 @@ fn take(stream: &TcpStream, seen: &Seen, after: Duration) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     seen.0.lock().unwrap().entry(id).or_default().push(Got { headers, body });
+    let at_once = seen.1.now.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.1.max.fetch_max(at_once, Ordering::SeqCst);
     // Sleeps as a slow receiver.
     thread::sleep(after);
+    seen.1.now.fetch_sub(1, Ordering::SeqCst);
     let mut stream = stream;
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()
 }

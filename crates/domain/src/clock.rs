@@ -16,6 +16,17 @@ pub trait Clock: Send + Sync + 'static {
 
     /// The monotonic time since some moment in the past.
     fn uptime(&self) -> Duration;
+
+    /// The wall-clock time of the machine alone.
+    fn uncorrected(&self) -> Time {
+        self.now()
+    }
+
+    /// Tells the clock that one which many machines share read `shared` at some moment between these two uptimes.
+    /// Does nothing to a clock that is not corrected by another.
+    fn correct(&self, shared: Time, since: Duration, until: Duration) {
+        let _ = (shared, since, until);
+    }
 }
 
 #[derive(Debug, Default, Clone, Copy)]

@@ -12,6 +12,15 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// The part of one of `sharers` that keep this rate together: the same in the long run, and all of them at once
+    /// fewer than `sharers` operations more.
+    pub fn shared_by(self, sharers: u32) -> Self {
+        let (count, sharers) = (self.count.max(1), sharers.max(1));
+        let part = count.div_ceil(sharers);
+        // What the count was rounded up by, the period is stretched by.
+        Self { count: part, per: self.per.saturating_mul(part.saturating_mul(sharers)) / count }
+    }
+
     /// The time per slot.
     fn gap(self) -> Duration {
         self.per / self.count.max(1)
@@ -89,6 +98,27 @@ mod tests {
         let later: u32 =
             (1..=100).map(|n| taken(&mut state, start + Duration::from_millis(n * 100))).sum();
         assert_eq!(later, 100);
+    }
+
+    #[test]
+    fn parts_of_a_rate_are_the_whole() {
+        let start = Time::from_secs(100);
+        for sharers in [1, 2, 3, 4, 7, 12, 100] {
+            let part = RATE.shared_by(sharers);
+            let burst = part.count * sharers;
+            assert!((RATE.count..RATE.count + sharers).contains(&burst), "{sharers}: {part:?}");
+            let mut ticker = Gcra::default();
+            let mut granted = 0;
+            // In ten minutes, 6,000 and the burst.
+            for millis in 0..600_000 {
+                let now = start + Duration::from_millis(millis);
+                granted += ticker.take_up_to(part, u32::MAX, now);
+            }
+            let (all, max) = (granted * sharers, 6_000 + burst);
+            assert!((6_000 - sharers..=max).contains(&all), "{sharers}: {all}");
+        }
+        assert_eq!(RATE.shared_by(1), RATE);
+        assert_eq!(RATE.shared_by(0), RATE);
     }
 
     #[test]

@@ -50,9 +50,10 @@ pub trait Carrier: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub plan: Arc<RetryPlan>,
-    /// Maximum concurrent deliveries to its target; fewer while the target is slow.
-    pub max_in_flight: u32,
-    /// Maximum delivery rate of its target.
+    /// Maximum concurrent deliveries to its target, over all nodes; fewer while the target is slow. `None`:
+    /// [`Terms::MAX_IN_FLIGHT`] of each node.
+    pub max_in_flight: Option<u32>,
+    /// Maximum delivery rate of its target, over all nodes.
     pub rate: Option<Rate>,
 }
 
@@ -60,7 +61,7 @@ impl Terms {
     pub const MAX_IN_FLIGHT: u32 = 64;
 
     pub fn of(plan: Arc<RetryPlan>) -> Self {
-        Self { plan, max_in_flight: Self::MAX_IN_FLIGHT, rate: None }
+        Self { plan, max_in_flight: None, rate: None }
     }
 }
 

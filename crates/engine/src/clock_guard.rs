@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use gancho_domain::{Clock, Time};
+use gancho_store::{Result, Store};
 use parking_lot::Mutex;
 
 use crate::Engine;
@@ -84,17 +85,28 @@ impl ClockGuard {
     }
 }
 
+/// Corrects a clock by the database's, so that all nodes go by one time. Returns that time; `None` where the database has
+/// no clock of its own.
+pub async fn correct_clock(clock: &dyn Clock, store: &dyn Store) -> Result<Option<Time>> {
+    let asked = clock.uptime();
+    let server = store.server_time().await?;
+    if let Some(server) = server {
+        clock.correct(server, asked, clock.uptime());
+    }
+    Ok(server)
+}
+
 impl Engine {
-    /// Compares the clocks of this node and of the database, where it has one. A database that does not answer is noticed
-    /// elsewhere.
+    /// Corrects the clock of this node by the database's, where it has one, and compares what the machine says with that.
+    /// A database that does not answer is noticed elsewhere.
     pub(crate) async fn compare_clocks(&self) {
         if !self.is_wall_clock {
             return;
         }
-        let before = self.clock.now();
-        if let Ok(Some(server)) = self.store.server_time().await {
+        let before = self.clock.uncorrected();
+        if let Ok(Some(server)) = correct_clock(&*self.clock, &*self.store).await {
             // Anywhere between the two, so that a slow answer is no difference.
-            let wall = server.max(before).min(self.clock.now());
+            let wall = server.max(before).min(self.clock.uncorrected());
             self.clock_guard.compare(server, wall, self.clock.uptime());
         }
     }

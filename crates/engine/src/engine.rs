@@ -20,7 +20,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Archive, ArchiveError, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
-    delivery_log, dispatch, erase_tenants, expire, heartbeat,
+    delivery_log, dispatch, erase_tenants, expire,
+    fleet::{self, FleetSize},
+    heartbeat,
     lane::{LaneSetup, LaneState, LaneTerms},
     lane_counters::{Counter, LaneCounters},
     log_sampler::LogSampler,
@@ -105,6 +107,7 @@ pub struct Engine {
     pub(crate) write_shares: WriteShares,
     pub(crate) pauses: KnownPauses,
     pub(crate) membership: Membership,
+    pub(crate) fleet: FleetSize,
     /// The number under which this engine writes statistics, even if its membership ends.
     pub(crate) first_node: NodeId,
     pub(crate) statistics: StatisticsRecorder,
@@ -149,6 +152,7 @@ impl Engine {
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),
+            fleet: FleetSize::default(),
             first_node: node,
             statistics: StatisticsRecorder::default(),
             open_breakers: OpenBreakers::default(),
@@ -180,6 +184,7 @@ impl Engine {
         });
         tracing::info!(node = node.0, name = engine.name, "engine started");
         engine.compare_clocks().await;
+        engine.refresh_fleet().await;
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
         if engine.trusts_clock(engine.clock.now()) {
@@ -198,6 +203,7 @@ impl Engine {
         }
         self.supervise("bell", bell::run);
         self.supervise("heartbeat", heartbeat::run);
+        self.supervise("fleet", fleet::run);
         self.supervise("rescue", rescue::run);
         self.supervise("pauses", pauses::run);
         self.supervise("expire", expire::run);
@@ -238,16 +244,6 @@ impl Engine {
     /// Timings of a lane; `None` if this engine does not serve it.
     pub fn timing(&self, lane: Lane) -> Option<Timing> {
         self.lane(lane).map(|lane| lane.timings.snapshot())
-    }
-
-    /// Other nodes that this one declared dead since it started.
-    pub fn lost_nodes(&self) -> u64 {
-        self.lost_nodes.get()
-    }
-
-    /// The names of those that were declared dead within this time, as far as they are known.
-    pub fn lost_names(&self, within: Duration) -> Vec<String> {
-        self.lost_names.within(within)
     }
 
     /// Results of a lane by failure code and tenant; `None` if this engine does not serve it.

@@ -6,7 +6,7 @@
 //! the store), each with a seat in the `room`; `scheduler` says which goes next; `dispatch` sends it out; `carry`
 //! is the attempt (`suspect` says what comes before some); `follow` says what is published with its result;
 //! `settle` writes both (`reduce` says what is left out if need be); `release` puts back what will not be carried
-//! here. `membership` and `heartbeat` prove that the node lives, `rescue` takes over from those that do not,
+//! here. `membership` and `heartbeat` prove that the node lives, `fleet` counts those that do, `rescue` takes over from those that do not,
 //! `pauses` hold work back, `expire`, `archive`, `prune` and `erase` clear up (`erase_content` for single
 //! parcels) while `clock_guard` trusts the clock, `stop` ends it, `stats`, `status` and `timings` report on it,
 //! `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
@@ -36,6 +36,7 @@ pub mod engine;
 pub mod erase_content;
 mod erase_tenants;
 mod expire;
+mod fleet;
 mod follow;
 mod heartbeat;
 pub mod lane;
@@ -70,9 +71,10 @@ mod write_shares;
 
 pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
-pub use clock_guard::MAX_CLOCK_OFFSET;
+pub use clock_guard::{MAX_CLOCK_OFFSET, correct_clock};
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
+pub use fleet::NodeRole;
 pub use lane::{LaneSetup, LaneTerms};
 pub use lane_counters::LaneCounters;
 pub use limits::Limits;

@@ -42,6 +42,16 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
+    /// Other nodes that this one declared dead since it started.
+    pub fn lost_nodes(&self) -> u64 {
+        self.lost_nodes.get()
+    }
+
+    /// The names of those that were declared dead within this time, as far as they are known.
+    pub fn lost_names(&self, within: Duration) -> Vec<String> {
+        self.lost_names.within(within)
+    }
+
     pub async fn rescue_once(self: &Arc<Self>) -> RescueCounts {
         // A node whose own membership is in doubt declares no other node dead.
         let Some(node) = self.membership.current() else {

@@ -26,6 +26,7 @@ mod placing;
 mod pool;
 mod pools;
 mod ring;
+mod sharing;
 mod standing;
 mod target;
 mod tenant;
@@ -44,6 +45,7 @@ use gancho_store::TargetId;
 use self::{
     flights::{Flight, FlightId, Flights},
     pools::Pools,
+    sharing::{WholeLimits, own_part},
     target::{Readiness, TargetLine},
     tenant::TenantLine,
 };
@@ -93,7 +95,9 @@ impl LaneLimits {
 }
 
 pub struct Scheduler<T> {
+    /// This node's part of what was set.
     limits: LaneLimits,
+    whole: WholeLimits,
     tenants: BTreeMap<TenantId, TenantLine>,
     targets: BTreeMap<Key, TargetLine<T>>,
     pools: Pools,
@@ -127,7 +131,8 @@ pub struct Slot {
 /// A delivery that enters the queue, and on what terms.
 pub struct QueueEntry<T> {
     pub key: Key,
-    pub max_in_flight: u32,
+    /// Over all nodes, as the rate; `None`: [`Terms::MAX_IN_FLIGHT`](crate::Terms::MAX_IN_FLIGHT) on each.
+    pub max_in_flight: Option<u32>,
     pub rate: Option<Rate>,
     /// What it takes of the room.
     pub bytes: usize,
@@ -140,6 +145,7 @@ impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
         Self {
             limits,
+            whole: WholeLimits::of(&limits),
             tenants: BTreeMap::new(),
             targets: BTreeMap::new(),
             pools: Pools::new(|pool| limits.of_pool(pool)),
@@ -158,23 +164,16 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// Those in flight beyond a lower limit finish; none starts before they have.
-    pub fn set_limits(&mut self, concurrency: u32, rate: Option<Rate>, tenant_batch: u32) {
-        self.limits = LaneLimits { concurrency, rate, tenant_batch, ..self.limits };
-        for pool in Pool::ALL {
-            self.pools[pool].limit = self.limits.of_pool(pool);
-        }
-    }
-
     /// Puts a delivery at the end of its target's line, or at its head if it is urgent.
     pub fn push(&mut self, new: QueueEntry<T>, now: Time) {
         let key = new.key;
+        let nodes = self.whole.nodes;
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             self.owners.add(key.0);
-            TargetLine::new(new.max_in_flight, !self.limits.is_hard)
+            TargetLine::new(own_part(new.max_in_flight, nodes), !self.limits.is_hard)
         });
-        line.agree(new.max_in_flight, new.rate);
+        line.agree(new.max_in_flight, new.rate, nodes);
         if new.is_urgent {
             line.push_first(new.item, new.bytes, now);
         } else {

@@ -20,6 +20,7 @@ pub mod verify;
 use std::sync::Arc;
 
 use gancho_domain::{FieldError, ReceiptLabel, Time};
+use gancho_engine::NodeRole;
 use gancho_wire::strict_json;
 use tracing::instrument;
 
@@ -126,7 +127,10 @@ impl Inbound {
     #[instrument(level = "debug", skip_all)]
     fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), ReceiveError> {
         let within = match message.source.rate {
-            Some(rate) => message.key.take(rate, now),
+            Some(rate) => {
+                let nodes = self.acceptor.engine.nodes_with(NodeRole::Ingest);
+                message.key.take(rate.shared_by(nodes), now)
+            }
             None => Ok(()),
         };
         let bits = Bits { verified: true, rate_ok: within.is_ok() };

@@ -41,7 +41,8 @@ impl Carrier for MailCarrier {
     /// A target of this lane represents the tenant, so its limits are the tenant's.
     fn terms(&self, job: &Job) -> Terms {
         let limit = self.limits.of(job.tenant);
-        Terms { plan: self.plan.clone(), max_in_flight: limit.in_flight.max(1), rate: limit.rate }
+        let max_in_flight = Some(limit.in_flight.max(1));
+        Terms { plan: self.plan.clone(), max_in_flight, rate: limit.rate }
     }
 
     async fn carry(&self, job: &Job, _attempt: u32) -> AttemptResult {

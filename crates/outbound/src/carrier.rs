@@ -38,8 +38,8 @@ impl Carrier for WebhookCarrier {
             Some(target) => Terms {
                 plan: plan_of(job, &target),
                 max_in_flight: match target.endpoint.max_in_flight {
-                    _ if self.health.is_suspect(&target.endpoint) => 1,
-                    max => max.unwrap_or(Terms::MAX_IN_FLIGHT),
+                    _ if self.health.is_suspect(&target.endpoint) => Some(1),
+                    max => max,
                 },
                 rate: target.endpoint.rate,
             },

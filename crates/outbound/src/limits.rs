@@ -1,5 +1,4 @@
-//! The publish rate of a tenant, counted in the memory of each node: several nodes allow several times the
-//! rate, which is enough against floods.
+//! The publish rate of a tenant, counted in the memory of each node: those that share it allow a part each.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -52,10 +51,12 @@ impl PublishRates {
         *self.default.write() = default;
     }
 
-    pub(crate) fn take(&self, tenant: &Tenant, count: u32, now: Time) -> RateGrant {
+    /// `nodes` share the rate, this one included.
+    pub(crate) fn take(&self, tenant: &Tenant, count: u32, nodes: u32, now: Time) -> RateGrant {
         let Some(rate) = tenant.publish_rate.or_else(|| *self.default.read()) else {
             return RateGrant { granted: count, standing: None, retry_after: Duration::ZERO };
         };
+        let rate = rate.shared_by(nodes);
         let mut used = self.used.lock();
         used.make_room(rate, now);
         let state = used.rate_states.entry(tenant.id).or_default();
@@ -92,21 +93,30 @@ mod tests {
         let rates = PublishRates::new(Some(Rate { count: 2, per: Duration::from_secs(1) }));
         let [a, mut b] = [1, 2].map(|n| Tenant::new(TenantId::from_bits(n), n.to_string(), NOW));
         b.publish_rate = Some(Rate { count: 5, per: Duration::from_secs(1) });
-        assert_eq!(rates.take(&a, 3, NOW).granted, 2);
-        let refused = rates.take(&a, 1, NOW);
+        assert_eq!(rates.take(&a, 3, 1, NOW).granted, 2);
+        let refused = rates.take(&a, 1, 1, NOW);
         assert_eq!((refused.granted, refused.retry_after), (0, Duration::from_millis(500)));
         let standing = refused.standing.unwrap();
         assert_eq!((standing.limit, standing.remaining), (2, 0));
         assert_eq!(standing.reset, Duration::from_secs(1));
-        assert_eq!(rates.take(&b, 9, NOW).granted, 5);
-        assert_eq!(rates.take(&a, 9, NOW + Duration::from_secs(9)).granted, 2);
+        assert_eq!(rates.take(&b, 9, 1, NOW).granted, 5);
+        assert_eq!(rates.take(&a, 9, 1, NOW + Duration::from_secs(9)).granted, 2);
+    }
+
+    #[test]
+    fn nodes_have_a_part_of_it_each() {
+        let rates = PublishRates::new(Some(Rate { count: 5, per: Duration::from_secs(1) }));
+        let tenant = Tenant::new(TenantId::from_bits(1), "a", NOW);
+        let first = rates.take(&tenant, 9, 2, NOW);
+        assert_eq!((first.granted, first.standing.unwrap().limit), (3, 3));
+        assert_eq!(first.retry_after, Duration::from_millis(400), "2.5 per second");
     }
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
         let rates = PublishRates::new(None);
         let tenant = Tenant::new(TenantId::from_bits(1), "a", NOW);
-        assert_eq!(rates.take(&tenant, 1_000, NOW).granted, 1_000);
+        assert_eq!(rates.take(&tenant, 1_000, 1, NOW).granted, 1_000);
         assert!(rates.used.lock().rate_states.is_empty());
     }
 
@@ -115,7 +125,7 @@ mod tests {
         let rates = PublishRates::new(Some(Rate { count: 1, per: Duration::from_secs(1) }));
         for n in 0..25_000_u64 {
             let now = NOW + Duration::from_secs(n);
-            rates.take(&Tenant::new(TenantId::from_bits(n.into()), "a", now), 1, now);
+            rates.take(&Tenant::new(TenantId::from_bits(n.into()), "a", now), 1, 1, now);
         }
         assert!(rates.used.lock().rate_states.len() <= REMEMBERED);
     }

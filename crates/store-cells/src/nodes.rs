@@ -49,15 +49,33 @@ impl Nodes for CellStore {
         }
         let others = self.each(|store, _| async move { store.nodes(max).await }).await?;
         let others = others.into_iter().filter(|(cell, _)| !cell.is_home());
-        let mut leases: HashMap<String, u64> = HashMap::new();
-        for other in others.flat_map(|(_, nodes)| nodes) {
-            *leases.entry(other.name).or_default() += other.leases;
+        let others = others.map(|(cell, nodes)| (cell.name.clone(), nodes));
+        let mut held: HashMap<String, Vec<(String, NodeRecord)>> = HashMap::new();
+        for (cell, record) in others
+            .flat_map(|(cell, nodes)| nodes.into_iter().map(move |record| (cell.clone(), record)))
+        {
+            held.entry(record.name.clone()).or_default().push((cell, record));
         }
         for node in &mut nodes {
-            let name = name_in_cells(&node.name, node.id);
-            node.leases += leases.get(&name).copied().unwrap_or(0);
+            node.cells.push((self.home.name.clone(), node.leases));
+            // Where it was fenced in a cell, it has several numbers there.
+            for (cell, there) in
+                held.remove(&name_in_cells(&node.name, node.id)).unwrap_or_default()
+            {
+                node.leases += there.leases;
+                let oldest = node.oldest_due_at.into_iter().chain(there.oldest_due_at);
+                node.oldest_due_at = oldest.min();
+                match node.cells.iter_mut().find(|(name, _)| *name == cell) {
+                    Some((_, leases)) => *leases += there.leases,
+                    None => node.cells.push((cell, there.leases)),
+                }
+            }
         }
         Ok(nodes)
+    }
+
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        at_home!(self, |store| store.living_roles(silent_for))
     }
 
     /// Fenced where every cell that answers has declared the node dead. Where only some have, it joins those again.

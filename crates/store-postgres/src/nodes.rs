@@ -51,9 +51,17 @@ impl Nodes for PostgresStore {
                 joined_at: rows::time(row, 5)?,
                 seen_at: rows::time(row, 6)?,
                 leases: rows::get::<i64>(row, 8)? as u64,
+                oldest_due_at: rows::maybe_time(row, 9)?,
+                cells: Vec::new(),
             })
         };
         found.iter().map(record).collect()
+    }
+
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        let session = self.session().await?;
+        let found = query(&session, LIVING_ROLES, &[&silent_for.as_secs_f64()]).await;
+        found.map_err(store_error)?.iter().map(|row| rows::get(row, 0)).collect()
     }
 
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
@@ -88,10 +96,18 @@ static NODES: Sql = Sql::new(|| {
         "
 select id, name, version, roles, is_dead, (extract(epoch from joined_at) * 1000000)::bigint,
     (extract(epoch from greatest(beat_at, joined_at)) * 1000000)::bigint, shared_settings,
-    (select count(*) from deliveries d where d.owner = n.id and d.state = {LEASED})
-from nodes n order by is_dead, id desc limit $1"
+    held.count, held.oldest_due_at
+from nodes n cross join lateral (
+    select count(*) as count, min(d.due_at) as oldest_due_at
+    from deliveries d where d.owner = n.id and d.state = {LEASED}
+) held
+order by is_dead, id desc limit $1"
     )
 });
+
+const LIVING_ROLES: &str = "
+select roles from nodes
+where not is_dead and beat_at > clock_timestamp() - $1::float8 * interval '1 second'";
 
 /// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.

@@ -5,6 +5,7 @@
 
 mod claims {
     mod many_targets;
+    mod unreadable;
 }
 mod conformance;
 mod intake {

@@ -55,7 +55,8 @@ impl Nodes for SqliteStore {
         self.read_list(None, move |db| {
             let mut list = db.prepare_cached(sql!(
                 "SELECT id, name, version, roles, is_dead, joined_at, beat_at, shared_settings,
-                   (SELECT count(*) FROM deliveries d WHERE d.owner = n.id AND d.state = {LEASED})
+                   (SELECT count(*) FROM deliveries d WHERE d.owner = n.id AND d.state = {LEASED}),
+                   (SELECT min(due_at) FROM deliveries d WHERE d.owner = n.id AND d.state = {LEASED})
                  FROM nodes n
                  ORDER BY is_dead, id DESC LIMIT ?1"
             ))?;
@@ -74,6 +75,8 @@ impl Nodes for SqliteStore {
                     joined_at: rows::time(row, 5)?,
                     seen_at: rows::time(row, 6)?,
                     leases: row.get::<_, i64>(8)? as u64,
+                    oldest_due_at: rows::maybe_time(row, 9)?,
+                    cells: Vec::new(),
                 });
             }
             Ok(nodes)

@@ -72,6 +72,10 @@ pub struct NodeRecord {
     pub seen_at: Time,
     /// Deliveries that are leased to it.
     pub leases: u64,
+    /// When the first of them fell due.
+    pub oldest_due_at: Option<Time>,
+    /// How many of them each cell has, by its name. Empty in a store without cells.
+    pub cells: Vec<(String, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,6 +119,13 @@ pub trait Nodes: Send + Sync + 'static {
     /// At most `max` nodes: the living ones first, then those declared dead, each the newest first. A node that left
     /// is not among them.
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>>;
+
+    /// The roles of every node that sent a heartbeat within this time, by the database's clock. Nothing from a store that
+    /// nodes do not share.
+    async fn living_roles(&self, silent_for: Duration) -> Result<Vec<String>> {
+        let _ = silent_for;
+        Ok(Vec::new())
+    }
 
     /// Fails with [`crate::StoreError::Fenced`] once the node was declared dead. Stores that many
     /// nodes share go by the database's clock, not by `now`.

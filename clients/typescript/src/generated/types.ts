@@ -688,6 +688,8 @@ export interface NewWebhook extends Webhook {
 }
 
 export interface Node {
+  /** The same number by cell. Empty for a gateway without cells. */
+  cells: NodeCell[];
   /** Settings that nodes must set alike, and that this node sets differently from the node that answered. */
   differing_settings: string[];
   /** Number of deliveries that it holds: in flight, or about to be. */
@@ -700,12 +702,19 @@ export interface Node {
   /** The last heartbeat. */
   last_seen_at: string;
   name: string;
+  /** When the first of these fell due; null if it holds none. */
+  oldest_due_at?: string | null;
   /** `api`, `ingest`, `worker`; empty for a node of an earlier version. */
   roles: NodeRole[];
   /** `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over). */
   state: NodeState;
   /** Null for a node of an earlier version. */
   version?: string | null;
+}
+
+export interface NodeCell {
+  held_deliveries: number;
+  name: string;
 }
 
 export type NodeRole = "api" | "ingest" | "worker";

@@ -35,6 +35,7 @@ fn nodes(rows: &[Value]) -> Table {
         "joined",
         "seen",
         "holds",
+        "lag",
         "differs in",
     ]);
     for row in rows {
@@ -49,11 +50,22 @@ fn nodes(rows: &[Value]) -> Table {
             cell(text(&row["version"])),
             cell(age(&row["joined_at"])),
             cell(age(&row["last_seen_at"])),
-            cell(text(&row["held_deliveries"])),
+            cell(held(row)),
+            cell(age(&row["oldest_due_at"])),
             flexible(differing.join(" ")),
         ]);
     }
     shown
+}
+
+/// How many deliveries, and with cells in which.
+fn held(row: &Value) -> String {
+    let cells = row["cells"].as_array().into_iter().flatten();
+    let parts: Vec<String> = cells
+        .map(|cell| format!("{} {}", text(&cell["name"]), text(&cell["held_deliveries"])))
+        .collect();
+    let all = text(&row["held_deliveries"]);
+    if parts.is_empty() { all } else { format!("{all} ({})", parts.join(", ")) }
 }
 
 fn texts(list: &Value) -> Vec<String> {

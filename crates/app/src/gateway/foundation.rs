@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use gancho_domain::{Clock, IdMaker, SystemClock, SystemRandom, Tenant, TenantId, TenantScope};
+use gancho_domain::{
+    Clock, CorrectedClock, IdMaker, SystemClock, SystemRandom, Tenant, TenantId, TenantScope,
+};
 use gancho_egress::Client;
+use gancho_engine::correct_clock;
 use gancho_outbound::{Outbound, OutboundSetup, notify::NoticeSink};
 use gancho_store_cells::CellStore;
 use gancho_wire::Profile;
@@ -18,7 +21,7 @@ use crate::{
 pub struct Foundation {
     pub base: Base,
     pub ring: Ring,
-    /// Nothing where the store can have none.
+    /// `None` if the store can have none.
     pub cells: Option<Arc<CellStore>>,
     /// For tenants' endpoints, and for the operator's own targets.
     pub clients: [Client; 2],
@@ -31,9 +34,10 @@ pub struct Foundation {
 impl Foundation {
     /// `messenger` gets the notices if messages are sent.
     pub async fn open(setup: &Setup, messenger: &Arc<NoticeMessenger>) -> anyhow::Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock: Arc<dyn Clock> = Arc::new(CorrectedClock::new(SystemClock));
         let opened = database::open_all(&setup.database_url, setup.store, setup.ring.clone());
         let OpenStore { store, reader, ring, cells } = opened.await?;
+        correct_clock(&*clock, &*store).await?;
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SystemRandom)));
         ids.rise_above(store.highest_lead().await?);
         let clients = [http_client(&setup.client)?, http_client(&setup.own_client)?];

@@ -233,9 +233,9 @@ settings! {
         ses_endpoint: Option<Link> = "",
         /// SES configuration set to send with. Needed to receive bounces and complaints.
         ses_configuration_set: Option<String> = "",
-        /// Maximum number of e-mails that this node sends at the same time.
+        /// Maximum number of e-mails that are sent at the same time, at least one by each node.
         email_concurrency: u32 = "5",
-        /// Maximum send rate of this node, retries included. `none` disables the limit.
+        /// Maximum send rate of all nodes, retries included. `none` disables the limit.
         email_rate: Option<Rate> = "100/1m",
         /// An e-mail that could not be sent within this time becomes a dead letter (`EXPIRED`).
         email_expiry: Duration = "24h",
@@ -257,7 +257,7 @@ settings! {
         publish_rate: Option<Rate> = "",
         /// Deliveries per second of a replay that does not set its own rate.
         replay_rate: u32 = "100",
-        /// Maximum number of webhook deliveries in flight to endpoints that respond promptly, over all endpoints. Attempts that
+        /// Maximum number of webhook deliveries of this node in flight to endpoints that respond promptly. Attempts that
         /// wait longer for a response are counted apart, up to ten times as many, so that slow endpoints do not hold up the
         /// others.
         concurrency: u32 = "512",

@@ -54,6 +54,15 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
     assert_eq!(cell(&cells, "b")["is_available"], true);
     assert!(cell(&cells, "b")["tenants"].as_u64().unwrap() >= 1, "{cells}");
     assert!(!cells.to_string().contains("postgres://"), "URLs are secret");
+    until("every node says what it holds in each cell", || {
+        let nodes = operator.json(&["nodes"]);
+        let nodes = nodes["data"].as_array().or(nodes.as_array()).unwrap().clone();
+        let cells = |node: &Value| {
+            let cells = node["cells"].as_array().unwrap().iter();
+            cells.map(|cell| cell["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        nodes.len() == 2 && nodes.iter().all(|node| cells(node) == ["home", "b"])
+    });
     let migrated = operator.json(&["migrate", "--check"]);
     assert_eq!(
         (&migrated["cells"][0]["name"], &migrated["cells"][0]["is_up_to_date"]),

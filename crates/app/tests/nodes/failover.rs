@@ -13,6 +13,8 @@ use crate::{gateway::Gateway, http, receiver};
 
 /// No publisher hangs for as long as the failover takes.
 const REFUSED_WITHIN: Duration = Duration::from_secs(10);
+/// Counted from the promotion.
+const ACCEPTED_WITHIN: Duration = Duration::from_secs(30);
 
 #[test]
 fn nothing_acknowledged_is_lost_in_a_failover() {
@@ -66,6 +68,7 @@ fn nothing_acknowledged_is_lost_in_a_failover() {
         killed.elapsed(),
         promoted.elapsed()
     );
+    assert!(promoted.elapsed() < ACCEPTED_WITHIN, "{:?}", promoted.elapsed());
     load.goes_on();
     let refused = load.refusals();
     let acked = load.stop();

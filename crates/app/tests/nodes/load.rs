@@ -1,11 +1,11 @@
-//! Events that are published without end while something happens to nodes.
+//! Events that are published, and webhooks that a partner posts, without end while something happens to nodes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -13,7 +13,7 @@ use std::{
 
 use gancho_testkit::until;
 
-use crate::http;
+use crate::{http, partner};
 
 /// Publishes without end, wherever the API is, and remembers what was acknowledged.
 pub struct Load {
@@ -86,5 +86,49 @@ impl Load {
         self.is_over.store(true, Ordering::SeqCst);
         self.threads.into_iter().for_each(|thread| thread.join().unwrap());
         self.acked.lock().unwrap().clone()
+    }
+}
+
+/// Posts one webhook after another, each until it is acknowledged, as partners do.
+pub struct PartnerLoad {
+    posted: Arc<AtomicUsize>,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl PartnerLoad {
+    /// `ingest` has the addresses now.
+    pub fn start(ingest: Arc<Mutex<Vec<SocketAddr>>>) -> Self {
+        let (posted, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (count, end) = (posted.clone(), is_over.clone());
+        let thread = thread::spawn(move || {
+            let mut turn = 0;
+            while !end.load(Ordering::SeqCst) {
+                let number = count.load(Ordering::SeqCst);
+                let next = || {
+                    turn += 1;
+                    let ingest = ingest.lock().unwrap();
+                    ingest[turn % ingest.len()]
+                };
+                partner::insist(next, &format!(r#"{{"event_id":"event-{number}"}}"#));
+                count.fetch_add(1, Ordering::SeqCst);
+                // Sleeps as a partner between two events: the machine is not what is tested.
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        Self { posted, is_over, thread }
+    }
+
+    /// It goes on while something happens to nodes.
+    pub fn goes_on(&self) {
+        let before = self.posted.load(Ordering::SeqCst);
+        until("webhooks are acknowledged", || self.posted.load(Ordering::SeqCst) > before + 5);
+    }
+
+    /// How many were acknowledged.
+    pub fn stop(self) -> usize {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.thread.join().unwrap();
+        self.posted.load(Ordering::SeqCst)
     }
 }

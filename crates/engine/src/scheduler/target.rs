@@ -7,6 +7,7 @@ use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 use super::{
     Pool,
     ring::Place,
+    sharing::own_part,
     standing::Standing,
     turns::{TurnPlace, UsedTime},
 };
@@ -47,6 +48,9 @@ pub struct TargetLine<T> {
     /// What the pool counts it with.
     pub counted: LineUsage,
     pace: Pace,
+    /// What was agreed for all nodes together.
+    whole: (Option<u32>, Option<Rate>),
+    /// This node's part of it.
     rate: Option<Rate>,
     rate_state: Gcra,
     breaker: Breaker,
@@ -96,6 +100,7 @@ impl<T> TargetLine<T> {
             steady_share: max_in_flight,
             counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
             pace: if earn { Pace::earned(max_in_flight) } else { Pace::up_to(max_in_flight) },
+            whole: (None, None),
             rate: None,
             rate_state: Gcra::default(),
             breaker: Breaker::default(),
@@ -109,9 +114,16 @@ impl<T> TargetLine<T> {
     }
 
     /// Terms may change with every delivery, as when an endpoint is edited.
-    pub fn agree(&mut self, max_in_flight: u32, rate: Option<Rate>) {
-        self.pace.set_max(max_in_flight);
-        self.rate = rate;
+    pub fn agree(&mut self, max_in_flight: Option<u32>, rate: Option<Rate>, nodes: u32) {
+        self.whole = (max_in_flight, rate);
+        self.share_limits(nodes);
+    }
+
+    /// So many nodes share what was agreed.
+    pub fn share_limits(&mut self, nodes: u32) {
+        let (max_in_flight, rate) = self.whole;
+        self.pace.set_max(own_part(max_in_flight, nodes));
+        self.rate = rate.map(|rate| rate.shared_by(nodes));
     }
 
     pub fn push(&mut self, item: T, bytes: usize) {
@@ -370,7 +382,7 @@ mod tests {
             line.finish(slow, 0, NOW);
         }
         assert_eq!(line.max_waiting(NOW), 8);
-        line.agree(64, Some(Rate { count: 6, per: Duration::from_mins(1) }));
+        line.agree(None, Some(Rate { count: 6, per: Duration::from_mins(1) }), 1);
         assert_eq!(line.max_waiting(NOW), 5);
     }
 }

@@ -46,7 +46,7 @@ fn tenant_of(slot: &Slot) -> u128 {
 }
 
 fn incoming(key: Key, max_in_flight: u32, rate: Option<Rate>, item: u32) -> QueueEntry<u32> {
-    QueueEntry { key, max_in_flight, rate, bytes: 10, is_urgent: false, item }
+    QueueEntry { key, max_in_flight: Some(max_in_flight), rate, bytes: 10, is_urgent: false, item }
 }
 
 fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {

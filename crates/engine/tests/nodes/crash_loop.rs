@@ -18,7 +18,7 @@ struct OneAtATime(Arc<Actor>);
 #[async_trait]
 impl Carrier for OneAtATime {
     fn terms(&self, job: &Job) -> Terms {
-        Terms { max_in_flight: 1, ..self.0.terms(job) }
+        Terms { max_in_flight: Some(1), ..self.0.terms(job) }
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {

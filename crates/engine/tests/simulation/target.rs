@@ -23,7 +23,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 impl Carrier for SimCarrier {
     fn terms(&self, job: &Job) -> Terms {
         let target = self.world.scenario.target(job.target);
-        Terms { plan: target.plan.clone(), max_in_flight: target.max_in_flight, rate: target.rate }
+        let max_in_flight = Some(target.max_in_flight);
+        Terms { plan: target.plan.clone(), max_in_flight, rate: target.rate }
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {

@@ -1,6 +1,7 @@
 //! The first step: rate limit and event types. Nothing is written.
 
 use gancho_domain::{Tenant, TenantScope};
+use gancho_engine::NodeRole;
 
 use super::{Answer, NewEvent, PublishError, Publisher, stopped};
 use crate::{
@@ -30,8 +31,10 @@ impl Publisher {
         mut events: Vec<NewEvent>,
     ) -> Admission {
         let count = events.len();
-        let taken =
-            self.rates.take(tenant, u32::try_from(count).unwrap_or(u32::MAX), self.clock.now());
+        // Workers move what `gancho.publish` has stored.
+        let is_moved = events.first().is_some_and(|event| event.intake_id.is_some());
+        let role = if is_moved { NodeRole::Worker } else { NodeRole::Api };
+        let taken = self.take_rate(tenant, u32::try_from(count).unwrap_or(u32::MAX), role);
         let granted = taken.granted as usize;
         let mut refused = Vec::new();
         for (place, event) in events.iter().enumerate() {
@@ -57,9 +60,13 @@ impl Publisher {
         Ok(())
     }
 
+    fn take_rate(&self, tenant: &Tenant, count: u32, role: NodeRole) -> RateGrant {
+        self.rates.take(tenant, count, self.engine.nodes_with(role), self.clock.now())
+    }
+
     /// For an event without a type check.
     pub(super) fn within_rate(&self, tenant: &Tenant) -> Result<(), PublishError> {
-        let taken = self.rates.take(tenant, 1, self.clock.now());
+        let taken = self.take_rate(tenant, 1, NodeRole::Api);
         match taken.standing {
             Some(rate) if taken.granted == 0 => Err(too_fast(&taken, rate)),
             _ => Ok(()),

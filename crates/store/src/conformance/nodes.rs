@@ -236,10 +236,13 @@ pub async fn nodes_are_listed_with_what_they_say_of_themselves<F: Fixture>() {
     assert!(nodes.iter().all(|node| !node.is_dead && node.seen_at >= node.joined_at));
     assert_eq!(store.nodes(1).await.unwrap(), nodes[..1]);
     assert!(nodes.iter().all(|node| node.leases == 0));
+    let due_at = world.now();
     world.due(world.tenant().await, world.target()).await;
     assert_eq!(take_as(&world, other).await.len(), 1);
     let nodes = store.nodes(10).await.unwrap();
-    assert_eq!(nodes.iter().map(|node| node.leases).collect::<Vec<_>>(), [1, 0]);
+    let held: Vec<_> = nodes.iter().map(|node| (node.leases, node.oldest_due_at)).collect();
+    assert_eq!((held[0].0, held[1]), (1, (0, None)));
+    assert!(held[0].1.is_some_and(|at| at >= due_at && at <= world.now()), "{held:?}");
     world.rescue().await;
     let nodes = store.nodes(10).await.unwrap();
     let states: Vec<_> = nodes.iter().map(|node| (node.id, node.is_dead)).collect();

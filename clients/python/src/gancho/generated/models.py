@@ -57,6 +57,7 @@ __all__ = [
     "NewSource",
     "NewWebhook",
     "Node",
+    "NodeCell",
     "NoticeEmails",
     "Percentiles",
     "PlanUsage",
@@ -814,6 +815,8 @@ class NewWebhook(Webhook):
 @dataclass(kw_only=True, repr=False)
 class Node(Model):
     """Node."""
+    cells: list[NodeCell]
+    """The same number by cell. Empty for a gateway without cells."""
     differing_settings: list[str]
     """Settings that nodes must set alike, and that this node sets differently from the node that answered."""
     held_deliveries: int
@@ -826,12 +829,21 @@ class Node(Model):
     last_seen_at: datetime
     """The last heartbeat."""
     name: str
+    oldest_due_at: datetime | None = None
+    """When the first of these fell due; null if it holds none."""
     roles: list[types.NodeRole]
     """`api`, `ingest`, `worker`; empty for a node of an earlier version."""
     state: types.NodeState
     """`alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over)."""
     version: str | None = None
     """Null for a node of an earlier version."""
+
+
+@dataclass(kw_only=True, repr=False)
+class NodeCell(Model):
+    """Node cell."""
+    held_deliveries: int
+    name: str
 
 
 @dataclass(kw_only=True, repr=False)
@@ -1653,8 +1665,10 @@ decoded(
 decoded(
     Node,
     {},
+    cells=list_of(NodeCell),
     joined_at=timestamp,
     last_seen_at=timestamp,
+    oldest_due_at=timestamp,
 )
 decoded(
     PlanUsage,

@@ -39,8 +39,18 @@ pub struct Node {
     pub last_seen_at: Timestamp,
     /// Number of deliveries that it holds: in flight, or about to be.
     pub held_deliveries: u64,
+    /// When the first of these fell due; null if it holds none.
+    pub oldest_due_at: Option<Timestamp>,
+    /// The same number by cell. Empty for a gateway without cells.
+    pub cells: Vec<NodeCell>,
     /// Settings that nodes must set alike, and that this node sets differently from the node that answered.
     pub differing_settings: Vec<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NodeCell {
+    pub name: String,
+    pub held_deliveries: u64,
 }
 
 impl Node {
@@ -62,6 +72,12 @@ impl Node {
             joined_at: Timestamp(record.joined_at),
             last_seen_at: Timestamp(record.seen_at),
             held_deliveries: record.leases,
+            oldest_due_at: record.oldest_due_at.map(Timestamp),
+            cells: record
+                .cells
+                .into_iter()
+                .map(|(name, held_deliveries)| NodeCell { name, held_deliveries })
+                .collect(),
             differing_settings: differing.into_iter().map(str::to_owned).collect(),
         }
     }

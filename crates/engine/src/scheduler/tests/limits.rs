@@ -264,3 +264,37 @@ fn large_bodies_take_no_more_than_their_share() {
     }
     assert!(queue.welcomes(key(1, 2), 0, NOW));
 }
+
+#[test]
+fn nodes_have_a_part_each_of_what_is_limited_for_all() {
+    let rate = Rate { count: 10, per: Duration::from_hours(1) };
+    let taken = |queue: &mut Scheduler<u32>| {
+        std::iter::from_fn(|| queue.next(NOW)).map(|(slot, _)| slot).collect::<Vec<_>>()
+    };
+
+    // A lane whose limits are hard.
+    let mut queue = Scheduler::new(LaneLimits { rate: Some(rate), ..limits(8) });
+    assert!(queue.share_limits(2, NOW));
+    assert!(!queue.share_limits(2, NOW), "nothing changes");
+    fill(&mut queue, key(1, 1), 40);
+    let slots = taken(&mut queue);
+    assert_eq!(slots.len(), 4);
+    slots.into_iter().for_each(|slot| _ = queue.finished(slot, FINE, NOW));
+    assert_eq!(taken(&mut queue).len(), 1, "five of the rate");
+    queue.set_limits(6, None, 3);
+    assert_eq!(taken(&mut queue).len(), 2, "three of six");
+
+    // Targets, which may have less than one for each node.
+    for (nodes, in_flight, granted) in [(1, 4, 10), (2, 2, 5), (5, 1, 2), (20, 1, 1)] {
+        let mut queue = Scheduler::new(limits(100));
+        for item in 0..10 {
+            queue.push(incoming(key(1, 1), 4, None, item), NOW);
+            queue.push(incoming(key(2, 2), 64, Some(rate), item), NOW);
+        }
+        assert_eq!(queue.share_limits(nodes, NOW), nodes != 1);
+        let slots = taken(&mut queue);
+        let count = |tenant| slots.iter().filter(|slot| tenant_of(slot) == tenant).count();
+        assert_eq!((count(1), count(2)), (in_flight, granted), "{nodes} nodes");
+        queue.check(NOW);
+    }
+}
