@@ -142,8 +142,10 @@ def main():
                         failures += 1
                         print(f"{language}: {sample['name']}, {name}: exit {done.returncode}\n{done.stderr}")
         run.append(language)
-    missing = {"python", "js"} - set(run)
-    assert not missing, missing
+    missing = [language for language in DRIVERS if language not in run]
+    # `./test` installs all of them where there is apt-get.
+    assert not missing or not shutil.which("apt-get"), missing
+    print(f"left out: {', '.join(missing)}" if missing else "none left out")
     print(f"docs/verifying.md: {', '.join(run)}; {len(standard)} samples, {failures} failures")
     sys.exit(failures != 0)
 

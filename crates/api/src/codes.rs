@@ -35,7 +35,7 @@ codes! {
         "The request is not well-formed HTTP, or a header that may be sent once is sent several times."
         "Check the HTTP client and any proxy between it and the gateway, then send the request again.";
     BAD_JSON BAD_REQUEST "bad_json" "Malformed JSON"
-        "The body is empty, not UTF-8, not strict JSON (RFC 8259), nested more than 64 levels deep, not an object, or contains the same key twice."
+        "The body is empty, not UTF-8, not strict JSON (RFC 8259), nested more than 64 levels deep, or contains the same key twice."
         "Fix the body at the byte offset given in `detail`. Comments, trailing commas, `NaN` and a byte order mark are not valid JSON.";
     BAD_CURSOR BAD_REQUEST "bad_cursor" "Invalid cursor"
         "A cursor is valid for one list, one tenant and one set of filters. Clients cannot construct or change one."

@@ -25,6 +25,20 @@ pub const UNKNOWN_FIELD: &str = "unknown_field";
 pub const MISSING_FIELD: &str = "missing_field";
 pub const INVALID_FIELD: &str = "invalid_field";
 
+/// Names of other gateways' APIs that no letter of our own resembles, and ours.
+const FOREIGN_NAMES: &[(&str, &str)] = &[
+    ("eventType", "type"),
+    ("event_type", "type"),
+    ("topic", "type"),
+    ("payload", "data"),
+    ("eventId", "external_id"),
+    ("event_id", "external_id"),
+    ("filterTypes", "events"),
+    ("filter_types", "events"),
+    ("topics", "events"),
+    ("uid", "external_id"),
+];
+
 /// Maximum number of errors in a response.
 const MAX_ERRORS: usize = 50;
 
@@ -54,8 +68,11 @@ impl FieldErrors {
     }
 
     fn unknown(&mut self, pointer: String, what: &str, name: &str, fields: &[Field]) {
-        let known = fields.iter().map(|field| field.name);
-        let hint = match nearest(name, known) {
+        let known = || fields.iter().map(|field| field.name);
+        let elsewhere = FOREIGN_NAMES.iter().filter(|(foreign, _)| *foreign == name);
+        let meant =
+            elsewhere.map(|(_, meant)| *meant).find(|meant| known().any(|own| own == *meant));
+        let hint = match meant.or_else(|| nearest(name, known())) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if fields.is_empty() => "this endpoint takes no parameters".to_owned(),
             None => {

@@ -17,6 +17,7 @@ use utoipa::openapi::{
     security::{
         ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
     },
+    server::{ServerBuilder, ServerVariableBuilder},
     tag::TagBuilder,
 };
 
@@ -90,7 +91,7 @@ pub fn document() -> OpenApi {
         .info(
             InfoBuilder::new()
                 .title("Gancho")
-                .version("1")
+                .version(env!("CARGO_PKG_VERSION"))
                 .description(Some(ABOUT))
                 .license(Some(
                     LicenseBuilder::new()
@@ -100,6 +101,19 @@ pub fn document() -> OpenApi {
                 ))
                 .build(),
         )
+        .servers(Some([
+            ServerBuilder::new().url("/").description(Some("This gateway")).build(),
+            ServerBuilder::new()
+                .url("https://{host}")
+                .description(Some("Another gateway"))
+                .parameter(
+                    "host",
+                    ServerVariableBuilder::new()
+                        .default_value("gancho.example.com")
+                        .description(Some("Host name of its API")),
+                )
+                .build(),
+        ]))
         .tags(Some(
             TAGS.iter().map(|(name, about)| {
                 TagBuilder::new().name(*name).description(Some(*about)).build()

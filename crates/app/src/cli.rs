@@ -1,15 +1,27 @@
 //! The command line.
 
+use std::fmt::Write;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands;
 
 /// Webhook gateway: sends signed webhooks, receives and verifies partners' webhooks, and sends e-mail.
 #[derive(Debug, Parser)]
-#[command(name = "gancho", version, propagate_version = true)]
+#[command(name = "gancho", version, propagate_version = true, after_long_help = exit_status())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+/// The exit codes, for the help and the manual page.
+fn exit_status() -> String {
+    let mut text = String::from("Exit status:");
+    for (code, meaning) in commands::EXIT_CODES {
+        // A string takes everything.
+        let _ = write!(text, "\n  {code}  {meaning}");
+    }
+    text
 }
 
 #[derive(Debug, Subcommand)]
@@ -108,3 +120,6 @@ impl Cli {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

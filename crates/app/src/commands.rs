@@ -44,8 +44,10 @@ pub mod stats;
 mod table;
 pub mod tenants;
 pub mod trigger;
+mod usage;
 pub mod users;
 pub mod verify;
 pub mod version;
 
-pub use failure::{Failure, report, report_usage};
+pub use failure::{EXIT_CODES, Failure, report};
+pub use usage::{is_mistake, report_usage};

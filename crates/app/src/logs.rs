@@ -60,12 +60,12 @@ fn remember(set: impl Fn(EnvFilter) + Send + Sync + 'static) {
 
 /// Reports a fatal error in the format of the log, so that a program that reads the log does not miss it. For
 /// people it stays the error of the command.
-pub fn fatal(format: Option<LogFormat>, error: anyhow::Error) -> anyhow::Error {
+pub fn fatal(format: Option<LogFormat>, error: anyhow::Error, exit_code: u8) -> anyhow::Error {
     match format {
         Some(format) if is_json(format) => {
             start(format, QUIET);
             tracing::error!(error = format!("{error:#}"), "gancho failed");
-            LoggedError.into()
+            LoggedError { exit_code }.into()
         }
         _ => error,
     }
@@ -81,7 +81,9 @@ fn is_json(format: LogFormat) -> bool {
 
 /// An error that is in the log already.
 #[derive(Debug)]
-pub struct LoggedError;
+pub struct LoggedError {
+    pub exit_code: u8,
+}
 
 impl std::fmt::Display for LoggedError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

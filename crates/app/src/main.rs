@@ -52,15 +52,17 @@ fn main() -> ExitCode {
     let as_json = is_json_asked_for();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if as_json && error.use_stderr() => {
-            return ExitCode::from(commands::report_usage(&error));
+        Err(error) if commands::is_mistake(&error) => {
+            return ExitCode::from(commands::report_usage(&error, as_json));
         }
         Err(error) => error.exit(),
     };
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<logs::LoggedError>() => ExitCode::FAILURE,
-        Err(error) => ExitCode::from(commands::report(&error, as_json)),
+        Err(error) => ExitCode::from(match error.downcast_ref::<logs::LoggedError>() {
+            Some(logged) => logged.exit_code,
+            None => commands::report(&error, as_json),
+        }),
     }
 }
 

@@ -71,7 +71,10 @@ mod doctor {
     mod checks;
 }
 mod docs {
+    mod blocks;
     mod documents;
+    mod profiles;
+    mod snippets;
 }
 mod egress {
     mod guard;

@@ -28,6 +28,8 @@ pub enum EventTypeParseError {
         "`{0}` is not a valid event type: use letters, digits, `_` and `-`, in parts separated by single dots"
     )]
     Malformed(String),
+    #[error("`{0}` is not a valid pattern: did you mean `{1}`?")]
+    Prefix(String, String),
 }
 
 const MAX_LENGTH: usize = 128;
@@ -78,6 +80,15 @@ impl Pattern {
             Self::One(one) => one.as_str() == event_type,
         }
     }
+
+    /// `invoice*` is written for `invoice.*`: a prefix ends with a whole part.
+    fn what_was_meant(text: &str, error: EventTypeParseError) -> EventTypeParseError {
+        let meant = text.strip_suffix('*').map(|prefix| format!("{prefix}.*"));
+        match meant.filter(|meant| meant.parse::<Self>().is_ok()) {
+            Some(meant) => EventTypeParseError::Prefix(text.to_owned(), meant),
+            None => error,
+        }
+    }
 }
 
 impl FromStr for Pattern {
@@ -92,7 +103,7 @@ impl FromStr for Pattern {
                 let prefix: EventType = prefix.parse()?;
                 Ok(Self::Prefix(format!("{prefix}.").into()))
             }
-            None => text.parse().map(Self::One),
+            None => text.parse().map(Self::One).map_err(|error| Self::what_was_meant(text, error)),
         }
     }
 }
@@ -136,6 +147,16 @@ mod tests {
         for text in ["*", "invoice.*", "invoice.paid"] {
             assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_prefix_without_its_dot_is_named_with_it() {
+        let error = "invoice*".parse::<Pattern>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`invoice*` is not a valid pattern: did you mean `invoice.*`?"
+        );
+        assert!(matches!("in voice*".parse::<Pattern>(), Err(EventTypeParseError::Malformed(_))));
     }
 
     #[test]

@@ -107,12 +107,12 @@ mod tests {
             let part = RATE.shared_by(sharers);
             let burst = part.count * sharers;
             assert!((RATE.count..RATE.count + sharers).contains(&burst), "{sharers}: {part:?}");
-            let mut ticker = Gcra::default();
+            let mut state = Gcra::default();
             let mut granted = 0;
             // In ten minutes, 6,000 and the burst.
             for millis in 0..600_000 {
                 let now = start + Duration::from_millis(millis);
-                granted += ticker.take_up_to(part, u32::MAX, now);
+                granted += state.take_up_to(part, u32::MAX, now);
             }
             let (all, max) = (granted * sharers, 6_000 + burst);
             assert!((6_000 - sharers..=max).contains(&all), "{sharers}: {all}");

@@ -21,6 +21,9 @@ use self::{
 /// How deep objects and arrays may nest, the outermost included.
 pub const MAX_DEPTH: usize = 64;
 
+/// Why [`members`] fails where the text is JSON of another kind.
+pub const NOT_AN_OBJECT: &str = "expected an object: `{…}`";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the body is not valid JSON: {why} (at byte {at})")]
 pub struct JsonError {
@@ -45,7 +48,7 @@ pub fn members(text: &str) -> Result<Vec<Member<'_>>, JsonError> {
         // That it is no JSON says more than that it is no object, where both are so.
         scanner.skip()?;
         scanner.end()?;
-        return Err(JsonError { at: 0, why: "expected an object: `{…}`" });
+        return Err(JsonError { at: 0, why: NOT_AN_OBJECT });
     }
     scanner.object(|scanner, key| {
         // A key with a lone surrogate stands for no text: as it is written, it is unknown all the same.

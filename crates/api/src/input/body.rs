@@ -13,7 +13,7 @@ use super::{
 /// Why a body cannot be parsed.
 #[derive(Debug)]
 pub enum BodyError {
-    /// It is not a JSON object, or contains a key twice.
+    /// It is not JSON, or contains a key twice.
     Malformed(String),
     Invalid(FieldErrors),
     /// It matches the fields of its type, but not the type: a mistake in a declaration.
@@ -56,7 +56,14 @@ fn object<'a>(
     pointer: &str,
     errors: &mut FieldErrors,
 ) -> Result<Values<'a>, BodyError> {
-    let members = strict_json::members(text)?;
+    let members = match strict_json::members(text) {
+        Err(error) if error.why == strict_json::NOT_AN_OBJECT => {
+            let what = if pointer.is_empty() { "the body must be" } else { "must be" };
+            errors.invalid(pointer, format!("{what} a JSON object: `{{…}}`"));
+            return Ok(Values::none(fields));
+        }
+        members => members?,
+    };
     let mut values = Values::none(fields);
     for (place, member) in members.iter().enumerate() {
         // Requests have few members, so looking back is faster than a set.

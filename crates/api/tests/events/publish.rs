@@ -137,7 +137,7 @@ async fn batches_that_are_too_long_or_empty() {
         let reply = hands.client.post("/v1/events/batch", &many(count)).await.is(422);
         assert_eq!(reply.pointers(), ["/events"]);
     }
-    hands.client.post("/v1/events/batch", &json!([])).await.refused(400, "bad_json");
+    hands.client.post("/v1/events/batch", &json!([])).await.refused(422, "invalid_field");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! The API does what its documents say: the documents are made from the code, and the checked-in
 //! ones are not stale. `GANCHO_WRITE_DOCS=1` writes them.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write, path::PathBuf};
 
 use gancho_api::{codes, docs, openapi, router::ROUTES};
 use serde_json::Value;
@@ -28,6 +28,38 @@ fn is_fresh(file: &str, text: &str) {
 fn the_checked_in_documents_are_fresh() {
     is_fresh("openapi.json", &openapi::text());
     is_fresh("errors.md", &docs::errors_markdown());
+    is_fresh("api.md", &with_operations());
+}
+
+/// docs/api.md with the table of all operations, by their tags.
+fn with_operations() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = document.split_once("<!-- generated: operations -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
+    let api: Value = serde_json::from_str(&openapi::text()).unwrap();
+    let mut table = String::new();
+    for tag in api["tags"].as_array().unwrap() {
+        let (name, about) = (tag["name"].as_str().unwrap(), tag["description"].as_str().unwrap());
+        let mut rows: Vec<_> = ROUTES.iter().filter(|route| route.tag == name).collect();
+        rows.sort_by_key(|route| (route.path, route.method.as_str()));
+        write!(table, "\n### {name}\n\n{about}\n\n| Operation | Path | |\n|---|---|---|\n")
+            .unwrap();
+        for route in rows {
+            let mark = if route.takes_idempotency_key { " *" } else { "" };
+            let (id, method, path) = (route.operation_id, &route.method, route.path);
+            writeln!(table, "| `{id}` | `{method} /v1{path}` | {}{mark} |", route.summary).unwrap();
+        }
+    }
+    format!("{before}<!-- generated: operations -->\n{table}\n<!-- end -->\n{after}")
+}
+
+#[test]
+fn the_document_says_its_version_and_where_the_api_is() {
+    let document: Value = serde_json::from_str(&openapi::text()).unwrap();
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(document["servers"][0]["url"], "/");
+    assert_eq!(document["servers"][1]["variables"]["host"]["default"], "gancho.example.com");
 }
 
 #[test]

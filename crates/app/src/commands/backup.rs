@@ -36,6 +36,12 @@ impl Backup {
         let started = Instant::now();
         let loaded = settings::load(&self.flags)?;
         let from = embedded(&database_url(&loaded.settings))?;
+        if !from.exists() {
+            return Err(Failure::usage(format!(
+                "there is no database at {}. hint: name its directory with --data-dir; `gancho dev` uses .gancho-dev",
+                from.display()
+            )));
+        }
         let to = self.file.clone();
         let copied = tokio::task::spawn_blocking({
             let from = from.clone();

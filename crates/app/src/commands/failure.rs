@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 use crate::{
     paint::{BLUE, RED},
     remote::{ApiError, RemoteError},
+    settings::SettingsError,
 };
 
 /// Exit codes, as docs/cli.md lists them.
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "Success."),
     (FAILED, "Failed for any other reason; a check of `gancho doctor` failed."),
-    (USAGE, "The command line or the input is invalid. Nothing was done."),
+    (USAGE, "The command line, the configuration or the input is invalid. Nothing was done."),
     (DOES_NOT_HOLD, "A verification failed: a signature, a proof or the ledger does not match."),
     (REFUSED, "The server refused the request: not found, invalid or in conflict."),
     (UNAUTHORIZED, "The key is missing or invalid, or does not permit this."),
@@ -75,20 +76,36 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// The first cause of this type.
+fn cause<E: std::error::Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+    error.chain().find_map(|cause| cause.downcast_ref())
+}
+
+/// The exit code, and the stable word for the error.
+fn kind(error: &anyhow::Error) -> (u8, &str) {
+    if let Some(failure) = cause::<Failure>(error) {
+        return (failure.exit, failure.code);
+    }
+    if let Some(remote) = cause::<RemoteError>(error) {
+        return (exit_of(remote), remote.code());
+    }
+    if cause::<SettingsError>(error).is_some() {
+        return (USAGE, "invalid_configuration");
+    }
+    (FAILED, "failed")
+}
+
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    kind(error).0
+}
+
 /// Prints the error and returns the exit code.
 pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
-    let remote = error.chain().find_map(|cause| cause.downcast_ref::<RemoteError>());
-    let failure = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    let remote = cause::<RemoteError>(error);
     let (what, hint) = message_of(error);
     let hint = hint.or_else(|| remote.and_then(RemoteError::hint));
-    let exit = match (failure, remote) {
-        (Some(failure), _) => failure.exit,
-        (None, Some(remote)) => exit_of(remote),
-        (None, None) => FAILED,
-    };
+    let (exit, code) = kind(error);
     if as_json {
-        let code = failure.map(|failure| failure.code).or(remote.map(RemoteError::code));
-        let code = code.unwrap_or("failed");
         let mut shown = Map::new();
         shown.insert("code".into(), code.into());
         shown.insert("message".into(), what.into());
@@ -100,22 +117,16 @@ pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
         eprintln!("{}", json!({ "error": shown }));
         return exit;
     }
+    tell(&what, hint.as_deref());
+    exit
+}
+
+/// For a person.
+pub fn tell(what: &str, hint: Option<&str>) {
     anstream::eprintln!("{RED}error:{RED:#} {what}");
     if let Some(hint) = hint {
         anstream::eprintln!("{BLUE}hint:{BLUE:#} {hint}");
     }
-    exit
-}
-
-/// An error of the command line itself, as JSON.
-pub fn report_usage(error: &clap::Error) -> u8 {
-    let text = error.to_string();
-    let first = text.split("\n\n").next().unwrap_or(&text);
-    let what = first.strip_prefix("error: ").unwrap_or(first);
-    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let shown = json!({ "code": "usage", "message": what, "hint": tip, "exit_code": USAGE });
-    eprintln!("{}", json!({ "error": shown }));
-    USAGE
 }
 
 fn add_api_error(shown: &mut Map<String, Value>, error: &ApiError) {

@@ -52,19 +52,22 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
 /// Reads JSON from a file and passes it on byte for byte.
 pub fn json(path: &Path) -> anyhow::Result<Box<RawValue>> {
     let text = text(path)?;
-    parse(text.trim()).with_context(|| format!("{} is not JSON", path.display()))
+    parse(text.trim())
+        .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", path.display())))
 }
 
 /// Takes text that starts with `{` as JSON, and anything else as a JSON string.
 pub fn json_or_word(text: &str) -> anyhow::Result<Box<RawValue>> {
     if text.starts_with('{') {
-        return parse(text).context("a value that starts with { must be valid JSON");
+        return parse(text).map_err(|error| {
+            Failure::usage(format!("a value that starts with {{ must be valid JSON: {error}"))
+        });
     }
     Ok(to_raw_value(text)?)
 }
 
-fn parse(text: &str) -> anyhow::Result<Box<RawValue>> {
-    Ok(RawValue::from_string(text.to_owned())?)
+fn parse(text: &str) -> serde_json::Result<Box<RawValue>> {
+    RawValue::from_string(text.to_owned())
 }
 
 /// The origin of a secret.
@@ -87,7 +90,7 @@ impl SecretFrom {
         let Some(name) = &self.secret_env else { return Ok(None) };
         #[expect(clippy::disallowed_methods, reason = "the variable is named on the command line")]
         let text = std::env::var(name)
-            .map_err(|_| anyhow!("the environment variable {name} is not set"))?;
+            .map_err(|_| Failure::usage(format!("the environment variable {name} is not set")))?;
         Ok(Some(text))
     }
 

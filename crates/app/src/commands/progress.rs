@@ -90,10 +90,17 @@ fn bar(done: u64, total: u64) -> String {
     format!("{BLUE}{bar}{BLUE:#}{DIM}{rest}{DIM:#} {:>3} %", done * 100 / total)
 }
 
+/// Removes a bar, so that a line can be printed. The bar is drawn again when it moves.
+pub fn clear_line() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\u{1b}[2K");
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown.is_some() {
-            eprint!("\r\u{1b}[2K");
+            clear_line();
         }
     }
 }

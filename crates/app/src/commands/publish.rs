@@ -25,7 +25,6 @@ use crate::remote::Remote;
 #[derive(Debug, Args)]
 pub struct Publish {
     /// Event type, e.g. invoice.paid. With --file, the type of every line, which is then the data alone.
-    #[arg(required_unless_present = "file")]
     event_type: Option<String>,
     /// Data (JSON). Default: read from standard input.
     #[arg(conflicts_with = "file")]
@@ -59,8 +58,13 @@ impl Publish {
             let remote = self.acting.gateway().await?;
             return batches::publish(&remote, lines, &self.many, as_json).await;
         }
+        let Some(event_type) = &self.event_type else {
+            return Err(Failure::usage(
+                "no event type is given. hint: gancho publish invoice.paid '{\"id\": \"inv_1\"}', or --file events.ndjson",
+            ));
+        };
         let mut draft = Draft::default();
-        draft.maybe("type", self.event_type.as_ref())?;
+        draft.put("type", event_type)?;
         draft.put("data", self.data()?)?;
         draft.maybe("subject", self.subject.as_ref())?;
         draft.maybe("external_id", self.external_id.as_ref())?;

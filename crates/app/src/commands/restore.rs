@@ -9,6 +9,7 @@ use gancho_store_sqlite::{SqliteStore, backup};
 use serde_json::json;
 
 use super::{
+    Failure,
     backup::{embedded, size},
     table,
 };
@@ -40,6 +41,10 @@ impl Restore {
     pub async fn run(self) -> anyhow::Result<()> {
         let loaded = settings::load(&self.flags)?;
         let to = embedded(&database_url(&loaded.settings))?;
+        if !self.file.is_file() {
+            let file = self.file.display();
+            return Err(Failure::usage(format!("no file found at {file}. hint: check the path")));
+        }
         let summary = backup::check(&self.file)?;
         // An older one is migrated, and its keys are checked, when the gateway starts.
         if !self.without_keys && summary.is_current {

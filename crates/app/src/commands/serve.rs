@@ -11,6 +11,7 @@ use clap::Args;
 use gancho_api::Simulator;
 use tokio::net::TcpListener;
 
+use super::failure::exit_code;
 use crate::{
     declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role, role_names, shared_settings},
@@ -38,7 +39,10 @@ impl Serve {
     pub async fn run(self) -> anyhow::Result<()> {
         let flags = Flags { roles: self.role, ..self.flags };
         let served = Self::serve(&flags).await;
-        served.map_err(|error| logs::fatal(settings::log_format(&flags), error))
+        served.map_err(|error| {
+            let exit_code = exit_code(&error);
+            logs::fatal(settings::log_format(&flags), error, exit_code)
+        })
     }
 
     async fn serve(flags: &Flags) -> anyhow::Result<()> {

@@ -36,7 +36,7 @@ pub struct Stats {
 }
 
 /// Characters of the longest bar.
-const BAR: u64 = 24;
+const BAR: u64 = 16;
 
 impl Stats {
     pub async fn run(self) -> anyhow::Result<()> {
@@ -161,8 +161,8 @@ mod tests {
             bar(&json!({"attempts": attempts, "failed_attempts": failed}), 1_000)
         };
         assert_eq!(of(0, 0), "");
-        assert_eq!(of(1_000, 0), "█".repeat(24));
-        assert_eq!(of(500, 1), "█".repeat(12) + "░");
+        assert_eq!(of(1_000, 0), "█".repeat(16));
+        assert_eq!(of(500, 1), "█".repeat(8) + "░");
         assert_eq!(of(1, 1), "░");
     }
 

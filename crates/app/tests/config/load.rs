@@ -12,7 +12,7 @@ fn every_error_is_reported_at_once_and_nothing_is_started() {
     serve.env_remove("GANCHO_LOG_FORMAT").env("GANCHO_ADMIN_TOKEN", "hunter2");
     serve.env("WEBHOOK_URL_M2", "https://192.168.0.1/hook").env("WEBHOOK_SECRET_M2", "hunter2");
     let refused = serve.output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     let errors = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(
         errors,

@@ -56,6 +56,18 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
     assert_eq!(keys[0], keys[1], "what was copied still works");
 }
 
+/// The ports after these are those of databases, which no endpoint may have, and there is none after the last.
+#[test]
+fn the_receiver_of_dev_finds_a_port_that_may_get_deliveries() {
+    for port in [5_431, 3_305, 6_378, u16::MAX] {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = dev(folder.path(), port).arg("--once").output().unwrap();
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.status.success(), "{port}: {}", String::from_utf8_lossy(&shown.stderr));
+        assert!(text.contains("signature verified"), "{port}: {text}");
+    }
+}
+
 struct Running {
     child: Child,
     stdin: ChildStdin,
@@ -115,7 +127,7 @@ fn what_is_typed_and_what_is_printed_works() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let mut dev = Running::start(folder.path(), port);
+    let mut dev = Running::start(&folder.path().join("it's a folder"), port);
     assert!(dev.says(&format!("port {port} is in use")), "{}", dev.text.lock().unwrap());
     let (api, receiver) = (dev.address("API"), dev.address("receiver"));
     assert_ne!(api.port(), port);
@@ -176,4 +188,12 @@ fn the_first_screen_fits_a_terminal_and_every_key_is_one_press() {
     let ran = Command::new("python3").arg(script).arg(GANCHO).arg(folder.path()).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn the_picture_of_dev_is_what_a_terminal_shows() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dev/picture.py");
+    let picture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures/dev.svg");
+    let ran = Command::new("python3").args([script, GANCHO, "--check", picture]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }

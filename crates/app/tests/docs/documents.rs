@@ -1,6 +1,10 @@
-//! The commands of the documents, run as they stand there.
+//! The commands of the documents, run as they stand there. What they print is compared with what the document shows,
+//! and at the end nothing is left: no job, no file, no variable. `GANCHO_WRITE_DOCS=1` writes what they print into
+//! the document.
 
 use std::{
+    env,
+    fmt::Write,
     fs,
     net::TcpListener,
     os::unix::fs::symlink,
@@ -10,22 +14,20 @@ use std::{
 
 use tempfile::TempDir;
 
-/// All shell blocks of a document as one script, in their order.
-fn script(document: &str) -> String {
-    let mut script =
-        String::from("set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n");
-    let mut inside = false;
-    for line in document.lines() {
-        match (inside, line) {
-            (false, "```sh") => inside = true,
-            (true, "```") => inside = false,
-            (true, command) => {
-                script.push_str(command);
-                script.push('\n');
-            }
-            (false, _) => {}
-        }
+use super::blocks::{Step, is_shown, shown_as_is, steps, with_answers};
+
+const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+
+/// All steps as one script. Each prints to a file of its own.
+fn script(steps: &[Step]) -> String {
+    let mut script = String::from(
+        "set -euo pipefail\nexec 3> $TO/trace\nBASH_XTRACEFD=3\nset -x\n\
+         trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n",
+    );
+    for (number, step) in steps.iter().enumerate() {
+        write!(script, "exec > $TO/{number} 2>&1\n{}", step.commands).unwrap();
     }
+    script += "exec > $TO/left 2>&1\njobs -r\ncompgen -e GANCHO_ || true\nls -A\ntrap - EXIT\n";
     script
 }
 
@@ -34,59 +36,86 @@ fn free_port() -> u16 {
 }
 
 /// Runs a document in an empty folder, with free ports in the place of those that it names.
-fn run(name: &str, ports: &[u16]) -> TempDir {
-    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let mut script = script(&fs::read_to_string(documents.join(name)).unwrap());
-    for port in ports {
-        let named = format!("127.0.0.1:{port}");
-        let in_python = format!("(\"127.0.0.1\", {port})");
-        let as_flag = format!("--port {port} ");
-        assert!(script.contains(&named), "{name} does not name {named}");
-        let free = free_port();
-        script = script.replace(&named, &format!("127.0.0.1:{free}"));
-        script = script.replace(&in_python, &format!("(\"127.0.0.1\", {free})"));
-        script = script.replace(&as_flag, &format!("--port {free} "));
+fn run(name: &str, ports: &[u16]) {
+    let path = Path::new(DOCUMENTS).join(name);
+    let document = fs::read_to_string(&path).unwrap();
+    let steps = steps(&document);
+    let mut script = script(&steps);
+    let free: Vec<(u16, u16)> = ports.iter().map(|port| (*port, free_port())).collect();
+    for (port, free) in &free {
+        assert!(script.contains(&format!("127.0.0.1:{port}")), "{name} does not name {port}");
+        for form in ["127.0.0.1:{}", "(\"127.0.0.1\", {})", "--port {} "] {
+            let with = |port: &u16| form.replace("{}", &port.to_string());
+            script = script.replace(&with(port), &with(free));
+        }
     }
-    let folder = tempfile::tempdir().unwrap();
-    symlink(env!("CARGO_BIN_EXE_gancho"), folder.path().join("gancho")).unwrap();
+    let (folder, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run_script(name, &script, folder.path(), &to);
+
+    let answers: Vec<String> = (0..steps.len())
+        .map(|number| {
+            let printed = fs::read(to.path().join(number.to_string())).unwrap();
+            let mut printed = String::from_utf8_lossy(&printed).into_owned();
+            for (port, free) in &free {
+                printed = printed.replace(&format!(":{free}"), &format!(":{port}"));
+            }
+            printed.replace(&folder.path().display().to_string(), "~")
+        })
+        .collect();
+    #[expect(clippy::disallowed_methods, reason = "how the documents are written")]
+    if env::var_os("GANCHO_WRITE_DOCS").is_some() {
+        fs::write(&path, with_answers(&document, &steps, &answers)).unwrap();
+        return;
+    }
+    for (step, answer) in steps.iter().zip(&answers) {
+        let shown = step.answer.as_deref().unwrap_or_default();
+        assert!(
+            is_shown(shown, answer),
+            "{name}:{}: shows\n{shown}\nand the commands print\n{}",
+            step.line,
+            shown_as_is(answer)
+        );
+    }
+    let left = fs::read_to_string(to.path().join("left")).unwrap();
+    let left = left.replace("GANCHO_INGEST_LISTEN\n", "");
+    assert_eq!(left, "gancho\n", "{name} leaves more behind");
+}
+
+fn run_script(name: &str, script: &str, folder: &Path, to: &TempDir) {
+    // A link, so that the name of the program is short.
+    symlink(env!("CARGO_BIN_EXE_gancho"), folder.join("gancho")).unwrap();
     // With the packages that the documents say they need.
     let python = gancho_testkit::python::packages("crates/mail/tests/servers/requirements.txt");
     let python = python.unwrap();
     let python = Path::new(&python).parent().unwrap().display().to_string();
     #[expect(clippy::disallowed_methods, reason = "handed on to the commands under test")]
-    let path = format!("{}:{python}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let path = format!("{}:{python}:{}", folder.display(), env::var("PATH").unwrap());
     // A command that never ends must not hold the tests up.
-    let output = Command::new("timeout")
-        .args(["--kill-after=5", "120", "bash", "-x", "-c", &script])
-        .current_dir(folder.path())
+    let status = Command::new("timeout")
+        .args(["--kill-after=5", "120", "bash", "-c", script])
+        .current_dir(folder)
         .env_clear()
         .env("PATH", path)
-        .env("HOME", folder.path())
+        .env("HOME", folder)
+        .env("TO", to.path())
         // Unless the document says where partners post.
         .env("GANCHO_INGEST_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::null())
-        .output()
+        .status()
         .unwrap();
-    let log = fs::read_to_string(folder.path().join("gancho.log")).unwrap_or_default();
-    assert!(
-        output.status.success(),
-        "{name} failed: {}\n{}\n{}\n{log}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    folder
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let trace = read(&to.path().join("trace"));
+    let last = trace.lines().rev().take(12).collect::<Vec<_>>();
+    let last: Vec<_> = last.into_iter().rev().collect();
+    let printed: Vec<_> = (0..99).map(|number| read(&to.path().join(number.to_string()))).collect();
+    let printed = printed.iter().rev().find(|printed| !printed.is_empty());
+    let log = read(&folder.join("gancho.log"));
+    assert!(status.success(), "{name}: {status}\n{}\n{printed:?}\n{log}", last.join("\n"));
 }
 
 #[test]
-fn the_quick_start_leaves_nothing_behind() {
-    let folder = run("quick-start.md", &[3000, 8800]);
-    let left: Vec<_> = fs::read_dir(folder.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .filter(|name| name != "gancho")
-        .collect();
-    assert!(left.is_empty(), "the quick start leaves {left:?} behind");
+fn the_quick_start() {
+    run("quick-start.md", &[3000, 8800]);
 }
 
 #[test]

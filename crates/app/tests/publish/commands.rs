@@ -1,10 +1,16 @@
 //! `gancho publish` and `gancho trigger`.
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    process::{Command, Stdio},
+    thread,
+};
 
 use gancho_testkit::until;
 
-use crate::{operator::Operator, receiver};
+use crate::{gateway::command, operator::Operator, receiver};
 
 #[test]
 fn one_event_from_an_argument_a_file_or_standard_input() {
@@ -35,6 +41,9 @@ fn one_event_from_an_argument_a_file_or_standard_input() {
     assert_eq!(missing.code, 2, "{}", missing.err);
     assert!(missing.err.contains("hint: check the path"), "{}", missing.err);
     assert_eq!(at.run(&["publish", "Not a type!", "1"]).code, 4);
+    let nothing = at.run(&["publish"]);
+    assert_eq!(nothing.code, 2, "{}", nothing.err);
+    assert!(nothing.err.contains("--file events.ndjson"), "{}", nothing.err);
 
     let shown = at.json(&["event-types", "list"]);
     let name = shown["data"][0]["name"].as_str().unwrap();
@@ -94,11 +103,57 @@ fn a_server_that_goes_away_leaves_an_exact_report() {
     let variables = [("GANCHO_API_KEY", key.as_str()), ("GANCHO_URL", url.as_str())];
     let arguments = ["publish", "a.b", "--file", "-", "--batch", "4"];
     at.run_with(&arguments, &variables, &input).ok();
-    // Refused at the first batch: nothing was sent, and the line to go on from is named.
+    // The key of the first batch is the key of all: what to do is what any command says.
     let wrong = [("GANCHO_API_KEY", "gk_wrong"), ("GANCHO_URL", url.as_str())];
     let ran = at.run_with(&arguments, &wrong, &input);
-    assert_eq!(ran.code, 8, "{}", ran.err);
-    assert!(ran.err.contains("0 events published"), "{}", ran.err);
-    assert!(ran.err.contains("line 1 and later ones were not sent"), "{}", ran.err);
-    assert!(ran.err.contains("hint: run the same command again"), "{}", ran.err);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    assert!(ran.err.starts_with("error: nothing was published: "), "{}", ran.err);
+    assert!(ran.err.contains("hint: check the key"), "{}", ran.err);
+    let as_json = at.run_with(&[&arguments[..], &["--json"]].concat(), &wrong, &input);
+    assert_eq!((as_json.code, as_json.json()["not_sent_from_line"].as_u64()), (5, Some(1)));
+
+    // Where nothing has ever answered, there is nothing to wait for.
+    let nowhere = [("GANCHO_API_KEY", key.as_str()), ("GANCHO_URL", "http://127.0.0.1:1")];
+    let ran = at.run_with(&arguments, &nowhere, &input);
+    assert_eq!(ran.code, 6, "{}", ran.err);
+    assert!(ran.err.starts_with("error: nothing was published: cannot reach"), "{}", ran.err);
+    assert!(!ran.err.contains("retrying") && !ran.err.contains("unknown"), "{}", ran.err);
+}
+
+/// A server that accepts the first batch and is never seen again.
+#[test]
+fn a_server_that_stops_is_waited_for_and_what_it_never_got_is_not_in_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        drop(listener);
+        let mut read = Vec::new();
+        while !read.ends_with(b"]}") {
+            let mut part = [0; 4096];
+            let count = stream.read(&mut part).unwrap();
+            read.extend_from_slice(&part[..count]);
+        }
+        let body = r#"{"results":[{"id":"evt_1","status":202},{"id":"evt_2","status":202}]}"#;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    });
+    let mut command = command(&["publish", "a.b", "--file", "-", "--batch", "2"], folder.path());
+    command.env("GANCHO_URL", &url).env("GANCHO_API_KEY", "gk_any");
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"1\n2\n3\n4\n").unwrap();
+    server.join().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    assert!(first.ends_with("; retrying\n"), "{first}");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(8), "{rest}");
+    assert!(rest.contains("2 events published"), "{rest}");
+    assert!(rest.contains("error: interrupted; line 3 and later ones were not sent"), "{rest}");
 }

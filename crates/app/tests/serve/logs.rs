@@ -210,21 +210,21 @@ fn refuse_recipients(stream: std::net::TcpStream) {
 #[test]
 fn a_fatal_error_is_a_line_of_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |variables: &[(&str, &str)]| {
+    let run = |variables: &[(&str, &str)], exit_code: i32| {
         let mut serve = command(&["serve"], folder.path());
         serve.envs(variables.iter().copied());
         let output = serve.output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(exit_code));
         String::from_utf8(output.stderr).unwrap()
     };
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let below_a_file = format!("sqlite:{}/gancho.db", file.display());
-    for (variables, part) in [
-        (("GANCHO_RETENTION", "soon"), "`soon` is not a duration"),
-        (("GANCHO_DATABASE_URL", below_a_file.as_str()), "cannot open the database"),
+    for (variables, part, exit_code) in [
+        (("GANCHO_RETENTION", "soon"), "`soon` is not a duration", 2),
+        (("GANCHO_DATABASE_URL", below_a_file.as_str()), "cannot open the database", 1),
     ] {
-        let log = run(&[variables]);
+        let log = run(&[variables], exit_code);
         for line in log.lines() {
             assert!(serde_json::from_str::<Value>(line).is_ok(), "not JSON: {line}");
         }
@@ -233,6 +233,6 @@ fn a_fatal_error_is_a_line_of_the_log() {
         assert_eq!(line["level"], "ERROR");
         assert!(line["error"].as_str().unwrap().contains(part), "{line}");
     }
-    let log = run(&[("GANCHO_RETENTION", "soon"), ("GANCHO_LOG_FORMAT", "pretty")]);
+    let log = run(&[("GANCHO_RETENTION", "soon"), ("GANCHO_LOG_FORMAT", "pretty")], 2);
     assert!(log.starts_with("error: invalid configuration"), "{log}");
 }

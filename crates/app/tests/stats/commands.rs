@@ -17,7 +17,7 @@ fn what_was_delivered_is_shown_as_a_table() {
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[0].starts_with("from (UTC)"), "{shown}");
     assert_eq!(lines.iter().position(|line| line.is_empty()), Some(16), "{shown}");
-    assert_eq!(shown.matches('█').count(), 24, "one bin has all: {shown}");
+    assert_eq!(shown.matches('█').count(), 16, "one bin has all: {shown}");
     assert!(shown.contains("delivered      1, 1 at the first attempt"), "{shown}");
     assert!(shown.contains("success        100.00 %"), "{shown}");
 

@@ -71,7 +71,7 @@ impl<'a> Scanner<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, Key<'a>) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
-        self.expect(b'{', "expected an object: `{…}`")?;
+        self.expect(b'{', super::NOT_AN_OBJECT)?;
         self.nested(b'}', "expected `,` or `}`", |scanner| {
             let at = scanner.at;
             if scanner.peek() != Some(b'"') {

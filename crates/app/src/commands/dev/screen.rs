@@ -159,9 +159,21 @@ pub fn next_steps(stage: &Stage) {
     let program = program();
     anstream::println!("  {BOLD}In another terminal, in the same directory:{BOLD:#}\n");
     anstream::println!("    export GANCHO_URL=http://{}", stage.servers.address);
-    anstream::println!("    export GANCHO_API_KEY=$(cat {}/{KEY_FILE})", stage.data_dir);
+    anstream::println!(
+        "    export GANCHO_API_KEY=$(cat {})",
+        quoted(&format!("{}/{KEY_FILE}", stage.data_dir))
+    );
     anstream::println!("    {program} publish invoice.paid '{{\"id\":\"inv_1\",\"amount\":4200}}'");
     anstream::println!("    {program} deliveries list\n");
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,".contains(c);
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 /// How this program was started, for commands that are to be copied.

@@ -52,6 +52,8 @@ pub const KEY_FILE: &str = "dev.key";
 const ENDPOINT: &str = "built-in receiver";
 /// Ports tried after the requested one.
 const MORE_PORTS: u16 = 50;
+/// The system chooses one that is free.
+const ANY_PORT: u16 = 0;
 
 pub async fn set(
     data_dir: &Path,
@@ -61,13 +63,15 @@ pub async fn set(
     private_file::folder(data_dir)?;
     let shown = data_dir.display().to_string();
     let mut loaded = settings::built_in(&[("data_dir", &shown), ("email_via", "sink")])?;
-    let api_listener = listen_from(port).await?;
-    loaded.settings.api_listen = api_listener.local_addr()?;
-    let ingest_listener = listen_from(loaded.settings.ingest_listen.port()).await?;
-    let receiver_listener =
-        listen_from(loaded.settings.api_listen.port().saturating_add(1)).await?;
-
     let client = gancho_egress::Settings::for_dev();
+    let api_listener = listen_from(port, |_| true).await?;
+    loaded.settings.api_listen = api_listener.local_addr()?;
+    let ingest_listener = listen_from(loaded.settings.ingest_listen.port(), |_| true).await?;
+    let next_port = loaded.settings.api_listen.port().checked_add(1).unwrap_or(0);
+    let may_get_deliveries =
+        |port: u16| client.policy.parse(&format!("http://{}:{port}/", Ipv4Addr::LOCALHOST)).is_ok();
+    let receiver_listener = listen_from(next_port, may_get_deliveries).await?;
+
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
     let token = operator_token::of(&loaded.settings)?;
     let mut servers = Servers::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
@@ -100,9 +104,10 @@ pub async fn set(
     Ok((stage, arrivals))
 }
 
-/// Listens on the first free port, starting with this one.
-async fn listen_from(port: u16) -> anyhow::Result<TcpListener> {
-    for port in port..=port.saturating_add(MORE_PORTS) {
+/// Listens on the first free port that fits, starting with this one, or on any if all of them are in use.
+async fn listen_from(port: u16, fits: impl Fn(u16) -> bool) -> anyhow::Result<TcpListener> {
+    let next = (port..=port.saturating_add(MORE_PORTS)).filter(|port| fits(*port));
+    for port in next.chain([ANY_PORT]) {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
@@ -111,7 +116,7 @@ async fn listen_from(port: u16) -> anyhow::Result<TcpListener> {
             }
         }
     }
-    bail!("no free port from {port} on. hint: choose another one with --port")
+    bail!("no port is free")
 }
 
 /// Updates the endpoint of the previous run to the receiver's current URL, or creates one. Returns its

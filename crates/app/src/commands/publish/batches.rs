@@ -1,7 +1,14 @@
 //! Sends the lines in batches. A batch whose outcome is unknown is sent again: the keys of its events make
 //! that safe.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use clap::Args;
@@ -13,7 +20,7 @@ use super::{
     lines::{Line, Lines},
 };
 use crate::{
-    commands::progress::Progress,
+    commands::progress::{self, Progress},
     lifecycle::Stop,
     remote::{Remote, RemoteError},
 };
@@ -56,6 +63,13 @@ pub struct Batch {
     read: u64,
 }
 
+/// Where the batches go, and what is known of it.
+struct Server {
+    remote: Remote,
+    has_responded: AtomicBool,
+    is_lost: AtomicBool,
+}
+
 /// The result of each line of a batch; without an error all lines have one.
 struct Sent {
     results: Vec<(u64, Value)>,
@@ -75,21 +89,27 @@ pub async fn publish(
     let mut counters = Counters::new(many.ids && !as_json);
     let mut sending = JoinSet::new();
     let mut is_over = false;
+    let server = Arc::new(Server {
+        remote: remote.clone(),
+        has_responded: AtomicBool::new(false),
+        is_lost: AtomicBool::new(false),
+    });
     loop {
         while !is_over && sending.len() < usize::from(many.in_flight) {
             let batch = fill(&mut lines, usize::from(many.batch), &mut counters)?;
             is_over = batch.is_none();
             if let Some(batch) = batch {
-                counters.sending(batch.lines.iter().map(|(number, _)| *number));
-                let remote = remote.clone();
-                sending.spawn(async move { send(&remote, batch).await });
+                let in_doubt = Arc::new(AtomicBool::new(false));
+                counters.sending(batch.lines.iter().map(|(number, _)| *number), &in_doubt);
+                let server = server.clone();
+                sending.spawn(async move { send(&server, batch, &in_doubt).await });
             }
         }
         let sent: Option<Result<Sent, _>> = tokio::select! {
             biased;
             sent = sending.join_next() => sent,
             () = stop.requested() => {
-                counters.interrupted("interrupted".to_owned());
+                counters.interrupted();
                 break;
             }
         };
@@ -100,7 +120,7 @@ pub async fn publish(
         }
         progress.at_bytes(counters.accepted, read);
         if let Some(error) = error {
-            counters.stopped(&unsent, &error);
+            counters.stopped(&unsent, error);
             is_over = true;
         }
     }
@@ -125,12 +145,23 @@ fn fill(lines: &mut Lines, max: usize, counters: &mut Counters) -> anyhow::Resul
     Ok(Some(batch).filter(|batch| !batch.lines.is_empty()))
 }
 
-async fn send(remote: &Remote, batch: Batch) -> Sent {
+async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
     let Batch { mut lines, read, .. } = batch;
     let mut results = Vec::with_capacity(lines.len());
     let mut tries = 0;
     loop {
-        let pause = match remote.post_once("/v1/events/batch", body(&lines), None).await {
+        let was_in_doubt = in_doubt.swap(true, Relaxed);
+        let sent = server.remote.post_once("/v1/events/batch", body(&lines), None).await;
+        match &sent {
+            Ok(_) => in_doubt.store(false, Relaxed),
+            Err(RemoteError::Interrupted(_)) => {}
+            Err(_) => in_doubt.store(was_in_doubt, Relaxed),
+        }
+        if !sent.as_ref().is_err_and(RemoteError::is_unreachable) {
+            server.has_responded.store(true, Relaxed);
+            server.is_lost.store(false, Relaxed);
+        }
+        let pause = match sent {
             Ok(mut answer) => {
                 let answers = match answer["results"].take() {
                     Value::Array(answers) => answers,
@@ -153,8 +184,9 @@ async fn send(remote: &Remote, batch: Batch) -> Sent {
                 lines = later;
                 Duration::from_secs(1)
             }
-            Err(error) if error.is_passing() && tries + 1 < MAX_TRIES => {
+            Err(error) if server.may_return(&error) && tries + 1 < MAX_TRIES => {
                 tries += 1;
+                server.tell_lost(&error);
                 let wait =
                     error.retry_after().unwrap_or(Duration::from_millis(250) * 2_u32.pow(tries));
                 wait.min(MAX_PAUSE)
@@ -165,6 +197,21 @@ async fn send(remote: &Remote, batch: Batch) -> Sent {
             }
         };
         tokio::time::sleep(pause).await;
+    }
+}
+
+impl Server {
+    /// Whether to try again. A server that never responded is more likely the wrong one than one that restarts.
+    fn may_return(&self, error: &RemoteError) -> bool {
+        error.is_passing() && (self.has_responded.load(Relaxed) || !error.is_unreachable())
+    }
+
+    /// Once for each outage.
+    fn tell_lost(&self, error: &RemoteError) {
+        if !self.is_lost.swap(true, Relaxed) {
+            progress::clear_line();
+            anstream::eprintln!("{error}; retrying");
+        }
     }
 }
 

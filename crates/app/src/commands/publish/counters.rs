@@ -1,8 +1,13 @@
 //! Counts what was accepted, and says exactly what was not.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
+    fmt,
     io::{BufWriter, Stdout, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -24,14 +29,41 @@ pub struct Counters {
     repeated: u64,
     refused: Vec<Value>,
     refusals: u64,
-    /// Lines that are on their way.
-    in_flight: BTreeSet<u64>,
+    /// Lines that are on their way, and whether the server may have them.
+    in_flight: BTreeMap<u64, Arc<AtomicBool>>,
     unknown: Vec<u64>,
     /// Lines that were read and surely not accepted.
     unsent: Vec<u64>,
-    why: Option<String>,
+    end: Option<EarlyEnd>,
     last: u64,
     ids: Option<BufWriter<Stdout>>,
+}
+
+/// Why not everything was sent.
+enum EarlyEnd {
+    Failed(RemoteError),
+    Interrupted,
+}
+
+impl EarlyEnd {
+    /// What to do before the command is run again.
+    fn hint(&self) -> String {
+        match self {
+            Self::Failed(error) if !error.is_passing() => {
+                error.hint().map_or_else(String::new, |hint| format!("{hint}; then "))
+            }
+            Self::Failed(_) | Self::Interrupted => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for EarlyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) => write!(f, "{error}"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
 }
 
 impl Counters {
@@ -41,18 +73,20 @@ impl Counters {
             repeated: 0,
             refused: Vec::new(),
             refusals: 0,
-            in_flight: BTreeSet::new(),
+            in_flight: BTreeMap::new(),
             unknown: Vec::new(),
             unsent: Vec::new(),
-            why: None,
+            end: None,
             last: 0,
             ids: prints_ids.then(|| BufWriter::new(std::io::stdout())),
         }
     }
 
-    pub fn sending(&mut self, lines: impl Iterator<Item = u64>) {
-        self.in_flight.extend(lines);
-        self.last = self.in_flight.last().copied().unwrap_or(0).max(self.last);
+    /// `in_doubt` says at any time whether the server may have the lines although no response says so.
+    pub fn sending(&mut self, lines: impl Iterator<Item = u64>, in_doubt: &Arc<AtomicBool>) {
+        self.in_flight.extend(lines.map(|line| (line, in_doubt.clone())));
+        let last = self.in_flight.last_key_value().map_or(0, |(line, _)| *line);
+        self.last = self.last.max(last);
     }
 
     pub fn add(&mut self, line: u64, result: &Value) {
@@ -83,20 +117,21 @@ impl Counters {
     }
 
     /// These lines were not accepted, or their outcome could not be found out.
-    pub fn stopped(&mut self, lines: &[u64], error: &RemoteError) {
+    pub fn stopped(&mut self, lines: &[u64], error: RemoteError) {
         for line in lines {
-            self.in_flight.remove(line);
+            let in_doubt = self.in_flight.remove(line);
+            self.leave(*line, in_doubt.is_some_and(|in_doubt| in_doubt.load(Ordering::Relaxed)));
         }
-        if matches!(error, RemoteError::Interrupted(_)) {
-            self.unknown.extend(lines);
-        } else {
-            self.unsent.extend(lines);
-        }
-        self.why = Some(error.to_string());
+        self.end = Some(EarlyEnd::Failed(error));
     }
 
-    pub fn interrupted(&mut self, why: String) {
-        self.why = Some(why);
+    pub fn interrupted(&mut self) {
+        self.end = Some(EarlyEnd::Interrupted);
+    }
+
+    fn leave(&mut self, line: u64, in_doubt: bool) {
+        let lines = if in_doubt { &mut self.unknown } else { &mut self.unsent };
+        lines.push(line);
     }
 
     /// Prints the counts. Fails if not every line was accepted.
@@ -104,11 +139,14 @@ impl Counters {
         if let Some(out) = &mut self.ids {
             let _ = out.flush();
         }
-        self.unknown.extend(&self.in_flight);
+        for (line, in_doubt) in std::mem::take(&mut self.in_flight) {
+            self.leave(line, in_doubt.load(Ordering::Relaxed));
+        }
         let unknown = self.unknown.iter().min().zip(self.unknown.iter().max());
         // Nothing is known of later lines than the last one, since they were not read.
         let rest = self.unsent.iter().min().copied().unwrap_or(self.last + 1);
-        let resume = self.why.is_some().then_some(rest);
+        let resume = self.end.is_some().then_some(rest);
+        let nothing = self.accepted == 0 && self.refusals == 0 && unknown.is_none();
         if as_json {
             table::json(&json!({
                 "accepted": self.accepted,
@@ -119,19 +157,24 @@ impl Counters {
                 "unknown_lines": unknown.map(|(first, last)| [*first, *last]),
                 "not_sent_from_line": resume,
             }))?;
-        } else {
+        } else if !nothing || self.end.is_none() {
             self.tell();
         }
-        match self.why {
-            Some(why) => {
+        match self.end {
+            // Its exit code and hint are those of any other command.
+            Some(EarlyEnd::Failed(error)) if nothing => {
+                Err(anyhow::Error::from(error).context("nothing was published"))
+            }
+            Some(end) => {
                 let lines = match unknown {
                     Some((first, last)) => {
                         format!("; the outcome of lines {first} to {last} is unknown")
                     }
                     None => String::new(),
                 };
+                let hint = end.hint();
                 Err(Failure::partly(format!(
-                    "{why}{lines}; line {rest} and later ones were not sent. hint: run the same command again; what was published is not published twice"
+                    "{end}{lines}; line {rest} and later ones were not sent. hint: {hint}run the same command again; what was published is not published twice"
                 )))
             }
             None if self.refusals > 0 => Err(Failure::partly(format!(

@@ -60,10 +60,12 @@ pub struct Update {
 #[derive(Debug, Args)]
 struct SourceProperties {
     /// Signature scheme: partner, standard, stripe, github, slack, shopify, meta, microsoft, or JSON, e.g.
-    /// {"token": {"header": "X-Token"}} or {"generic": {…}}.
+    /// {"sns": {"topics": ["arn:aws:sns:…"]}}, {"token": {"header": "X-Token"}} or {"generic": {…}}. A new source
+    /// without one has partner.
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// URL that receipts are dispatched to. Can be repeated. Default: the setting dispatch_url.
+    /// URL that receipts are dispatched to. Can be repeated. A new source without one has that of the setting
+    /// dispatch_url.
     #[arg(long, value_name = "URL")]
     target: Vec<String>,
     /// File with a JSON Schema that request bodies must match.
@@ -75,7 +77,8 @@ struct SourceProperties {
     /// JSON pointer to the event id in the body, used for deduplication, e.g. /event_id.
     #[arg(long, value_name = "POINTER")]
     event_id: Option<String>,
-    /// File with the secret that signs dispatched requests, or `-` for standard input. Default: generated.
+    /// File with the secret that signs dispatched requests, or `-` for standard input. For a new source without one,
+    /// a secret is generated.
     #[arg(long, value_name = "FILE")]
     dispatch_secret_file: Option<PathBuf>,
     /// File with the verify token of Meta's subscription handshake, or `-` for standard input.

@@ -1,0 +1,67 @@
+//! Mistakes in the command line: one line and a hint, as for every other error.
+
+use clap::{Command, CommandFactory, error::ErrorKind};
+use serde_json::json;
+
+use super::failure::{USAGE, tell};
+use crate::cli::Cli;
+
+/// Whether something is wrong. Clap prints the rest itself: `--help`, `--version`, and the help of a command that
+/// does nothing without a subcommand.
+pub fn is_mistake(error: &clap::Error) -> bool {
+    error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// Prints the error and returns the exit code.
+pub fn report_usage(error: &clap::Error, as_json: bool) -> u8 {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|one| one.to_string_lossy().into_owned()).collect();
+    let (what, hint) = message(&error.to_string(), &named(&arguments));
+    if as_json {
+        let shown = json!({ "code": "usage", "message": what, "hint": hint, "exit_code": USAGE });
+        eprintln!("{}", json!({ "error": shown }));
+    } else {
+        tell(&what, Some(&hint));
+    }
+    USAGE
+}
+
+/// The first paragraph in one line, and clap's tip. Without one, the help of the command has the answer.
+fn message(text: &str, command: &str) -> (String, String) {
+    let first = text.split("\n\n").next().unwrap_or(text);
+    let lines: Vec<&str> = first.lines().map(str::trim).collect();
+    let what = lines.join(" ");
+    let what = what.strip_prefix("error: ").unwrap_or(&what).to_owned();
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let hint = tip.map_or_else(|| format!("see `{command} --help`"), ToOwned::to_owned);
+    (what, hint)
+}
+
+/// The command that the arguments name, as far as they name one: `gancho sources show`.
+fn named(arguments: &[String]) -> String {
+    let mut command: Command = Cli::command();
+    let mut name = command.get_name().to_owned();
+    for argument in arguments {
+        if let Some(next) = command.find_subcommand(argument) {
+            name = format!("{name} {}", next.get_name());
+            command = next.clone();
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_that_is_named_is_that_of_the_command() {
+        let named = |line: &str| {
+            let arguments: Vec<String> = line.split(' ').map(ToOwned::to_owned).collect();
+            named(&arguments)
+        };
+        assert_eq!(named("sources keys add acme --jsno"), "gancho sources keys add");
+        assert_eq!(named("soruces list"), "gancho");
+        assert_eq!(named("sources lsit"), "gancho sources");
+    }
+}
