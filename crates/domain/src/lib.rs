@@ -1,7 +1,7 @@
 //! The domain model of Gancho and its pure decisions.
 //!
-//! In reading order: [`id`] (with [`IdMap`]), [`time`], [`clock`] are the ground; [`lane`], [`tenant`], [`endpoint`],
-//! [`event_type`], [`parcel`] (with [`receipt_label`], the type of one that came in) and [`delivery`] are the
+//! In reading order: [`id`] (with [`IdMap`]), [`time`], [`clock`] (with [`CorrectedClock`]) are the ground;
+//! [`lane`], [`tenant`], [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of one that came in) and [`delivery`] are the
 //! nouns; [`trace`] is the trace that a parcel belongs to; [`failure`] and [`verdict`] say how an attempt ended;
 //! [`plan`] and [`decide`] say what follows from that, and [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and [`fairness`] are

@@ -49,7 +49,7 @@ impl Documents for PostgresStore {
 
     async fn collection_version(&self, on: Collection) -> Result<u64> {
         let owner = owner(on.tenant())?;
-        let session = self.lookups.next(on.tenant()).await?;
+        let session = self.session_of(on.tenant()).await?;
         let sql = "select version from collection_versions where kind = $1 and tenant_id = $2";
         let found = query(&session, sql, &[&on.kind(), &owner]).await.map_err(store_error)?;
         Ok(found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?.unwrap_or(0) as u64)

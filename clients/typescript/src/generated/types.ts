@@ -688,7 +688,7 @@ export interface NewWebhook extends Webhook {
 }
 
 export interface Node {
-  /** The same number by cell. Empty for a gateway without cells. */
+  /** How many of these each cell has. Empty for a gateway without cells. */
   cells: NodeCell[];
   /** Settings that nodes must set alike, and that this node sets differently from the node that answered. */
   differing_settings: string[];

@@ -176,6 +176,14 @@ impl Fleet<'_> {
         println!("{why}: taken over after {took:.1} s");
     }
 
+    /// One line for each webhook, however often it was posted.
+    fn has_in_its_ledger(&self, webhooks: usize) {
+        assert_eq!(self.number("select count(*) from ledger"), webhooks as i64);
+        let mut verify = command(&["ledger", "verify"], self.folder);
+        let verified = verify.env("GANCHO_DATABASE_URL", &self.url).output().unwrap();
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    }
+
     fn rejoins(&self, gateway: &Gateway, old: i64) {
         until("it has another number", || self.node_of(gateway) > old);
         let new = self.node_of(gateway);
@@ -198,15 +206,13 @@ fn server_of(database: &Database) -> SocketAddr {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     let runtime = Runtime::new().unwrap();
     let database = runtime.block_on(fresh_database()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let client = runtime.block_on(database.client()).unwrap();
     let url = database.url();
-    let mut fleet =
-        Fleet { runtime: &runtime, client, folder: folder.path(), url: url.clone(), may_repeat: 0 };
+    let mut fleet = Fleet { runtime: &runtime, client, folder: folder.path(), url, may_repeat: 0 };
     let proxy = Proxy::start(server_of(&database));
     let mut apis = vec![fleet.node("api,ingest"), fleet.node("api,ingest")];
     let killed = fleet.node("worker");
@@ -219,7 +225,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     let ingest = Arc::new(Mutex::new(apis.iter().map(Gateway::ingest).collect::<Vec<_>>()));
     let load = Load::start(&key, apis.iter().map(|node| node.address).collect());
     let partner = PartnerLoad::start(ingest.clone());
-    let watch = IdleWatch::start(url.clone());
+    let watch = IdleWatch::start(fleet.url.clone());
     let goes_on = || {
         load.goes_on();
         partner.goes_on();
@@ -308,12 +314,8 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     println!("{} acknowledged, all delivered; {repeats} came twice", acked.len());
     assert!(repeats as i64 <= fleet.may_repeat, "{repeats} of {}", fleet.may_repeat);
 
-    // One receipt, one line in the ledger and one dispatch for each webhook, however often it was posted.
     println!("{posted} webhooks");
-    assert_eq!(fleet.number("select count(*) from ledger"), posted as i64);
     assert_eq!(handed_on.counts().len(), posted);
-    let mut verify = command(&["ledger", "verify"], folder.path());
-    let verified = verify.env("GANCHO_DATABASE_URL", &url).output().unwrap();
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    fleet.has_in_its_ledger(posted);
     drop((apis, workers));
 }

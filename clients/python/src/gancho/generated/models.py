@@ -816,7 +816,7 @@ class NewWebhook(Webhook):
 class Node(Model):
     """Node."""
     cells: list[NodeCell]
-    """The same number by cell. Empty for a gateway without cells."""
+    """How many of these each cell has. Empty for a gateway without cells."""
     differing_settings: list[str]
     """Settings that nodes must set alike, and that this node sets differently from the node that answered."""
     held_deliveries: int

@@ -41,7 +41,7 @@ pub struct Node {
     pub held_deliveries: u64,
     /// When the first of these fell due; null if it holds none.
     pub oldest_due_at: Option<Timestamp>,
-    /// The same number by cell. Empty for a gateway without cells.
+    /// How many of these each cell has. Empty for a gateway without cells.
     pub cells: Vec<NodeCell>,
     /// Settings that nodes must set alike, and that this node sets differently from the node that answered.
     pub differing_settings: Vec<String>,
