@@ -59,10 +59,9 @@ impl Accept for CellStore {
     }
 }
 
-/// When a caller that asks now may have noted the time for its leases.
-pub(crate) fn asked_at() -> Instant {
-    let now = Instant::now();
-    now.checked_sub(Duration::from_millis(100)).unwrap_or(now)
+/// When a caller whose call has begun at `begin` may have noted the time for its leases.
+pub(crate) fn asked_at(begin: Instant) -> Instant {
+    begin.checked_sub(Duration::from_millis(100)).unwrap_or(begin)
 }
 
 /// The things for one cell.
@@ -78,7 +77,7 @@ impl CellStore {
     /// before that would pass for a lease in the old cell.
     fn may_not_hold(&self, tenant: gancho_domain::TenantId) -> bool {
         self.directory.is_leaving(tenant)
-            || self.directory.moved_at(tenant).is_some_and(|at| at > asked_at())
+            || self.directory.moved_at(tenant).is_some_and(|at| at > asked_at(Instant::now()))
     }
 
     pub(crate) fn not_held(&self, mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {

@@ -110,11 +110,11 @@ impl CellStore {
             None => {
                 let since = Instant::now();
                 let node = self.number_to_claim(cell, round.claim.node)?;
-                if self.has_rejoined(cell, round.claim.node, round.asked_at) {
+                if self.has_rejoined(cell, round.claim.node, round.begin) {
                     return Ok(ClaimAnswer::Pending);
                 }
                 let mut part = round.part(cell.number, node);
-                self.leave_out_moving(cell, &mut part, round.asked_at);
+                self.leave_out_moving(cell, &mut part, asked_at(round.begin));
                 (node, since, self.start_claim(cell, part)?, self.setup.claim_wait)
             }
         };
@@ -192,8 +192,8 @@ impl CellStore {
 
 /// One claim over all cells.
 struct Round {
-    /// The caller takes all that it gets as leased at about this time: what cannot have been waits for the next claim.
-    asked_at: Instant,
+    /// The caller takes all that it gets as leased then: what cannot have been waits for a later claim.
+    begin: Instant,
     /// With what room is left.
     claim: Claim,
     result: ClaimResult,
@@ -222,7 +222,7 @@ impl Round {
             next_due: None,
         };
         let unfinished = BTreeSet::new();
-        Self { asked_at: asked_at(), claim, result, unfinished, is_answered: false, failure: None }
+        Self { begin: Instant::now(), claim, result, unfinished, is_answered: false, failure: None }
     }
 
     fn has_room(&self) -> bool {

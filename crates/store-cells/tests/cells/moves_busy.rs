@@ -37,8 +37,8 @@ fn meanwhile(point: MovePoint, client: Client, sql: String) -> (MoveRules, Arc<A
 /// Updates all deliveries of the tenant.
 fn changes(tenant: TenantId, times: usize) -> String {
     let tenant = uuid(tenant);
-    format!("update home.deliveries set due_at = due_at + 1 where tenant_id = '{tenant}';")
-        .repeat(times)
+    let change = format!("update deliveries set due_at = due_at + 1 where tenant_id = '{tenant}';");
+    format!("set search_path = home; {}", change.repeat(times))
 }
 
 async fn delayed(store: &CellStore, tenant: TenantId, by: &str) -> MoveStatus {
@@ -105,7 +105,7 @@ async fn a_tenant_with_a_transaction_that_does_not_end_is_not_closed_again_and_a
     drop(first);
     let application = Arc::new(world.database.client().await.unwrap());
     let begin = format!(
-        "begin; update home.endpoints set updated_at = 7 where tenant_id = '{}'",
+        "set search_path = home; begin; update endpoints set updated_at = 7 where tenant_id = '{}'",
         uuid(tenant)
     );
     let (client, has_begun) = (application.clone(), Arc::new(AtomicBool::new(false)));

@@ -136,9 +136,16 @@ impl PostgresStore {
         }
     }
 
-    /// Before the directory has changed: the tenant can be written again, and changes are noted as before.
+    /// Before the directory has changed: the tenant can be written again, and changes are noted as before. Also where an
+    /// earlier run has closed it.
     pub async fn reopen_departure(&self, of: &MoveRow) -> Result<()> {
-        self.set_guard(of, &[CLOSED], LEAVING).await.map(drop)
+        let sql = sql!(
+            "update moving_tenants set state = {LEAVING}, run = $2
+            where tenant_id = $1 and run <= $2 and state = {CLOSED}"
+        );
+        let session = self.session().await?;
+        let reopened = execute(&session, sql, &[&uuid(of.tenant), &of.run]).await;
+        reopened.map(drop).map_err(store_error)
     }
 
     /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Whether there was one.
