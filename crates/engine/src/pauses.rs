@@ -108,8 +108,9 @@ impl Engine {
                 }
             }
         }
+        // A claim that began before passes over what was paused.
+        let is_resumed = changes.iter().any(|(_, is_paused)| !is_paused);
         for lane in &self.lanes {
-            let was_paused = lane.queue.lock().is_paused();
             for some in changes.chunks(AT_ONCE) {
                 let (mut queue, now) = (lane.queue.lock(), self.clock.now());
                 for (what, is_paused) in some {
@@ -118,7 +119,7 @@ impl Engine {
                     }
                 }
             }
-            if was_paused && !lane.queue.lock().is_paused() {
+            if is_resumed {
                 lane.claim_bell.notify_one();
             }
         }

@@ -71,7 +71,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
     let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
     let engine = Engine::start(setup);
     let engine = engine.await.unwrap();
-    let sources = SourceService {
+    let service = SourceService {
         store: store.clone(),
         ring: ring.clone(),
         sources: sources.clone(),
@@ -80,13 +80,13 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
         client: Client::new(Settings::for_dev()).unwrap(),
     };
     let draft = SourceDraft { partner: Some("acme".into()), ..SourceDraft::default() };
-    sources.create(draft).await.unwrap();
+    service.create(draft).await.unwrap();
     let key = KeyDraft {
         scheme: Some("hmac".into()),
         secret: Some(SECRET.into()),
         ..KeyDraft::default()
     };
-    sources.put_key(&"acme".parse().unwrap(), "k1", key).await.unwrap();
+    service.put_key(&"acme".parse().unwrap(), "k1", key).await.unwrap();
     let keys = SigningKeys::open(store.clone(), ring, clock.clone()).await.unwrap();
     Arc::new(Inbound::new(InboundSetup {
         store,

@@ -155,14 +155,14 @@ async fn a_list_of_all_tenants_is_bounded_in_tenants_too() {
     let all = DeliveryFilter::default();
     // Each step may read its budget and a few rows for each tenant.
     for budget in [50_i64, 1_000, 4_096] {
-        let looked = all_tenants::looked(&all, newest, newest.start(), budget);
+        let looked = all_tenants::scan_sql(&all, newest, newest.start(), budget);
         let (read, _) = rows_read(&session, looked).await;
         assert!(read < 2 * budget + 4 * 500, "{budget}: {read} rows read");
     }
     // Nothing is left out, and nothing comes twice.
     let (mut after, mut found) = (newest.start(), Vec::<Uuid>::new());
     for _ in 0..10_000 {
-        let (sql, conditions) = all_tenants::looked(&all, newest, after, 4_096);
+        let (sql, conditions) = all_tenants::scan_sql(&all, newest, after, 4_096);
         let step = query(&session, &sql, &conditions.values()).await.unwrap();
         let id = |row: &Row, place| rows::get::<Option<Uuid>>(row, place).unwrap();
         found.extend(step.iter().filter_map(|row| id(row, 0)));

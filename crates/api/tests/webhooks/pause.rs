@@ -66,7 +66,7 @@ async fn pages_do_not_read_the_pauses_of_all_tenants() {
     lock.batch_execute("lock table pauses in access exclusive mode").await.unwrap();
 
     let reads = async {
-        for path in [&path, "/v1/webhooks"] {
+        for path in [path.as_str(), "/v1/webhooks"] {
             let shown = hands.client.get(path).await.is(200).text();
             assert!(shown.contains(r#""paused_by":"webhook""#), "{shown}");
         }

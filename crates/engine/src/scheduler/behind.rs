@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_tenant_with_very_many_does_not_displace_those_of_others() {
-        let mut behind = Behind::default();
+        let mut behind = Backlogs::default();
         behind.note(key(1, 1), 10);
         behind.note(key(9, 1), 10);
         (0..100).for_each(|target| behind.note(key(5, target), 10));

@@ -181,15 +181,15 @@ impl Scenario {
         let mut targets = Vec::new();
         for (place, tenant) in tenants.iter().enumerate() {
             if place % every == every / 2 {
-                targets.push(one(*tenant, 1, Behaviour::Fast, Arc::new(plan(&dice))));
+                targets.push(one(*tenant, 1, Behavior::Fast, Arc::new(plan(&dice))));
                 continue;
             }
             for number in 1..=dice.roll(1, 3) {
                 let behaviour = match dice.roll(0, 5) {
-                    0 => Behaviour::Slow,
+                    0 => Behavior::Slow,
                     // It refuses connections.
-                    1 => Behaviour::FailsFirst(u32::MAX),
-                    _ => Behaviour::Hanging,
+                    1 => Behavior::FailsFirst(u32::MAX),
+                    _ => Behavior::Hanging,
                 };
                 targets.push(one(*tenant, number, behaviour, Arc::new(plan(&dice))));
             }

@@ -266,7 +266,7 @@ async fn a_replay_keeps_to_its_rate() {
     let started = Instant::now();
     let new = NewReplay { filter, rate: Some(10), ..NewReplay::default() };
     let asked = replays.create(stage.scope, new).await.unwrap();
-    let stop = tokio_util::sync::CancellationToken::new();
+    let stop = CancellationToken::new();
     let (looped, stopped) = (replays.clone(), stop.clone());
     let running = tokio::spawn(async move { looped.run(stopped).await });
     let done = wait_for("the replay to end", || async {
@@ -288,8 +288,8 @@ async fn a_replay_keeps_to_its_rate() {
 #[tokio::test]
 async fn replays_of_others_do_not_wait_for_slow_ones() {
     let stage = Stage::new().await;
-    let (receiver, silent) =
-        (ok().await, Receiver::start(vec![Step::ReadRequest, Step::Hang]).await);
+    let receiver = ok().await;
+    let silent = Receiver::plain(|_| vec![Step::ReadRequest, Step::Hang]).await.unwrap();
     let quick = stage.endpoint(&receiver, &["a.b"]).await;
     publish(&stage, "a.b", 101).await;
     // Each page waits for a delivery that is in flight.

@@ -72,7 +72,9 @@ async fn callers_that_have_gone_are_passed_over() {
         begin(&mut gone).await;
     }
     assert_eq!(semaphore.waiting(), 0);
-    assert!(semaphore.0.state.lock().shares[&tenant(1).into()].waiting.len() <= MAX_WAITING);
+    assert!(
+        semaphore.0.state.lock().shares[&Account::from(tenant(1))].waiting.len() <= MAX_WAITING
+    );
     let mut last = pin!(semaphore.acquire(tenant(1)));
     begin(&mut last).await;
     drop(held);
