@@ -86,6 +86,7 @@ mod tests {
 
     const NOW: Time = Time::from_secs(1_000);
 
+    #[expect(clippy::unnecessary_wraps, reason = "what `allows` takes")]
     fn about(tenant: u128, target: u128) -> Option<(TenantId, TargetId)> {
         Some((TenantId::from_bits(tenant), TargetId::from_bits(target)))
     }

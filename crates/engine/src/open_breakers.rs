@@ -72,7 +72,9 @@ impl OpenBreakers {
 /// One of the tenant that has most, the first to end.
 fn forget_one(own: &mut HashMap<Key, Time>) {
     let mut owners = Holdings::default();
-    own.keys().for_each(|(_, tenant, _)| owners.add(*tenant));
+    for (_, tenant, _) in own.keys() {
+        owners.add(*tenant);
+    }
     let largest = owners.largest();
     let of_largest = own.iter().filter(|((_, tenant, _), _)| Some(*tenant) == largest);
     let first = of_largest.min_by_key(|(_, until)| **until).map(|(key, _)| *key);

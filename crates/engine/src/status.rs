@@ -9,6 +9,7 @@ use crate::{Engine, scheduler::Pool};
 
 /// How a target is doing: what this node has seen, and whether another node has opened its circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not the states of one thing")]
 pub struct TargetStatus {
     /// Which pool of the lane it draws on: how it answers.
     pub pool: Pool,

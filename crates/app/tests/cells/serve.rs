@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gancho_testkit::{
-    postgres::{Postgres, fresh_database, fresh_database_on},
+    postgres::{Database, Postgres, fresh_database, fresh_database_on},
     until,
 };
 use serde_json::{Value, json};
@@ -29,6 +29,13 @@ fn accepted(answer: &Answer) -> Option<String> {
 fn cell<'a>(cells: &'a Value, name: &str) -> &'a Value {
     let rows = cells["data"].as_array().or(cells.as_array()).unwrap();
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {cells}"))
+}
+
+/// The number of the first tenant in a cell, whose slug is `later-…`.
+async fn first_tenant(cell: &Database) -> usize {
+    let client = cell.client().await.unwrap();
+    let row = client.query_one("select slug from tenants limit 1", &[]).await.unwrap();
+    row.get::<_, &str>(0).strip_prefix("later-").unwrap().parse().unwrap()
 }
 
 #[test]
@@ -74,12 +81,7 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
         String::from_utf8_lossy(row.get::<_, &[u8]>(0)).into_owned()
     });
     assert!(!stored.contains("postgres"), "encrypted at rest");
-    let slugs: Vec<String> = runtime.block_on(async {
-        let client = away.client().await.unwrap();
-        let rows = client.query("select slug from tenants", &[]).await.unwrap();
-        rows.iter().map(|row| row.get(0)).collect()
-    });
-    let far: usize = slugs[0].strip_prefix("later-").unwrap().parse::<usize>().unwrap() + 1;
+    let far = runtime.block_on(first_tenant(&away)) + 1;
     let (near, far) = (&keys[0], &keys[far]);
 
     let (address, seen) = receiver::start();

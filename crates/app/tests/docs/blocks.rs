@@ -20,7 +20,11 @@ pub fn steps(document: &str) -> Vec<Step> {
                 inside = Some(if language == "text" && !follows { "other" } else { language });
                 match language {
                     "sh" => {
-                        steps.push(Step { line: number + 2, commands: String::new(), answer: None })
+                        steps.push(Step {
+                            line: number + 2,
+                            commands: String::new(),
+                            answer: None,
+                        });
                     }
                     "text" if follows => {
                         steps.last_mut().unwrap().answer = Some(String::new());
@@ -120,7 +124,7 @@ fn fixed(line: &str) -> String {
     // `3 ms` in the place of `3ms`.
     for place in 1..words.len() {
         if ["ms", "s", "ms,", "s,"].contains(&&*words[place]) && is_number(&words[place - 1]) {
-            words[place - 1] = "0".to_owned();
+            "0".clone_into(&mut words[place - 1]);
         }
     }
     words.join(" ")

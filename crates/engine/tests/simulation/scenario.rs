@@ -174,7 +174,7 @@ impl Scenario {
 
     /// A few healthy tenants beside hundreds, none of whose targets is healthy.
     pub fn crowd_of_tenants(seed: u64) -> Self {
-        let dice = Dice::new(seed ^ 0xFACADE);
+        let dice = Dice::new(seed ^ 0x00FA_CADE);
         let (healthy, others) = (dice.roll(2, 5), dice.roll(100, 400));
         let tenants: Vec<TenantId> = (1..=u128::from(healthy + others)).map(tenant).collect();
         let every = tenants.len() / healthy as usize;

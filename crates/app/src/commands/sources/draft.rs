@@ -62,6 +62,7 @@ struct SourceProperties {
     /// Signature scheme: partner, standard, stripe, github, slack, shopify, meta, microsoft, or JSON, e.g.
     /// {"sns": {"topics": ["arn:aws:sns:…"]}}, {"token": {"header": "X-Token"}} or {"generic": {…}}. A new source
     /// without one has partner.
+    #[expect(clippy::doc_link_with_quotes, reason = "JSON in a text of the command line")]
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
     /// URL that receipts are dispatched to. Can be repeated. A new source without one has that of the setting
