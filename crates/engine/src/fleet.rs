@@ -59,8 +59,8 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// How many living nodes have this role, as of some seconds ago. Limits that nodes keep in their memory are shared
-    /// by so many.
+    /// The number of living nodes with this role, as of some seconds ago. Limits that nodes keep in their memory are divided
+    /// by it.
     pub fn nodes_with(&self, role: NodeRole) -> u32 {
         self.fleet.of(role)
     }

@@ -8,14 +8,14 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::Engine;
 
-/// Pauses that a lane is told of before others may use its queue.
+/// Pauses that are applied to a lane before others may use its queue.
 const AT_ONCE: usize = 256;
 
 /// What is paused, as far as this node knows.
 #[derive(Default)]
 pub(crate) struct KnownPauses {
     all: RwLock<HashSet<Pause>>,
-    /// What changed here since the store was last read. Locked while the lanes are told, so that all learn of changes in
+    /// What changed here since the store was last read. Locked while the lanes are notified, so that all learn of changes in
     /// the same order.
     changed_here: Mutex<Vec<PauseChange>>,
     /// One reads the store at a time.
@@ -68,7 +68,7 @@ impl Engine {
     fn change_pause(self: &Arc<Self>, what: Pause, is_paused: bool) {
         let mut changed_here = self.pauses.changed_here.lock();
         changed_here.push((what, is_paused));
-        self.tell_lanes(changed_here, &[(what, is_paused)]);
+        self.notify_lanes(changed_here, &[(what, is_paused)]);
     }
 
     /// Reads the pauses of all tenants.
@@ -88,12 +88,12 @@ impl Engine {
             let known = self.pauses.all.read();
             known.symmetric_difference(&found).map(|what| (*what, found.contains(what))).collect()
         };
-        self.tell_lanes(changed_here, &changes);
+        self.notify_lanes(changed_here, &changes);
         Ok(())
     }
 
-    /// A lane is told of some at a time, so that its deliveries do not wait for those who pause very many endpoints.
-    fn tell_lanes(
+    /// A lane learns of some at a time, so that its deliveries do not wait for those who pause very many endpoints.
+    fn notify_lanes(
         self: &Arc<Self>,
         changed_here: MutexGuard<'_, Vec<PauseChange>>,
         changes: &[PauseChange],

@@ -61,7 +61,7 @@ impl Pair {
         format!("/v1/webhooks/{}", made.json()["id"].as_str().unwrap())
     }
 
-    /// Calls both at once, so many times, and returns what the first answered, then the second.
+    /// Calls both at once, `times` times, and returns what the first answered, then the second.
     fn at_both<T: Send>(&self, times: usize, call: impl Fn(&Gateway, usize) -> T + Sync) -> Vec<T> {
         let together = Barrier::new(2);
         let (call, together) = (&call, &together);

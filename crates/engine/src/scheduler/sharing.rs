@@ -37,7 +37,7 @@ impl<T> Scheduler<T> {
         self.take_part();
     }
 
-    /// So many nodes, this one included, share the limits of targets, and those of the lane if they are hard. Returns
+    /// `nodes`, this one included, share the limits of targets, and those of the lane if they are hard. Returns
     /// whether that changes anything.
     pub fn share_limits(&mut self, nodes: u32, now: Time) -> bool {
         if nodes == self.whole.nodes {

@@ -119,7 +119,7 @@ impl<T> TargetLine<T> {
         self.share_limits(nodes);
     }
 
-    /// So many nodes share what was agreed.
+    /// `nodes` share what was agreed.
     pub fn share_limits(&mut self, nodes: u32) {
         let (max_in_flight, rate) = self.whole;
         self.pace.set_max(own_part(max_in_flight, nodes));

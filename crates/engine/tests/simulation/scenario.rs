@@ -185,13 +185,13 @@ impl Scenario {
                 continue;
             }
             for number in 1..=dice.roll(1, 3) {
-                let behaviour = match dice.roll(0, 5) {
+                let behavior = match dice.roll(0, 5) {
                     0 => Behavior::Slow,
                     // It refuses connections.
                     1 => Behavior::FailsFirst(u32::MAX),
                     _ => Behavior::Hanging,
                 };
-                targets.push(one(*tenant, number, behaviour, Arc::new(plan(&dice))));
+                targets.push(one(*tenant, number, behavior, Arc::new(plan(&dice))));
             }
         }
         Self::beside_a_crowd(seed, &dice, tenants, targets)
