@@ -71,10 +71,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn beyond_the_limit_new_keys_share_a_record() {
         let mut records = BoundedRecords::new(INTERVAL);
-        for key in 0..MAX_RECORDS as u32 {
+        let last = MAX_RECORDS as u32 - 1;
+        for key in 0..last {
             assert_eq!(count(&mut records, key), 1);
         }
-        count(&mut records, 5);
+        assert_eq!(count(&mut records, 5), 2);
+        assert_eq!(count(&mut records, last), 1);
         // Only the one that is needed stays.
         assert_eq!(count(&mut records, 20_000), 1);
         assert_eq!((records.len(), records.get_mut(5)), (2, Some(&mut 2)));
