@@ -88,7 +88,7 @@ mod tests {
 
     #[expect(clippy::unnecessary_wraps, reason = "what `allows` takes")]
     fn about(tenant: u128, target: u128) -> Option<(TenantId, TargetId)> {
-        Some((TenantId::from_bits(tenant), TargetId::from_bits(target)))
+        Some((TenantId::from_bits(tenant), TargetId::from_bits(tenant << 32 | target)))
     }
 
     #[test]

@@ -132,12 +132,17 @@ impl Trail for ExternalIdTrail<'_> {
         let list = self.0;
         let name = list.filter.external_id.as_ref().map(String::as_bytes);
         let tenant = uuid(list.scope.tenant());
-        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &budget];
-        // By event, then by delivery; behind all of an event's deliveries.
-        let (sql, beyond, behind_all) = match list.ids.order {
-            ListOrder::NewestFirst => (EVENTS_NAMED, "<", Uuid::nil()),
-            ListOrder::OldestFirst => (EVENTS_NAMED_UPWARD, ">", Uuid::max()),
+        // By event, then by delivery; behind all of an event's deliveries comes the next event.
+        let (sql, beyond, behind_all, next) = match list.ids.order {
+            ListOrder::NewestFirst => {
+                (EVENTS_NAMED, "<", Uuid::nil(), event.as_u128().saturating_sub(1))
+            }
+            ListOrder::OldestFirst => {
+                (EVENTS_NAMED_UPWARD, ">", Uuid::max(), event.as_u128().saturating_add(1))
+            }
         };
+        let first = if delivery == behind_all { Uuid::from_u128(next) } else { event };
+        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &first, &budget];
         let events = query(list.session, sql, &values).await.map_err(store_error)?;
         let (mut ids, mut weight) = (Vec::<Uuid>::new(), 0);
         for row in &events {

@@ -428,9 +428,9 @@ macro_rules! conformance_suite {
                 a_kind_is_listed_collection_by_collection
                 those_that_end_are_found_by_when
                 collections_do_not_mix
-                a_collection_takes_no_more_than_its_limit
                 a_collection_takes_no_more_bytes_than_its_limit
                 the_version_of_a_collection_changes_with_it
+                a_collection_takes_no_more_than_its_limit
                 one_of_twenty_at_once_adds_a_key_within_a_limit
                 twenty_at_once_do_not_pass_the_limit
             }

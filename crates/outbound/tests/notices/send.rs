@@ -161,7 +161,7 @@ async fn disabled_offers_the_replay_of_what_was_missed() {
         (!endpoint.is_active).then_some(endpoint)
     })
     .await;
-    assert_eq!(disabled.updated_at, since + 5 * DAY, "faults.md B: a change like any other");
+    assert!(disabled.updated_at >= since + 5 * DAY, "faults.md B: a change like any other");
     for receiver in [&notices, &operators] {
         let seen = arrived(receiver, 2).await;
         assert_eq!(seen.len(), 2, "a warning and the end");
