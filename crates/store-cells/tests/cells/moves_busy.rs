@@ -81,7 +81,8 @@ async fn a_tenant_that_changes_faster_than_it_is_copied_stays_and_the_status_say
     world.fill("home", tenant, 300).await;
     drop(first);
     let client = world.database.client().await.unwrap();
-    let (rules, is_over) = meanwhile(MovePoint::ChangesCopied, client, changes(tenant, 10));
+    // A few more than are copied at a time.
+    let (rules, is_over) = meanwhile(MovePoint::ChangesCopied, client, changes(tenant, 7));
     let store = world.node(rules).await;
     store.move_tenant(tenant, "a").await.unwrap();
     delayed(&store, tenant, "changes faster than it can be copied").await;
