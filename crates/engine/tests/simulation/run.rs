@@ -77,9 +77,16 @@ async fn play(world: &Arc<World>) -> bool {
 
 async fn drain(world: &World) -> bool {
     let end = world.clock.elapsed() + MAX_DRAIN;
+    // What is left of an interrupted fan-out is in no depth until it is placed.
+    let limits = &world.scenario.limits;
+    let min_quiet = limits.lease + 2 * limits.rescue;
+    let mut quiet_since = None;
     while world.clock.elapsed() < end {
         let depths = world.store.depths().await.expect("the store works");
-        if depths.iter().all(|lane| lane.pending + lane.leased + lane.waiting == 0) {
+        let now = world.clock.elapsed();
+        if depths.iter().any(|lane| lane.pending + lane.leased + lane.waiting > 0) {
+            quiet_since = None;
+        } else if now - *quiet_since.get_or_insert(now) >= min_quiet {
             return true;
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
