@@ -86,7 +86,7 @@ async fn drain(world: &World) -> bool {
         let now = world.clock.elapsed();
         if depths.iter().any(|lane| lane.pending + lane.leased + lane.waiting > 0) {
             quiet_since = None;
-        } else if now - *quiet_since.get_or_insert(now) >= min_quiet {
+        } else if now >= *quiet_since.get_or_insert(now) + min_quiet {
             return true;
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
