@@ -190,7 +190,7 @@ fn a_pause_at_one_node_stops_the_other() {
     let answer = here.acting("acme", "POST", &format!("{paused}/pause"), "");
     assert_eq!(answer.status, 204, "{}", answer.body);
 
-    // The other has heard of it once it delivers what came later for another endpoint, and this not.
+    // The other node knows the pause once it delivers a later event to the other endpoint but holds this one back.
     let (mut late, mut waiting) = (0, Vec::new());
     while waiting.len() < 10 {
         let id = there.publish(&key, "held", "{}");

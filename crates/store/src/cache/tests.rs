@@ -178,7 +178,7 @@ async fn what_does_not_exist_evicts_nothing_that_does() {
         assert!(cache.known.read().len() <= 11);
     }
     assert_eq!(*cache.get(1, |_| value(6)).await.unwrap(), 5, "it was not read again");
-    // What came into being counts as what it is now.
+    // What exists by now counts as existing.
     cache.forget(u8::MAX);
     cache.get(u8::MAX, five).await.unwrap();
     for key in 2..u8::MAX {
