@@ -8,15 +8,15 @@ use crate::{Failure, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Counted from 1.
+    /// The number of the attempt, counted from 1.
     pub number: u32,
     pub started_at: Time,
     pub latency: Duration,
-    /// As sent, secrets masked: `name: value` lines.
+    /// The request headers as sent, with secrets masked: `name: value` lines.
     pub request_headers: Bytes,
     pub response_status: Option<u16>,
     pub response_headers: Bytes,
-    /// At most the first 16 KiB, as received.
+    /// The response body as received, at most its first 16 KiB.
     pub response_body: Bytes,
     pub failure: Option<Failure>,
     /// When the next attempt is planned, before jitter. Shown to the tenant.

@@ -41,17 +41,17 @@ impl Breaker {
         }
     }
 
-    /// A delivery leaves through [`Gate::Probe`].
+    /// Notes that a delivery is sent through [`Gate::Probe`].
     pub fn probe(&mut self) {
         self.probing = true;
     }
 
-    /// Someone wants to know now: the next delivery may be the probe.
+    /// Ends the pause early, for someone who wants to know now: the next delivery may be the probe.
     pub fn end_rest(&mut self, now: Time) {
         self.rests_until = self.rests_until.map(|until| until.min(now));
     }
 
-    /// The clock went back: an open period that would be longer than any ends now.
+    /// Ends an open period that would be longer than the maximum, after the clock went back.
     pub fn clock_went_back(&mut self, now: Time) {
         if self.rests_until.is_some_and(|until| until.since(now) > MAX_OPEN_TIME) {
             self.end_rest(now);
@@ -74,12 +74,12 @@ impl Breaker {
         }
     }
 
-    /// The probe was never sent: the next delivery may be the probe.
+    /// Notes that the probe was not sent after all: the next delivery may be the probe.
     pub fn unprobe(&mut self) {
         self.probing = false;
     }
 
-    /// Until when it is open, if it is.
+    /// Returns until when the breaker is open; `None` if it is closed.
     pub fn open_until(&self) -> Option<Time> {
         self.rests_until
     }

@@ -14,16 +14,16 @@ use crate::Time;
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Time;
 
-    /// The monotonic time since some moment in the past.
+    /// Returns the monotonic time since some moment in the past.
     fn uptime(&self) -> Duration;
 
-    /// The wall-clock time of the machine alone.
+    /// Returns the machine's own wall-clock time, without corrections.
     fn uncorrected(&self) -> Time {
         self.now()
     }
 
-    /// Tells the clock that one which many machines share read `shared` at some moment between these two uptimes.
-    /// Does nothing to a clock that is not corrected by another.
+    /// Corrects this clock by a clock that many machines share, which read `shared` at some moment between
+    /// these two uptimes. Does nothing if this clock takes no corrections.
     fn correct(&self, shared: Time, since: Duration, until: Duration) {
         let _ = (shared, since, until);
     }
@@ -62,7 +62,7 @@ impl ManualClock {
         Self { now, uptime_micros: AtomicU64::new(0) }
     }
 
-    /// Advances to that time. Backwards, it jumps.
+    /// Advances to that time, or jumps if it is earlier than the current one.
     pub fn set(&self, time: Time) {
         let passed = time.since(self.now()).as_micros() as u64;
         self.uptime_micros.fetch_add(passed, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl Clock for ManualClock {
 pub trait Random: Send + Sync + 'static {
     fn next(&self) -> u64;
 
-    /// A number in `0.0..1.0`.
+    /// Returns a number in `0.0..1.0`.
     fn unit(&self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

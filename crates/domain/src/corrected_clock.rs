@@ -1,4 +1,5 @@
-//! The machine's clock, corrected by one that many machines share, so that all of them read the same time.
+//! The machine's clock, corrected by a clock that many machines share, so that all of them read the same
+//! time.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -7,9 +8,12 @@ use std::{
 
 use crate::{Clock, SystemClock, Time};
 
-/// Before the first correction it is the machine's wall clock. From then on it runs with the uptime, so that a wall
-/// clock that jumps moves nothing, and it never goes back: where it is ahead it stands still until the shared clock has
-/// caught up. Only if that is far behind, because somebody has set it back, does this one go back too.
+/// A clock that is corrected by a shared one.
+///
+/// Before the first correction it returns the machine's wall-clock time. After that it advances with the
+/// uptime, so jumps of the wall clock have no effect, and it does not go back: if it is ahead of the shared
+/// clock, it stands still until the shared clock has caught up. It goes back only if it is ahead by more than
+/// `MAX_STANDSTILL`, because somebody has set the shared clock back.
 #[derive(Debug)]
 pub struct CorrectedClock<C = SystemClock> {
     machine: C,
@@ -21,7 +25,7 @@ pub struct CorrectedClock<C = SystemClock> {
 
 const UNCORRECTED: i64 = i64::MIN;
 
-/// The longest that the clock stands still.
+/// Maximum time for which the clock stands still.
 const MAX_STANDSTILL: Duration = Duration::from_secs(10);
 
 impl<C> CorrectedClock<C> {
@@ -55,7 +59,7 @@ impl<C: Clock> Clock for CorrectedClock<C> {
     fn correct(&self, shared: Time, since: Duration, until: Duration) {
         let (first, last) = (shared.micros() - micros(until), shared.micros() - micros(since));
         let epoch = self.epoch.load(Ordering::Acquire);
-        // A slow answer says only that much.
+        // A slow answer proves no more than this range, so an epoch within it needs no correction.
         if (first..=last).contains(&epoch) {
             return;
         }
@@ -78,7 +82,7 @@ mod tests {
     const RIGHT: Time = Time::from_secs(1_000_000);
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A clock that was corrected by an answer that took no time.
+    /// Returns a clock corrected by an answer that took no time.
     fn corrected(wall: Time, shared: Time) -> CorrectedClock<ManualClock> {
         let clock = CorrectedClock::new(ManualClock::at_secs(wall.secs()));
         assert_eq!(clock.now(), wall, "the machine's until it is corrected");

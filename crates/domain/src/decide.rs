@@ -1,4 +1,4 @@
-//! What follows from a verdict. A pure function, so that its whole table can be tested.
+//! Decides what follows from a verdict. A pure function, so that tests can cover its whole table.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{EndReason, Failure, Random, RetryPlan, Time, Verdict};
 pub struct Standing {
     /// The number of attempts, including the current one.
     pub attempts: u32,
-    /// After this it is not tried again.
+    /// The delivery is not tried again after this time.
     pub expires_at: Option<Time>,
 }
 
@@ -17,9 +17,9 @@ pub struct Standing {
 pub enum Next {
     Delivered,
     Retry {
-        /// When it is really due.
+        /// When the next attempt is due, with jitter.
         due_at: Time,
-        /// When it is planned, before jitter.
+        /// When the next attempt is planned, before jitter.
         planned_at: Time,
     },
     Dead(Failure),
@@ -57,7 +57,7 @@ pub fn decide(
     }
 }
 
-/// No attempt was made, so none of the plan is used up: only expiry ends it.
+/// No attempt was made, so this uses up no attempt of the plan: only expiry ends it.
 fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) -> Next {
     let due_at = now + DEFERRAL.mul_f64(0.5 + random.unit());
     match standing.expires_at {
@@ -66,7 +66,7 @@ fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) 
     }
 }
 
-/// The failure of an expired delivery.
+/// Returns the failure of an expired delivery.
 pub fn expired(last: Option<&Failure>) -> Failure {
     EndReason::EXPIRED.failure(last)
 }
@@ -95,7 +95,7 @@ mod tests {
         ]
     }
 
-    /// Every verdict, at every attempt, under every plan, with and without an end of time.
+    /// Checks every verdict, at every attempt, under every plan, with and without an expiry.
     #[test]
     fn the_whole_table() {
         let random = SeededRandom::new(3);

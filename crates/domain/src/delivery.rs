@@ -6,11 +6,11 @@ use std::{fmt, str::FromStr};
 /// keeps its size when the state changes (SQLite stores those two in no bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// To be claimed when due.
+    /// Waits to be claimed when due.
     Pending,
     /// Held by a node.
     Leased,
-    /// Behind another of the same subject.
+    /// Waits for an earlier delivery of the same subject.
     Waiting,
     Delivered,
     /// Failed permanently; a dead letter has the reason.

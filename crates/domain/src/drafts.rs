@@ -13,18 +13,18 @@ pub enum RetryDraft {
 /// A rate limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateDraft {
-    /// Maximum per window.
+    /// Maximum number per window.
     pub count: u32,
     /// The window's length, such as `1s`.
     pub per: String,
 }
 
 const MAX_DELAYS: usize = 30;
-/// Bounds: a target must not be flooded, and a delivery must not live forever.
+/// Bounds of a retry plan: it must not flood a target, and a delivery must not live forever.
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(7 * 24);
 
 impl RetryDraft {
-    /// The plan, or every error in the draft; pointers lie under `/retry`.
+    /// Returns the plan, or every error in the draft; pointers lie under `/retry`.
     pub fn check(&self) -> Result<RetryPlan, Vec<FieldError>> {
         let mut errors = FieldErrors::default();
         match self.check_into(&mut errors) {
@@ -33,7 +33,7 @@ impl RetryDraft {
         }
     }
 
-    /// As [`RetryDraft::check`], with the errors added to those of the whole request.
+    /// As [`RetryDraft::check`], but adds the errors to those of the whole request.
     pub fn check_into(&self, errors: &mut FieldErrors) -> Option<RetryPlan> {
         match self {
             Self::Schedule(delays) => schedule(delays, errors),
@@ -64,7 +64,7 @@ fn schedule(delays: &[String], errors: &mut FieldErrors) -> Option<RetryPlan> {
     let each = delays.iter().enumerate().map(|(index, text)| {
         errors.take(parse_within(text, &format!("/retry/schedule/{index}"), &WITHIN))
     });
-    // To the end, so that every error is found.
+    // Parses every delay, so that every error is reported.
     let spans: Vec<Option<Duration>> = each.collect();
     spans.into_iter().collect::<Option<_>>().map(RetryPlan::Schedule)
 }

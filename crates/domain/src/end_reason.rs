@@ -5,9 +5,9 @@ use crate::{Code, Failure};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndReason {
     pub code: Code,
-    /// The whole sentence where no attempt was made.
+    /// The whole reason if no attempt was made.
     pub untried: &'static str,
-    /// The prefix of the reason, if there was an attempt.
+    /// The prefix of the reason if there was an attempt.
     pub tried: &'static str,
 }
 

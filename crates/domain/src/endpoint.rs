@@ -9,23 +9,23 @@ pub struct Endpoint {
     pub id: EndpointId,
     pub tenant: TenantId,
     pub name: String,
-    /// The tenant's own id for it. No two of a tenant's have the same.
+    /// The tenant's own id for the endpoint, unique within the tenant.
     pub external_id: Option<String>,
     pub url: String,
     pub events: Vec<Pattern>,
-    /// The secret, encrypted by the caller that saves the endpoint. The store never sees it in the clear.
+    /// The secret, encrypted by the caller that saves the endpoint. The store never sees the plain text.
     pub sealed_secret: Vec<u8>,
-    /// Secrets that were rotated away and still sign for a while, the newest first.
+    /// Rotated secrets that still sign for a while, newest first.
     pub old_secrets: Vec<OldSecret>,
-    /// Custom headers, encrypted as well: they may contain tokens.
+    /// Custom headers, encrypted because they may contain tokens.
     pub sealed_headers: Option<Vec<u8>>,
-    /// A JSON object of the tenant's own, kept as it was given.
+    /// The tenant's metadata: a JSON object, stored as it was sent.
     pub metadata: String,
-    /// The wire profile by name.
+    /// The name of the wire profile.
     pub profile: String,
     pub is_active: bool,
     pub ordering: Ordering,
-    /// Where unset, the profile's own.
+    /// The retry plan. Default: the plan of the profile.
     pub plan: Option<RetryPlan>,
     pub timeout: Option<Duration>,
     pub max_in_flight: Option<u32>,
@@ -40,16 +40,16 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldSecret {
     pub sealed: Vec<u8>,
-    /// Signs until then.
+    /// The secret signs until this time.
     pub until: Time,
 }
 
 /// The health of an endpoint. Stored, so that it survives a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Health {
-    /// Since when every attempt has failed; `None` while it works.
+    /// Since when every attempt has failed; `None` while attempts succeed.
     pub failing_since: Option<Time>,
-    /// When its owner was warned of that.
+    /// When its owner was warned of the failures.
     pub warned_at: Option<Time>,
     /// Why the gateway has disabled it.
     pub disabled: Option<Disabled>,
@@ -72,7 +72,7 @@ impl Endpoint {
 /// The order in which an endpoint gets its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ordering {
-    /// As they come; a retry may be overtaken by later events.
+    /// In the order of arrival; later events may overtake a retry.
     #[default]
     BestEffort,
     /// Per subject: the next waits until the one before is delivered or dead.

@@ -8,12 +8,12 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventType(Box<str>);
 
-/// A subscription: one type, all types with a prefix (`invoice.*`), or all (`*`) except notices of the
-/// gateway, which need their name or `webhook.*`.
+/// A subscription: one type, all types with a prefix (`invoice.*`), or all (`*`). Notices of the gateway are
+/// matched only by their name or by `webhook.*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pattern {
     All,
-    /// Holds the prefix with its dot: `invoice.`
+    /// The prefix with its dot: `invoice.`
     Prefix(Box<str>),
     One(EventType),
 }
@@ -58,7 +58,7 @@ impl EventType {
     }
 }
 
-/// The prefix of notices (`webhook.endpoint.disabled`). Nobody else may publish them.
+/// The prefix of the gateway's notices (`webhook.endpoint.disabled`). No tenant may publish them.
 const RESERVED: &str = "webhook.";
 
 pub fn is_reserved(event_type: &str) -> bool {
@@ -81,7 +81,7 @@ impl Pattern {
         }
     }
 
-    /// `invoice*` is written for `invoice.*`: a prefix ends with a whole part.
+    /// Suggests `invoice.*` for `invoice*`: a prefix ends with a whole part.
     fn what_was_meant(text: &str, error: EventTypeParseError) -> EventTypeParseError {
         let meant = text.strip_suffix('*').map(|prefix| format!("{prefix}.*"));
         match meant.filter(|meant| meant.parse::<Self>().is_ok()) {

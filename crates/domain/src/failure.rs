@@ -19,27 +19,27 @@ codes! {
     TIMEOUT;
     /// No connection could be made.
     CONNECT_FAILED;
-    /// The name did not resolve.
+    /// The name could not be resolved.
     DNS_FAILED;
-    /// The certificate or the handshake was refused.
+    /// The certificate was not accepted, or the handshake failed.
     TLS_FAILED;
     /// The response was not HTTP, or was truncated.
     PROTOCOL_ERROR;
-    /// The address is not one we may connect to.
+    /// The address guard does not allow this address.
     ADDRESS_BLOCKED;
     /// The target was deleted or disabled.
     TARGET_GONE;
-    /// It waited longer than its lane allows.
+    /// The delivery waited longer than its lane allows.
     EXPIRED;
-    /// Someone canceled it.
+    /// A person canceled the delivery.
     CANCELED;
-    /// Its content was erased.
+    /// The content of the parcel was erased.
     ERASED;
     /// The carrier panicked.
     CARRIER_PANIC;
-    /// Several nodes died holding it.
+    /// Several nodes died while they held the delivery.
     LEASE_LOST;
-    /// No specific code.
+    /// The failure has no specific code.
     UNSPECIFIED;
 }
 
@@ -48,7 +48,7 @@ impl Code {
         Self(Cow::Owned(format!("HTTP_{status}")))
     }
 
-    /// Upper case, digits and underscores, at most 64; anything else is [`Code::UNSPECIFIED`].
+    /// Accepts upper case, digits and underscores, at most 64; any other text is [`Code::UNSPECIFIED`].
     pub fn from_text(text: &str) -> Self {
         let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         if text.is_empty() || text.len() > 64 || !text.bytes().all(fits) {
@@ -94,7 +94,7 @@ impl Failure {
         Self { code, reason: reason.into(), provider_code: None }
     }
 
-    /// With what the far side itself calls it, such as SES's `MessageRejected`.
+    /// Adds the provider's own code, such as SES's `MessageRejected`.
     #[must_use]
     pub fn with_provider_code(self, code: Option<&str>) -> Self {
         Self { provider_code: code.map(Into::into), ..self }
@@ -104,7 +104,8 @@ impl Failure {
         self.provider_code.as_deref()
     }
 
-    /// The failure of a delivery that ends without another attempt, including that of the last one.
+    /// Returns the failure of a delivery that ends without another attempt, with the failure of the last
+    /// attempt appended.
     #[must_use]
     pub fn after(&self, last: Option<&Self>) -> Self {
         match last {

@@ -1,4 +1,4 @@
-//! The arithmetic of fairness between tenants, and between other owners of what is bounded.
+//! The arithmetic of fairness between tenants, and between other owners that share a bounded resource.
 
 use std::{
     cmp::Reverse,
@@ -11,16 +11,18 @@ use crate::IdMap;
 /// Maximum number of deliveries of one tenant in a row while others wait.
 pub const TURN: u32 = 3;
 
-/// 5 for a tenant that was just served, down to 1 (most urgent) for one that waited four rounds.
+/// Returns the priority of a tenant: 5 if it was just served, down to 1 (most urgent) if it waited four
+/// rounds.
 pub const fn priority(rounds_waited: u64) -> u8 {
     if rounds_waited >= 4 { 1 } else { 5 - rounds_waited as u8 }
 }
 
-/// Who holds how many places of a table that has a bound. Where the table is full, the owner that holds most gives one
-/// back: so none can have more than its share, however many places it asks for, and however many owners do.
+/// Tracks which owner holds how many entries of a bounded table. When the table is full, the owner with the
+/// most entries gives one back. So no owner exceeds its share, however many entries it asks for and however
+/// many owners there are.
 #[derive(Debug, Clone)]
 pub struct Holdings<K> {
-    /// The count of each, and when it changed last.
+    /// The number of entries of each owner, and when it last changed.
     owners: IdMap<K, (usize, u64)>,
     by_count: BTreeMap<(usize, Reverse<u64>), K>,
     changes: u64,
@@ -45,7 +47,8 @@ impl<K: Copy + Eq + Hash> Holdings<K> {
         self.owners.get(&owner).map_or(0, |(count, _)| *count)
     }
 
-    /// Those that hold most come first; of those that hold as many, the one that has held them for longest.
+    /// Returns the owners, those with the most entries first. Among equals the one whose count has not
+    /// changed for longest comes first.
     pub fn by_most(&self) -> impl Iterator<Item = K> {
         self.by_count.values().rev().copied()
     }
@@ -69,10 +72,11 @@ impl<K: Copy + Eq + Hash> Holdings<K> {
     }
 }
 
-/// Places that are handed out again in every period.
+/// Slots that are handed out again in every period.
 ///
-/// An owner may take one while it holds less than half of what the others leave, and less than an equal part of those
-/// who asked in the last period. So those that come late find some, in a crowd from its second period on.
+/// An owner may take a slot while it holds less than half of what the others leave, and less than an equal
+/// part of what those who asked in the last period may have. So owners that ask late still get some; in a
+/// crowd, from its second period on.
 #[derive(Debug, Clone)]
 pub struct PeriodShares<K> {
     max: usize,
@@ -86,12 +90,12 @@ impl<K: Eq + Hash> PeriodShares<K> {
         Self::after(0, max)
     }
 
-    /// `owners_before`: those who asked in the period before.
+    /// Starts a period. `owners_before` is the number of owners that asked in the period before.
     pub fn after(owners_before: usize, max: usize) -> Self {
         Self { max, taken: 0, held: IdMap::default(), owners_before }
     }
 
-    /// Those who have asked in this period.
+    /// Returns the number of owners that have asked in this period.
     pub fn owners(&self) -> usize {
         self.held.len()
     }
@@ -103,7 +107,7 @@ impl<K: Eq + Hash> PeriodShares<K> {
             Entry::Vacant(place) if owners < self.max => place.insert(0),
             Entry::Vacant(_) => return false,
         };
-        // One part more than there are owners: for who comes next.
+        // One part more than there are owners, for the next one to ask.
         let part = self.max / (owners.max(self.owners_before) + 1);
         let may = *held < free && *held < part.max(1);
         *held += usize::from(may);

@@ -49,12 +49,12 @@ impl FieldErrors {
     }
 }
 
-/// One part of a JSON pointer: a name that may hold `~` and `/`.
+/// Escapes one part of a JSON pointer: a name that may contain `~` and `/`.
 pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// All of them in one line, for errors that are shown as text.
+/// Joins all errors into one line, for errors that are shown as text.
 pub fn joined(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -11,13 +11,13 @@ pub struct Figures {
     pub attempts: u64,
     pub failed_attempts: u64,
     pub delivered: u64,
-    /// Of those delivered: at their first attempt.
+    /// How many of them were delivered at their first attempt.
     pub delivered_first: u64,
     pub dead_letters: u64,
-    /// From the start of an attempt to its end.
+    /// Durations of attempts.
     pub response_time: LatencyHistogram,
-    /// From acceptance to the end of the attempt that delivered it. Retries by hand and replays are not
-    /// counted: they were accepted long before.
+    /// Times from acceptance to the end of the attempt that delivered. Manual retries and replays are not
+    /// counted, because they were accepted long before.
     pub delivery_time: LatencyHistogram,
 }
 
@@ -33,14 +33,14 @@ pub struct AttemptFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryEnd {
     Delivered {
-        /// Since it was accepted, where that is counted.
+        /// The time since acceptance, if it is counted.
         after: Option<Duration>,
     },
     Dead,
 }
 
 impl Figures {
-    /// Counts a result: the attempt, if one was made, and the end of the delivery, if this was it.
+    /// Counts a result: the attempt, if one was made, and the end of the delivery, if it ended.
     pub fn add_result(&mut self, attempt: Option<AttemptFigures>, end: Option<DeliveryEnd>) {
         if let Some(attempt) = attempt {
             self.attempts += 1;

@@ -1,5 +1,5 @@
-//! The effect of an attempt on an endpoint's health. Pure, so that five days of failures can be tested
-//! without waiting.
+//! Decides how an attempt changes an endpoint's health. A pure function, so that five days of failures can be
+//! tested without waiting.
 
 use std::time::Duration;
 
@@ -29,11 +29,11 @@ pub struct Change {
 }
 
 impl Health {
-    /// The health after an attempt; `None` if it does not change, as for most attempts.
+    /// Returns the health after an attempt; `None` if it does not change, as after most attempts.
     ///
-    /// Failures count from `trusted_since` at the earliest, when the clock was last doubted: a clock that
-    /// jumps ahead by days must not disable an endpoint. While the clock is doubted (`None`), an endpoint is
-    /// neither disabled for failing nor warned about.
+    /// Failures count at the earliest from `trusted_since`, the end of the last doubt about the clock: a
+    /// clock that jumps ahead by days must not disable an endpoint. While the clock is doubted (`None`), no
+    /// endpoint is disabled for failing or warned about.
     pub fn after(
         &self,
         seen: AttemptSignal,

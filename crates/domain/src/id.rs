@@ -38,7 +38,7 @@ macro_rules! kinds {
 kinds! {
     /// The owner of endpoints, events and e-mails.
     OfTenant TenantId "ten";
-    /// Something accepted: an event. (Receipts and e-mails share its place in the store.)
+    /// An accepted event. Receipts and e-mails use the same ids in the store.
     OfEvent EventId "evt";
     /// One parcel for one target.
     OfDelivery DeliveryId "dlv";
@@ -54,7 +54,7 @@ kinds! {
     OfReplay ReplayId "rpl";
 }
 
-/// 128 bits: 48 of milliseconds, 80 that make it unique. Ordered by creation time.
+/// 128 bits: 48 bits of milliseconds and 80 unique bits. Ordered by creation time.
 pub struct Id<K> {
     bits: u128,
     kind: PhantomData<fn() -> K>,
@@ -82,8 +82,8 @@ impl<K> Id<K> {
         Time::from_millis((self.bits >> 80) as i64)
     }
 
-    /// The same bits under another name. A delivery's target, for instance, is an endpoint in one
-    /// lane and a source in another.
+    /// Returns the same bits as an id of another kind. For instance, a delivery's target is an endpoint in
+    /// one lane and a source in another.
     pub const fn cast<L>(self) -> Id<L> {
         Id::from_bits(self.bits)
     }
@@ -103,7 +103,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
     }
 }
 
-// Written out because a derive would ask the same of `K`.
+// Written by hand, because a derive would require the same traits of `K`.
 impl<K> Clone for Id<K> {
     fn clone(&self) -> Self {
         *self
@@ -154,10 +154,10 @@ impl<K: Kind> FromStr for Id<K> {
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What follows the prefix: `_` and 26 characters.
+/// Writes what follows the prefix: `_` and 26 characters.
 fn encode(bits: u128) -> [u8; 27] {
     let mut text = [b'_'; 27];
-    // Twelve characters at a time, in numbers that fit the processor.
+    // Twelve characters at a time, because their bits fit into 64-bit numbers.
     let parts = [(1..3, bits >> 120), (3..15, bits >> 60), (15..27, bits)];
     for (places, part) in parts {
         let mut rest = part as u64;
@@ -169,7 +169,7 @@ fn encode(bits: u128) -> [u8; 27] {
     text
 }
 
-/// Strict: exactly the text that [`encode`] writes, so that one id has one spelling.
+/// Reads exactly the text that [`encode`] writes, so that an id has only one spelling.
 fn decode(text: &[u8]) -> Option<u128> {
     // 26 characters carry 130 bits; the two highest must be zero.
     if text.len() != 26 || text[0] > b'7' {
@@ -194,12 +194,12 @@ pub struct IdMaker {
 const LEAD_SHIFT: u32 = 65;
 const COUNT_BITS: u32 = 15;
 
-/// The part of an id that is unique within one maker; positive, and in order of time.
+/// Returns the part of an id that is unique within one maker. It is positive, and ordered by time.
 pub fn lead<K>(id: Id<K>) -> i64 {
     (id.bits >> LEAD_SHIFT) as i64
 }
 
-/// The lowest id that has this lead.
+/// Returns the lowest id that has this lead.
 pub const fn first_of_lead<K>(lead: i64) -> Id<K> {
     Id::from_bits((lead as u128) << LEAD_SHIFT)
 }
@@ -209,14 +209,14 @@ impl IdMaker {
         Self { clock, random, last: AtomicU64::new(0) }
     }
 
-    /// Never generates an id at or below this lead again, which a store already has.
+    /// Never generates an id at or below this lead again, because the store already has one.
     pub fn rise_above(&self, lead: i64) {
         self.last.fetch_max(lead.max(0) as u64, atomic::Ordering::Relaxed);
     }
 
     pub fn make<K>(&self) -> Id<K> {
         let millis = self.clock.now().millis().max(0) as u64;
-        // Starting at zero in each millisecond leaves the whole range of the counter to a burst.
+        // Starts at zero in each millisecond, to leave the whole range of the counter to a burst.
         let floor = millis << COUNT_BITS;
         let mut lead = floor;
         let _ =

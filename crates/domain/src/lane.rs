@@ -36,7 +36,7 @@ impl Lane {
         Self::ALL.into_iter().find(|lane| lane.number() == number)
     }
 
-    /// A place in an array with one entry per lane.
+    /// Returns the index in an array with one entry per lane.
     pub const fn index(self) -> usize {
         self.number() as usize - 2
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// Upper bounds of the buckets in milliseconds. They are stored by their position: never reorder, only append.
+/// Upper bounds of the buckets in milliseconds. They are stored by position: never reorder them, only append.
 pub const BOUNDS_MS: [u64; 24] = [
     1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 250, 350, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000,
     15_000, 30_000, 60_000, 180_000, 600_000,
@@ -18,7 +18,7 @@ pub struct LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// From counts in the order of the buckets.
+    /// Takes counts in the order of the buckets.
     pub const fn from_counts(counts: [u64; BUCKETS]) -> Self {
         Self { counts }
     }
@@ -42,8 +42,8 @@ impl LatencyHistogram {
         self.counts.iter().fold(0, |total, count| total.saturating_add(*count))
     }
 
-    /// Estimates the duration that a `share` (0.0 to 1.0) of all stays below, evenly spread within its
-    /// bucket. Above the last bound it is the last bound. `None` if nothing was counted.
+    /// Estimates the duration that a `share` (0.0 to 1.0) of all values stays below, assuming an even spread
+    /// within each bucket. Returns at most the last bound, and `None` if nothing was counted.
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let total = self.total();
         if total == 0 {

@@ -1,15 +1,16 @@
 //! The domain model of Gancho and its pure decisions.
 //!
-//! In reading order: [`id`] (with [`IdMap`]), [`time`], [`clock`] (with [`CorrectedClock`]) are the ground;
-//! [`lane`], [`tenant`], [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of one that came in) and [`delivery`] are the
-//! nouns; [`trace`] is the trace that a parcel belongs to; [`failure`] and [`verdict`] say how an attempt ended;
-//! [`plan`] and [`decide`] say what follows from that, and [`end_reason`] why a delivery ends without an attempt;
-//! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and [`fairness`] are
-//! the arithmetic of sparing a target and of sharing between tenants; [`figures`] and [`latency_histogram`] are
-//! what statistics count; [`span`] reads spans of time; [`field_error`] says what is wrong with a field that a
-//! caller sent, and [`drafts`] are fields that endpoints and sources share; [`mask`] hides secrets and addresses;
-//! [`address_block`] is whom limits by address are counted for; [`nearest`] guesses what a wrong name was meant
-//! to be; [`path_segment`] puts a value into a URL.
+//! In reading order: [`id`] (with [`IdMap`]), [`time`] and [`clock`] (with [`CorrectedClock`]) are the base;
+//! [`lane`], [`tenant`], [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of a
+//! receipt) and [`delivery`] are the nouns; [`trace`] is the trace that a parcel belongs to; [`failure`] and
+//! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that, and
+//! [`end_reason`] why a delivery ends without an attempt; [`health`] says what an attempt means for its
+//! endpoint; [`breaker`], [`pace`], [`rate`] and [`fairness`] are the arithmetic of protecting a target and
+//! of sharing between tenants; [`figures`] and [`latency_histogram`] are what statistics count; [`span`]
+//! reads durations; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
+//! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is the
+//! unit of limits by address; [`nearest`] guesses what a misspelled name was meant to be; [`path_segment`]
+//! escapes a value for a URL.
 //!
 //! This crate never does I/O, never awaits, never reads a clock itself and depends on no other crate of the
 //! workspace. Everything in it can be tested without a runtime.

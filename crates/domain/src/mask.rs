@@ -27,8 +27,8 @@ pub fn email(address: &str) -> String {
     masked
 }
 
-/// Masks every e-mail address in a text of others, such as the error message of a server. Servers also write them
-/// percent-encoded, in links, and with spaces.
+/// Masks every e-mail address in a text from outside, such as a server's error message. Servers also write
+/// addresses percent-encoded, in links, and with spaces.
 pub fn text(text: &str) -> String {
     let plain = text.replace("%40", "@").replace(" @ ", "@");
     let mut masked = String::with_capacity(plain.len());

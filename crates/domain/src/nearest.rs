@@ -1,9 +1,9 @@
 //! "Did you mean": the known name that is nearest to an unknown one.
 
-/// No name that people type is longer.
+/// Longer names are not compared: nobody types them.
 const MAX_LENGTH: usize = 64;
 
-/// The nearest of the names, if it is near enough to be what was meant: a third of the letters may differ.
+/// Returns the nearest of the names, if at most a third of its letters differ.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if wrong.len() > MAX_LENGTH {
         return None;
@@ -14,7 +14,8 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     (steps <= wrong.len().max(name.len()) / 3).then_some(name)
 }
 
-/// `eventType`, `event-type` and `event_type` are the same to someone who types them.
+/// Folds case and separators: `eventType`, `event-type` and `event_type` are the same name to someone who
+/// types them.
 fn fold(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -22,7 +22,7 @@ pub enum Load {
 /// A response that takes longer counts as heavy.
 pub const SLOW: Duration = Duration::from_secs(2);
 
-/// The initial limit of an unknown target.
+/// The initial limit of a target without history.
 const UNEARNED: f32 = 4.0;
 
 impl Pace {
@@ -31,7 +31,7 @@ impl Pace {
         Self { limit: max, max, fast_until: max }
     }
 
-    /// Starts low, and doubles with every round of responses until one is heavy.
+    /// Starts at a low limit, which doubles with every round of responses until one is heavy.
     pub fn earned(max: u32) -> Self {
         Self { limit: UNEARNED.min(max.max(1) as f32), ..Self::up_to(max) }
     }
@@ -40,12 +40,12 @@ impl Pace {
         self.limit as u32
     }
 
-    /// What the limit never goes beyond.
+    /// Returns the maximum of the limit.
     pub fn max(&self) -> u32 {
         self.max as u32
     }
 
-    /// The maximum may change while deliveries are in flight, when an endpoint is edited.
+    /// Changes the maximum. Deliveries may be in flight, as when an endpoint is edited.
     pub fn set_max(&mut self, max: u32) {
         self.max = max.max(1) as f32;
         self.limit = self.limit.min(self.max);

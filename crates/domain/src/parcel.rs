@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::{Id, Lane, TenantId, Time, TraceContext, id};
 
-/// An event's, a receipt's or an e-mail's id, where it does not matter which.
+/// The id of an event, a receipt or an e-mail, where the kind does not matter.
 pub type ParcelId = Id<id::OfEvent>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The number of the kind in the stores. Never reused, never changed.
+    /// Returns the number of the kind in the stores. Never reuse or change one.
     pub const fn number(self) -> i16 {
         match self {
             Self::Event => 2,
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// The lane in which parcels of this kind are delivered.
+    /// Returns the lane in which parcels of this kind are delivered.
     pub const fn lane(self) -> Lane {
         match self {
             Self::Event => Lane::Webhook,
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The kind of the parcels that a lane delivers.
+    /// Returns the kind of parcels that a lane delivers.
     pub const fn of_lane(lane: Lane) -> Self {
         match lane {
             Lane::Webhook => Self::Event,
@@ -56,20 +56,20 @@ pub struct Parcel {
     pub id: ParcelId,
     pub tenant: TenantId,
     pub kind: Kind,
-    /// The event's type; for a receipt the partner's name.
+    /// The event's type; for a receipt its label.
     pub event_type: Box<str>,
     /// The subject, such as an outboxId. Parcels of a subject are numbered, and delivered in order if
     /// requested.
     pub subject: Option<Box<str>>,
-    /// The publisher's own id, for searches.
+    /// The publisher's own id, by which parcels can be searched.
     pub external_id: Option<Box<str>>,
-    /// Sent by a test call, and marked so in the log.
+    /// Whether a test call sent it. The log marks such parcels.
     pub is_test: bool,
-    /// Byte for byte as it was given.
+    /// The body, byte for byte as it was accepted.
     pub body: Bytes,
     pub created_at: Time,
-    /// The publisher's place in its trace, if it sent one. See [`crate::trace`].
+    /// The publisher's position in its trace, if it sent one. See [`crate::trace`].
     pub trace: Option<TraceContext>,
-    /// When its content was erased. It is not delivered any more.
+    /// When its content was erased. After that it is no longer delivered.
     pub erased_at: Option<Time>,
 }

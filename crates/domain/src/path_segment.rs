@@ -1,11 +1,12 @@
-//! A value as one segment of a URL's path, or as one part of its query.
+//! Escapes a value for use as one segment of a URL's path, or as one part of its query.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All but what a URL may have anywhere as it is.
+/// All characters except those that a URL may contain anywhere.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Escapes whatever could be taken for more than a segment. Dots alone would be read as the way up.
+/// Escapes every character that would end the segment. Dots alone are escaped too, because they would be read
+/// as a parent directory.
 pub fn path_segment(value: &str) -> String {
     if value.bytes().all(|byte| byte == b'.') {
         return value.replace('.', "%2E");

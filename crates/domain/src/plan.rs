@@ -53,7 +53,7 @@ impl RetryPlan {
         }
     }
 
-    /// The same delay with jitter.
+    /// Returns the delay with jitter.
     pub fn jittered(&self, delay: Duration, random: &dyn Random) -> Duration {
         let share = match self {
             Self::Schedule(_) => SCHEDULE_JITTER,

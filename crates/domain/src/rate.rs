@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Time;
 
-/// A number of operations per period, all of which may come at once.
+/// A number of operations per period, all of which may happen at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub count: u32,
@@ -12,12 +12,12 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The part of one of `sharers` that keep this rate together: the same in the long run, and all of them at once
-    /// fewer than `sharers` operations more.
+    /// Returns the part of one of `sharers` nodes that enforce this rate together. In the long run the parts
+    /// add up to the rate; a burst on all nodes exceeds it by fewer than `sharers` operations.
     pub fn shared_by(self, sharers: u32) -> Self {
         let (count, sharers) = (self.count.max(1), sharers.max(1));
         let part = count.div_ceil(sharers);
-        // What the count was rounded up by, the period is stretched by.
+        // The count is rounded up, so the period is stretched by the same factor.
         Self { count: part, per: self.per.saturating_mul(part.saturating_mul(sharers)) / count }
     }
 
@@ -27,25 +27,25 @@ impl Rate {
     }
 }
 
-/// The state of a rate limit: until when it is used up.
+/// The state of a rate limit: the time until which it is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gcra {
     used_until: Time,
 }
 
 impl Gcra {
-    /// When a slot is free: now, or later. Takes nothing.
+    /// Returns when a slot is free, which is now or later. Takes no slot.
     pub fn free_at(self, rate: Rate, now: Time) -> Time {
         let burst = rate.gap() * (rate.count.max(1) - 1);
         (self.used_until(rate, now) - burst).max(now)
     }
 
-    /// Takes a slot; call when [`Gcra::free_at`] is not after `now`.
+    /// Takes a slot. Call it only if [`Gcra::free_at`] is not after `now`.
     pub fn take(&mut self, rate: Rate, now: Time) {
         self.used_until = self.used_until(rate, now).max(now) + rate.gap();
     }
 
-    /// How many slots are free.
+    /// Returns how many slots are free.
     pub fn left(self, rate: Rate, now: Time) -> u32 {
         let gap = rate.gap().as_nanos().max(1);
         let all = gap * u128::from(rate.count.max(1));
@@ -53,20 +53,21 @@ impl Gcra {
         u32::try_from(free).unwrap_or(u32::MAX)
     }
 
-    /// Takes up to `count` free slots, and returns how many.
+    /// Takes up to `count` free slots, and returns how many it took.
     pub fn take_up_to(&mut self, rate: Rate, count: u32, now: Time) -> u32 {
         let taken = count.min(self.left(rate, now));
         self.used_until = self.used_until(rate, now).max(now) + rate.gap() * taken;
         taken
     }
 
-    /// How long until all slots are free.
+    /// Returns how long it takes until all slots are free.
     pub fn ahead(self, rate: Rate, now: Time) -> Duration {
         self.used_until(rate, now).since(now)
     }
 
-    /// No more than one period is ever used ahead. Where more is, the clock jumped back, and the gate
-    /// must not stay closed for the length of the jump: it starts over.
+    /// Returns until when the rate is used up, or `now` if that is more than one period ahead. No more than
+    /// one period is ever used ahead, so the clock must have jumped back, and the limit must not stay closed
+    /// for the length of the jump.
     fn used_until(self, rate: Rate, now: Time) -> Time {
         if self.used_until > now + rate.per { now } else { self.used_until }
     }
@@ -78,7 +79,7 @@ mod tests {
 
     const RATE: Rate = Rate { count: 10, per: Duration::from_secs(1) };
 
-    /// Takes as many slots as it can at each of the given times.
+    /// Takes as many slots as are free at this time, and returns how many.
     fn taken(state: &mut Gcra, now: Time) -> u32 {
         let mut count = 0;
         while state.free_at(RATE, now) <= now {
@@ -109,7 +110,7 @@ mod tests {
             assert!((RATE.count..RATE.count + sharers).contains(&burst), "{sharers}: {part:?}");
             let mut state = Gcra::default();
             let mut granted = 0;
-            // In ten minutes, 6,000 and the burst.
+            // In ten minutes: 6,000 and the burst.
             for millis in 0..600_000 {
                 let now = start + Duration::from_millis(millis);
                 granted += state.take_up_to(part, u32::MAX, now);

@@ -1,6 +1,6 @@
-//! What is written on a receipt: who it is from, with which key it was verified, and what kind of event
-//! the sender's header says it is. It is in the parcel's type, so that lists and the carrier have
-//! it at hand: `acme/k1` or `acme/k1/orders/create`.
+//! The label of a receipt: its sender, the key that verified it, and the kind of event that the sender's
+//! header names. It is stored as the parcel's type, so that lists and the carrier need no other row:
+//! `acme/k1` or `acme/k1/orders/create`.
 
 use std::fmt::Display;
 
@@ -8,7 +8,8 @@ use std::fmt::Display;
 pub struct ReceiptLabel<'a> {
     pub partner: &'a str,
     pub key_id: &'a str,
-    /// From a header that no signature covers, or from a message of SNS, where one does.
+    /// The topic. It comes from a header that no signature covers, or from an SNS message, whose signature
+    /// covers it.
     pub topic: Option<&'a str>,
 }
 
@@ -30,7 +31,7 @@ impl<'a> ReceiptLabel<'a> {
     }
 }
 
-/// A topic that may be written on a receipt and sent in a header.
+/// Returns the topic, if it may be stored on a receipt and sent in a header.
 pub fn topic(value: &[u8]) -> Option<&str> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:".contains(byte);
     let fits = (1..=MAX_TOPIC_BYTES).contains(&value.len()) && value.iter().all(plain);

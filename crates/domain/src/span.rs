@@ -16,7 +16,7 @@ pub struct DurationParseError(String);
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// Each unit at most once, the largest first.
+/// Parses a duration. Each unit may occur once, the largest first.
 pub fn parse(text: &str) -> Result<Duration, DurationParseError> {
     let error = || DurationParseError(text.chars().take(40).collect());
     let (mut rest, mut total, mut below) = (text, 0_u64, u64::MAX);
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Duration, DurationParseError> {
     }
 }
 
-/// The duration in the field at `pointer`, which must be within a range.
+/// Parses the duration in the field at `pointer`, which must be within the range.
 pub fn parse_within(
     text: &str,
     pointer: &str,
@@ -50,7 +50,7 @@ pub fn parse_within(
     Err(FieldError::new("out_of_range", pointer, format!("must be between {min} and {max}")))
 }
 
-/// Written in the largest unit that is exact.
+/// Writes a duration in the largest unit that is exact.
 pub fn write(span: Duration) -> String {
     let millis = span.as_millis() as u64;
     let fits = |(_, size): &(&str, u64)| millis > 0 && millis.is_multiple_of(*size);

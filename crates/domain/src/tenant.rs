@@ -16,20 +16,20 @@ pub struct Tenant {
     pub default_profile: String,
     /// Only registered event types may be published.
     pub strict_event_types: bool,
-    /// Its publish rate. Default: the setting for all tenants.
+    /// The publish rate. Default: the setting for all tenants.
     pub publish_rate: Option<Rate>,
     pub retention: TenantRetention,
     pub created_at: Time,
 }
 
-/// How long what a tenant has sent is stored, by its kind. Default: the settings for all tenants.
+/// How long a tenant's data is stored, by kind. Default: the settings for all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TenantRetention {
-    /// Events with their deliveries, once those have ended.
+    /// Events with their deliveries. Events whose deliveries have not all ended stay.
     pub events: Option<Duration>,
-    /// E-mails, likewise.
+    /// E-mails with their deliveries, in the same way.
     pub emails: Option<Duration>,
-    /// Dead letters, before they are archived.
+    /// Dead letters, until they are archived.
     pub dead_letters: Option<Duration>,
 }
 
@@ -39,14 +39,14 @@ pub const RESERVED_SLUGS: [&str; 6] =
 
 impl Tenant {
     pub const UNLIMITED: &str = "unlimited";
-    /// The slug of the tenant whose endpoints are the operator's own: it gets notices about all others.
+    /// The slug of the operator's tenant: its endpoints get notices about all other tenants.
     pub const OPERATOR: &str = "operator";
 
     pub fn is_operators(&self) -> bool {
         self.slug == Self::OPERATOR
     }
 
-    /// One without limits, in the standard profile.
+    /// Creates a tenant without limits, with the standard profile.
     pub fn new(id: TenantId, slug: impl Into<String>, created_at: Time) -> Self {
         let slug = slug.into();
         Self {
@@ -69,12 +69,13 @@ impl Tenant {
 pub struct TenantScope(TenantId);
 
 impl TenantScope {
-    /// For an authenticated caller. Only `access` may call it.
+    /// Grants access to an authenticated caller. Only `access` may call it.
     pub const fn granted(tenant: TenantId) -> Self {
         Self(tenant)
     }
 
-    /// For the gateway's own work without a caller: carriers, upkeep, the operator's commands.
+    /// Grants access for the gateway's own work, which has no caller: carriers, upkeep, the operator's
+    /// commands.
     pub const fn internal(tenant: TenantId) -> Self {
         Self(tenant)
     }
@@ -84,7 +85,8 @@ impl TenantScope {
     }
 }
 
-/// Lower-case letters, digits and dashes, from a letter or digit on, at most 63.
+/// Whether the text is a slug: at most 63 lower-case letters, digits and dashes, beginning with a letter or
+/// digit.
 pub fn is_slug(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=63).contains(&text.len())

@@ -1,4 +1,4 @@
-//! Points in time: microseconds since 1970, UTC. What both stores keep, without a conversion.
+//! Points in time: microseconds since 1970, UTC. Both stores keep them in this form.
 
 use std::{
     fmt,
@@ -37,7 +37,7 @@ impl Time {
         self.0.div_euclid(1_000_000)
     }
 
-    /// How long after `earlier` this is; nothing if it is not after it.
+    /// Returns the time since `earlier`; zero if `earlier` is not before `self`.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
@@ -59,10 +59,10 @@ impl Sub<Duration> for Time {
     }
 }
 
-/// RFC 3339, UTC, with milliseconds: the one form in which times leave the program.
+/// Writes RFC 3339, UTC, with milliseconds: the only form in which times leave the program.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By hand, which takes a fifth of the time: every event and every attempt has times.
+        // Formatted by hand, which takes a fifth of the time: every event and every attempt has times.
         let Ok(time) = jiff::Timestamp::from_millisecond(self.millis()) else {
             return write!(f, "{}us", self.0);
         };
@@ -82,7 +82,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// Fills the place with the last digits of a number.
+/// Fills `place` with the last digits of a number.
 fn put_digits(place: &mut [u8], number: u32) {
     let mut rest = number;
     for digit in place.iter_mut().rev() {

@@ -12,7 +12,7 @@ const SAMPLED: u8 = 1;
 /// The flags that are passed on: sampled, and random (of level 2).
 const KNOWN_FLAGS: u8 = 3;
 
-/// A place in a trace: what a `traceparent` header says.
+/// A position in a trace: the content of a `traceparent` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     /// Never zero.
@@ -23,10 +23,11 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The length in the stores.
+    /// The length in bytes in the stores.
     pub const SIZE: usize = 25;
 
-    /// Reads a `traceparent` header. `None` if it is invalid: the standard says to ignore it then.
+    /// Reads a `traceparent` header. Returns `None` if it is invalid, because the standard requires to ignore
+    /// it then.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let has_more = match bytes.len() {
@@ -48,7 +49,7 @@ impl TraceContext {
         (trace_id != 0 && span_id != 0).then_some(Self { trace_id, span_id, flags })
     }
 
-    /// Whether spans of this trace are recorded: decided where the trace began.
+    /// Whether spans of this trace are recorded. The start of the trace decides it.
     pub fn is_sampled(self) -> bool {
         self.flags & SAMPLED != 0
     }
@@ -73,27 +74,27 @@ impl TraceContext {
     }
 }
 
-/// The value of a `traceparent` header.
+/// Writes the value of a `traceparent` header.
 impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace_id, self.span_id, self.flags)
     }
 }
 
-/// Lowercase only, as the standard has it.
+/// Accepts lowercase only, as the standard requires.
 fn hex(text: &str) -> Option<u128> {
     let is_hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten()
 }
 
 impl Parcel {
-    /// The span of accepting it.
+    /// The span of accepting the parcel.
     pub fn accept_span(&self) -> TraceContext {
         // The low bits of an id are the random ones; an odd number is never zero.
         self.span((self.id.bits() as u64).rotate_left(31) | 1)
     }
 
-    /// The span of one attempt, which is the parent of what the target does.
+    /// The span of one attempt. It is the parent of the target's spans.
     pub fn attempt_span(&self, delivery: DeliveryId, attempt: u32) -> TraceContext {
         self.span(((delivery.bits() as u64).rotate_left(17) ^ u64::from(attempt) << 1) | 1)
     }
@@ -141,7 +142,7 @@ mod tests {
         let unsampled = TraceContext::parse(&GIVEN.replace("-01", "-02")).unwrap();
         assert!(!unsampled.is_sampled());
         assert_eq!(unsampled.flags, 2);
-        // A later version, with a field that is not known here.
+        // A later version, with a field that version 0 does not have.
         let later = TraceContext::parse(&format!("cc{}-what", &GIVEN[2..])).unwrap();
         assert_eq!(later, read);
     }

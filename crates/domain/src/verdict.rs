@@ -5,17 +5,17 @@ use crate::{Failure, Time};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Delivered,
-    /// It may work later; not before `not_before` if the target said so.
+    /// A later attempt may succeed. It starts no earlier than `not_before`, if the target named a time.
     Retry {
         failure: Failure,
         not_before: Option<Time>,
     },
-    /// It will never work.
+    /// No later attempt can succeed.
     Never {
         failure: Failure,
     },
-    /// Nothing was sent, because this node lacks a resource, such as a file handle. This is not an attempt,
-    /// and is repeated soon.
+    /// Nothing was sent, because this node lacks a resource, such as a file handle. This is not an attempt;
+    /// the delivery is tried again soon.
     Deferred {
         failure: Failure,
     },

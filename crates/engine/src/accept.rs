@@ -1,14 +1,14 @@
-//! Accepts parcels: stores what a flow has stamped, leases the deliveries that this node has room for in the
-//! same transaction, and queues them at once, without a claim. The rest waits in the store and is claimed
-//! later.
+//! Accepts parcels: stores parcels that a flow has prepared. In the same transaction it leases the deliveries
+//! that this node has room for, and it queues them at once, without a claim. The others wait in the store and
+//! are claimed later.
 //!
-//! Of a parcel with very many deliveries the store places only the first ones with it; the rest follows part by
-//! part, and other tenants have their turn between them. What is left of them after a crash or an error is
-//! placed by [`crate::rescue`].
+//! If a parcel has very many deliveries, the store places only the first ones with the parcel and the others
+//! part by part, so that other tenants get their turn in between. After a crash or an error,
+//! [`crate::rescue`] places the parts that are missing.
 //!
 //! **Invariant.** Every delivery leased to this node is in its queue: if the work were cut short between the
-//! commit and the queue, deliveries would stay leased for as long as the node lives, and no node would
-//! carry them. So both run in [`Engine::run_to_completion`].
+//! commit and the queue, deliveries would stay leased for as long as the node lives, and no node would carry
+//! them. So both run in [`Engine::run_to_completion`].
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -46,15 +46,17 @@ struct Reservation {
 }
 
 impl Engine {
-    /// Stores the parcels of one tenant and returns one outcome for each, in order. Deliveries marked `hold`
-    /// are queued here if they are due and there is room. If the caller goes away, the work is finished all
-    /// the same. Many parcels are stored in several transactions, and other tenants have their turn between
-    /// them; where one fails, so do those after it.
+    /// Stores the parcels of one tenant and returns one outcome for each, in order.
+    ///
+    /// Queues the deliveries marked `hold` on this node if they are due and there is room. Finishes even if
+    /// the caller goes away. Stores many parcels in several transactions, so that other tenants get their
+    /// turn in between; if one transaction fails, so do those after it.
     pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         self.accept_from(Origin::Caller, parcels).await
     }
 
-    /// The same for parcels that are in the store's intake, which they leave in the same transaction.
+    /// As [`Self::accept`], for parcels from the store's intake. The transaction that stores them removes
+    /// them from it.
     pub async fn accept_intake(
         self: &Arc<Self>,
         parcels: Vec<NewParcel>,
@@ -84,7 +86,7 @@ impl Engine {
         answers
     }
 
-    /// The same for one parcel.
+    /// As [`Self::accept`], for one parcel.
     pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<AcceptOutcome> {
         let rows = rows(&new);
         let accepted = self.accept_turn(Origin::Caller, vec![new], rows).await?.pop();
@@ -93,7 +95,7 @@ impl Engine {
         })
     }
 
-    /// In one transaction.
+    /// Stores the parcels of one turn in one transaction.
     async fn accept_turn(
         self: &Arc<Self>,
         origin: Origin,
@@ -149,8 +151,8 @@ impl Engine {
         Ok(accepted)
     }
 
-    /// Places the deliveries that the store has not placed with the parcel. It is accepted, so an error here is not
-    /// the caller's.
+    /// Places the deliveries that the store did not place with the parcel. The parcel is accepted, so the
+    /// caller does not get an error from this.
     async fn place_rest(self: &Arc<Self>, new: NewParcel, number: Option<u64>, part: usize) {
         for first in (part..new.deliveries.len()).step_by(part) {
             let end = (first + part).min(new.deliveries.len());
@@ -173,8 +175,8 @@ impl Engine {
         }
     }
 
-    /// Tries again until the store answers, and returns when the try began that it answered. `None` if it cannot be placed
-    /// now.
+    /// Retries until the store answers, and returns when the successful try began. Returns `None` if the part
+    /// cannot be placed now.
     async fn place_part(
         self: &Arc<Self>,
         part: ParcelPart,
@@ -202,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// Counts what was placed, and queues what was leased to this node.
+    /// Counts what was placed, and queues the deliveries that were leased to this node.
     fn queue_leased(
         self: &Arc<Self>,
         (node, leased_at): (NodeId, Instant),
@@ -226,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Counts what was placed, and shows it to those who watch.
+    /// Counts what was placed, and shows it to watchers.
     pub(crate) fn count_accepted<'a>(
         &self,
         now: Time,
@@ -242,8 +244,9 @@ impl Engine {
         }
     }
 
-    /// Takes room for those that are due and welcome, and marks them to be held; without room all of a
-    /// lane's wait in the store. Tests are always welcome: someone waits for the result. A node that may not hold any takes none.
+    /// Takes seats for the deliveries that are due and welcome, and marks them to be held. Without room, all
+    /// deliveries of a lane wait in the store. Test deliveries are always welcome, because someone waits for
+    /// the result. Takes none if this node may not hold any.
     fn reserve(&self, parcels: &mut [NewParcel], may_hold: bool) -> Vec<Reservation> {
         let (now, max) = (self.clock.now(), self.store.max_placed());
         let mut reserved = Vec::new();
@@ -283,7 +286,7 @@ impl Engine {
         reserved
     }
 
-    /// Deliveries leased to an earlier node number of this engine are dropped: the lease expires.
+    /// Queues deliveries. Drops those that are leased to an earlier number of this node: their lease expires.
     pub(crate) fn enqueue(
         &self,
         lane: &LaneState,
@@ -321,7 +324,7 @@ impl Engine {
     }
 }
 
-/// If the carrier panics here, the delivery is tried anyway with default terms: the attempt shows the error.
+/// If the carrier panics here, the delivery is tried with default terms, and the attempt shows the error.
 fn terms(lane: &LaneState, job: &Job) -> Terms {
     let ask = std::panic::AssertUnwindSafe(|| lane.carrier.terms(job));
     std::panic::catch_unwind(ask).unwrap_or_else(|_| {
@@ -330,19 +333,20 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
     })
 }
 
-/// The deliveries that are placed with the parcel.
+/// Returns the deliveries that are placed with the parcel.
 fn placed_now(new: &mut NewParcel, max: usize) -> impl Iterator<Item = &mut NewDelivery> {
     let count = new.placed_at_once(max);
     new.deliveries.iter_mut().take(count)
 }
 
-/// Parcels that are stored in one transaction.
+/// Parcels that one transaction stores.
 struct Turn {
     parcels: Vec<NewParcel>,
     rows: usize,
 }
 
-/// Parts of at most [`MAX_ROWS_STORING`], unless one parcel alone has more.
+/// Splits the parcels into turns of at most [`MAX_ROWS_STORING`] rows. A parcel with more rows has a turn
+/// alone.
 fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
     let rows_of_all = parcels.iter().map(rows).sum();
     if rows_of_all <= MAX_ROWS_STORING {
@@ -362,12 +366,12 @@ fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
     turns
 }
 
-/// The rows that storing the parcel takes. Large bodies count as several.
+/// Returns the number of rows that storing the parcel takes. Large bodies count as several rows.
 fn rows(new: &NewParcel) -> usize {
     1 + new.deliveries.len() + new.parcel.body.len() / BYTES_PER_ROW
 }
 
-/// The jobs of those deliveries that were leased to this node.
+/// Returns the jobs of the deliveries that were leased to this node.
 fn leased<'a>(new: &'a NewParcel, accepted: &'a AcceptOutcome) -> impl Iterator<Item = Job> + 'a {
     let (number, placed): (_, &[Placement]) = match accepted {
         AcceptOutcome::New { number, placed } => (*number, placed),

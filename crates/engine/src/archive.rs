@@ -1,7 +1,7 @@
-//! Archives dead letters that are too old or too many, and removes them from the store only then.
+//! Archives dead letters that are too old or too many, and then removes them from the store.
 //!
-//! A letter stays in the store until the archive has acknowledged it. A crash between the two steps leaves
-//! it in both, and the next round archives it again.
+//! A dead letter stays in the store until the archive has acknowledged it. A crash between the two steps
+//! leaves it in both, and the next round archives it again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,15 +15,17 @@ use crate::{Engine, prune::BREATH};
 /// Permanent storage for dead letters.
 #[async_trait]
 pub trait Archive: Send + Sync + 'static {
-    /// `Ok` means that all of them are on stable storage: they leave the store then. A letter may come again,
-    /// unchanged or with attempts made since; it replaces the earlier copy.
+    /// Writes dead letters. `Ok` means that all of them are on stable storage; the caller then removes them
+    /// from the store. The same dead letter may be written again, unchanged or with later attempts; it
+    /// replaces the earlier copy.
     async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
 
-    /// Removes what it has of these deliveries, and returns how many there were. `now` is when.
+    /// Removes the archived dead letters of these deliveries, and returns how many it removed. `now` is the
+    /// time of the removal.
     async fn forget(&self, letters: &[LetterName], now: Time) -> Result<u64, ArchiveError>;
 }
 
-/// What the name of an archived dead letter is made of.
+/// The parts of an archived dead letter's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LetterName {
     pub tenant: TenantId,
@@ -31,11 +33,11 @@ pub struct LetterName {
     /// The event's type; for a receipt its label.
     pub event_type: Box<str>,
     pub delivery: DeliveryId,
-    /// It became a dead letter after that.
+    /// When the delivery was created. It became a dead letter later.
     pub created_at: Time,
 }
 
-/// Why the archive did not accept letters, in a text for the operator.
+/// Why the archive did not accept dead letters, in a text for the operator.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct ArchiveError(pub String);
@@ -51,14 +53,14 @@ pub enum ArchiveRunError {
 /// Maximum bytes read at once, so that memory does not grow with the size of dead letters.
 const MAX_BYTES: usize = 16 << 20;
 const WARN_AFTER: Duration = Duration::from_mins(1);
-/// The first round comes after this part of the interval.
+/// The first round comes after the interval divided by this.
 const START_DIVISOR: u32 = 60;
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     if engine.archive.is_none() {
         return;
     }
-    // A node that has just started has other things to do.
+    // The first round waits, because a node that has just started is busy.
     tokio::time::sleep(engine.limits.upkeep / START_DIVISOR).await;
     let mut warned_at: Option<Instant> = None;
     loop {
@@ -91,7 +93,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Archives everything that is due, in small steps, and returns how many letters left the store. Does
+    /// Archives all dead letters that are due, in small steps, and returns how many left the store. Does
     /// nothing without an archive.
     pub async fn archive_once(&self) -> Result<u64, ArchiveRunError> {
         let Some(archive) = &self.archive else { return Ok(0) };
@@ -103,12 +105,12 @@ impl Engine {
         Ok(left)
     }
 
-    /// How many dead letters of a lane this engine has archived.
+    /// Returns how many dead letters of a lane this engine has archived.
     pub fn archived(&self, lane: Lane) -> u64 {
         self.archived[lane.index()].get()
     }
 
-    /// Why the archive did not accept dead letters when it was last asked to.
+    /// Returns the error of the last round of archiving, if it failed.
     pub fn archive_error(&self) -> Option<ArchiveError> {
         self.archive_error.lock().clone()
     }

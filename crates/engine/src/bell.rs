@@ -13,7 +13,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Work may be due in any lane.
+    /// Wakes all lanes, because work may be due in any of them.
     pub(crate) fn ring(&self) {
         for lane in &self.lanes {
             lane.claim_bell.notify_one();

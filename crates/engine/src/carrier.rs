@@ -1,7 +1,7 @@
-//! What a lane brings: the code that tries one delivery once.
+//! The code of a lane that makes one attempt of a delivery.
 //!
-//! A carrier answers with a value, never with an error. What the value means (another attempt, a
-//! dead letter, an event that follows) is for the engine alone to decide.
+//! A carrier returns a value, never an error. Only the engine decides what follows from it: another attempt,
+//! a dead letter or an event.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,21 +15,22 @@ use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
-    /// Called with newly claimed jobs before their terms are read: the time to load what `terms` needs.
+    /// Called with newly claimed jobs before [`Self::terms`], so that the carrier can load what `terms`
+    /// needs.
     async fn prepare(&self, jobs: &[Job]) {
         let _ = jobs;
     }
 
-    /// The terms of the delivery. Called when it enters the queue; must answer from memory.
+    /// Returns the terms of the delivery. Called when it enters the queue; must answer from memory.
     fn terms(&self, job: &Job) -> Terms;
 
-    /// Makes one attempt. `attempt` counts from 1 over the delivery's whole life. It must end by itself:
-    /// the carrier sets the deadline of an attempt.
+    /// Makes one attempt. `attempt` counts from 1 over the delivery's whole life. Must end by itself: the
+    /// carrier enforces the deadline of an attempt.
     async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult;
 
-    /// Returns the parcels to publish in the transaction that records the attempt. `at` is when the
-    /// attempt ended or, where none was made, when that was decided. May read from the store: while the
-    /// store does not answer, the result waits and this is called again.
+    /// Returns the parcels to publish in the transaction that records the attempt. `at` is when the attempt
+    /// ended or, if none was made, when that was decided. May read from the store; if the store does not
+    /// answer, the result waits and this is called again.
     async fn follow(
         &self,
         job: &Job,
@@ -41,7 +42,8 @@ pub trait Carrier: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Told of deliveries that the store gave up while they waited: nothing follows them in a transaction.
+    /// Called with deliveries that the store gave up while they waited. Nothing is published with them in a
+    /// transaction.
     fn gave_up(&self, ended: &[EndedDelivery], reason: &EndReason, at: Time) {
         let _ = (ended, reason, at);
     }
@@ -50,10 +52,10 @@ pub trait Carrier: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub plan: Arc<RetryPlan>,
-    /// Maximum concurrent deliveries to its target, over all nodes; fewer while the target is slow. `None`:
-    /// [`Terms::MAX_IN_FLIGHT`] of each node.
+    /// Maximum concurrent deliveries to the target, over all nodes; fewer while the target is slow. `None`:
+    /// [`Terms::MAX_IN_FLIGHT`] on each node.
     pub max_in_flight: Option<u32>,
-    /// Maximum delivery rate of its target, over all nodes.
+    /// Maximum delivery rate of the target, over all nodes.
     pub rate: Option<Rate>,
 }
 
@@ -69,27 +71,27 @@ impl Terms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptResult {
     pub verdict: Verdict,
-    /// Whether the target was contacted. If not, there was no attempt: none is counted or logged, and
-    /// the target is not judged by it.
+    /// Whether the target was contacted. If not, there was no attempt: nothing is counted or logged, and the
+    /// target's health is not affected.
     pub is_attempt: bool,
-    /// The plan as it is now, where it may have changed since the delivery was queued.
+    /// The current retry plan, if it may have changed since the delivery was queued.
     pub plan: Option<Arc<RetryPlan>>,
-    /// How busy the target seemed: decides how many it is sent at once.
+    /// How busy the target seemed. Decides how many concurrent deliveries it gets.
     pub load: Load,
-    /// The target itself failed: counts towards the breaker that spares it.
+    /// Whether the target itself failed. Only such failures count towards its circuit breaker.
     pub at_fault: bool,
     pub latency: Duration,
-    /// As sent, secrets masked: `name: value` lines.
+    /// The request headers as sent, with secrets masked: `name: value` lines.
     pub request_headers: Bytes,
     pub response_status: Option<u16>,
     pub response_headers: Bytes,
-    /// At most the first 16 KiB, as received.
+    /// The response body as received, at most its first 16 KiB.
     pub response_body: Bytes,
 }
 
 impl AttemptResult {
-    /// Without request and response, and with the load and fault that the verdict suggests: a temporary
-    /// failure is the target's, and a target that fails or is slow is sent less.
+    /// Creates a result without request and response, whose load and fault follow from the verdict: a
+    /// temporary failure is the target's, and a target that fails or is slow gets fewer deliveries.
     pub fn new(verdict: Verdict, latency: Duration) -> Self {
         let may_pass = matches!(verdict, Verdict::Retry { .. });
         Self {
@@ -112,12 +114,12 @@ impl AttemptResult {
         Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
     }
 
-    /// Nothing was sent and nothing ever will be. Not an attempt.
+    /// Nothing was sent, and no later attempt can succeed. Not an attempt.
     pub fn never(failure: Failure) -> Self {
         Self { is_attempt: false, ..Self::new(Verdict::Never { failure }, Duration::ZERO) }
     }
 
-    /// Nothing was sent because this node lacks something. Not an attempt; retried soon.
+    /// Nothing was sent, because this node lacks a resource. Not an attempt; tried again soon.
     pub fn deferred(failure: Failure) -> Self {
         let verdict = Verdict::Deferred { failure };
         let load = Load::Light;

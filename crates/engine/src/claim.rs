@@ -1,4 +1,4 @@
-//! Claims due deliveries from the store as there is room for them.
+//! Claims due deliveries from the store as long as there is room for them.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -29,13 +29,13 @@ pub enum Round {
     Refused,
 }
 
-/// After a round that found little, the store is left alone for a multiple of what the round took.
+/// After a round that found little, no claim is made for this multiple of the round's duration.
 const RESTS: u32 = 4;
 const MIN_REST: Duration = Duration::from_millis(5);
 const MAX_REST: Duration = Duration::from_millis(25);
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
-/// Where a look around takes several claims, because thousands of targets have something pending that is not due or
-/// not to be sent, it takes a fiftieth of the time at most while no bell rings.
+/// A full scan may take several claims, if thousands of targets have pending deliveries that are not due or
+/// not to be sent. Unless a bell rings, scans take at most one part in this number of the time.
 const LOOKS_EVERY: u32 = 50;
 const MAX_POLL: Duration = Duration::from_secs(5);
 
@@ -107,7 +107,8 @@ impl Engine {
         }
     }
 
-    /// Room worth a claim. Where there is none, targets that hold more than their share give back.
+    /// Returns room that is worth a claim. If there is none, targets that hold more than their share give
+    /// seats back.
     fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
         let limits = &self.limits;
         let max = Size { jobs: limits.batch, bytes: limits.max_bytes.div_ceil(8) };
@@ -150,7 +151,8 @@ impl Engine {
         }
     }
 
-    /// How long to wait for a bell before looking again: until something falls due, but no longer than `poll`.
+    /// Returns how long to wait for a bell before the next claim: until something is due, but no longer than
+    /// `poll`.
     fn until_due(&self, lane: &LaneState, round: Round, poll: Duration) -> Duration {
         match round {
             Round::Blocked | Round::Refused => poll,
@@ -162,7 +164,8 @@ impl Engine {
     }
 }
 
-/// A carrier that panics here is asked to carry all the same: what was claimed must not be dropped.
+/// Lets the carrier prepare. If it panics, the jobs are carried all the same: claimed deliveries must not be
+/// dropped.
 async fn prepare(lane: &LaneState, jobs: &[Job]) {
     if jobs.is_empty() {
         return;
@@ -173,9 +176,11 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
     }
 }
 
-/// How long the store is left alone after a round. In a flood of deliveries to targets that have enough, the bell rings without
-/// pause, and each round passes over thousands of them to find nothing: the more rounds do, the longer it rests. Rounds that
-/// find something are not held up by that for long.
+/// How long the node makes no claim after a round.
+///
+/// During a flood of deliveries to targets that have enough, the bell rings without pause, and each round
+/// passes over thousands of targets and finds nothing. So the pause grows with the number of such rounds.
+/// Rounds that find something are not delayed by it for long.
 #[derive(Default)]
 struct Rests {
     empty_rounds: u32,

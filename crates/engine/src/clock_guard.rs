@@ -1,5 +1,6 @@
-//! Decides whether the wall clock can be trusted. Expiry, archiving, pruning and disabling endpoints act on age,
-//! so they must not happen by a clock that has just jumped, or that is far ahead of the last write to the store.
+//! Decides whether the wall clock can be trusted. Expiry, archiving, pruning and disabling endpoints depend
+//! on age, so they must not rely on a clock that has just jumped, or that is far ahead of the last write to
+//! the store.
 
 use std::time::Duration;
 
@@ -14,19 +15,21 @@ pub(crate) struct ClockGuard(Mutex<State>);
 struct State {
     /// The wall clock and the uptime when they were last read.
     last: (Time, Duration),
-    /// The uptime until which the wall clock is not trusted. `None` if it was trusted since the start.
+    /// The uptime until which the wall clock is not trusted. `None` if it was always trusted.
     doubt_until: Option<Duration>,
 }
 
-/// Ordinary corrections are smaller than this.
+/// Smaller corrections of the clock are ordinary.
 const MAX_CORRECTION: Duration = Duration::from_secs(30);
-/// Nodes whose clocks differ from the database's by no more than this work as one.
+/// Maximum difference between a node's clock and the database's. Within it, nodes work together without
+/// doubt.
 pub const MAX_CLOCK_OFFSET: Duration = Duration::from_mins(2);
-/// How long the clock is distrusted after a jump: the operator's time to correct it.
+/// How long the clock is distrusted after a jump, which gives the operator time to correct it.
 const DOUBT: Duration = Duration::from_mins(30);
-/// A process may have been stopped for this long without the clock being distrusted at its start.
+/// Maximum time since the last write to the store for which the clock is trusted at the start: a process may
+/// have been stopped for this long.
 const MAX_STOP: Duration = Duration::from_hours(24);
-/// How long a clock that is further ahead at the start is distrusted.
+/// How long a clock that is further ahead is distrusted at the start.
 const DOUBT_AT_START: Duration = Duration::from_hours(24);
 
 impl ClockGuard {
@@ -71,7 +74,7 @@ impl ClockGuard {
     }
 
     /// Returns the wall-clock time since which the clock has been trusted; `None` while it is not.
-    /// [`Time::ZERO`] if this process never had a doubt.
+    /// [`Time::ZERO`] if this process has never doubted it.
     pub fn trusted_since(&self, wall: Time, uptime: Duration) -> Option<Time> {
         let mut state = self.0.lock();
         let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
@@ -85,8 +88,8 @@ impl ClockGuard {
     }
 }
 
-/// Corrects a clock by the database's, so that all nodes go by one time. Returns that time; `None` where the database has
-/// no clock of its own.
+/// Corrects a clock by the database's, so that all nodes use the same time. Returns that time; `None` if the
+/// database has no clock of its own.
 pub async fn correct_clock(clock: &dyn Clock, store: &dyn Store) -> Result<Option<Time>> {
     let asked = clock.uptime();
     let server = store.server_time().await?;
@@ -97,15 +100,16 @@ pub async fn correct_clock(clock: &dyn Clock, store: &dyn Store) -> Result<Optio
 }
 
 impl Engine {
-    /// Corrects the clock of this node by the database's, where it has one, and compares what the machine says with that.
-    /// A database that does not answer is noticed elsewhere.
+    /// Corrects the clock of this node by the database's, if that has one, and compares it with the machine's
+    /// clock. Ignores a database that does not answer, which is noticed elsewhere.
     pub(crate) async fn compare_clocks(&self) {
         if !self.is_wall_clock {
             return;
         }
         let before = self.clock.uncorrected();
         if let Ok(Some(server)) = correct_clock(&*self.clock, &*self.store).await {
-            // Anywhere between the two, so that a slow answer is no difference.
+            // The clock may have been read at any moment of the call, so a slow answer counts as no
+            // difference.
             let wall = server.max(before).min(self.clock.uncorrected());
             self.clock_guard.compare(server, wall, self.clock.uptime());
         }
@@ -116,8 +120,8 @@ impl Engine {
         self.clock_guard.is_trustworthy(now, self.clock.uptime())
     }
 
-    /// Returns since when the clock has been trusted, at this wall-clock time; `None` while it is not. A
-    /// period that began earlier may include a jump.
+    /// Returns the time since which the clock has been trusted, at this wall-clock time; `None` while it is
+    /// not. A period that began earlier may include a jump.
     pub fn clock_trusted_since(&self, now: Time) -> Option<Time> {
         self.clock_guard.trusted_since(now, self.clock.uptime())
     }

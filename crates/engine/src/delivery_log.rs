@@ -1,5 +1,5 @@
-//! Log lines about deliveries: one for each failed attempt, dead letter and recovery, written once the store
-//! has confirmed it. A flood is sampled, and what was left out is counted.
+//! Logs deliveries: one line for each failed attempt, dead letter and recovery, after the store has confirmed
+//! it. Samples a flood, and counts the lines that it suppresses.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use tracing::field::{DisplayValue, display};
 
 use crate::{Engine, scheduler::BreakerChange};
 
-/// How often the number of lines that were left out is reported.
+/// How often the number of suppressed lines is reported.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -68,7 +68,8 @@ impl Engine {
         }
     }
 
-    /// Counts and logs the deliveries of a parcel that are dead letters from the start: an invalid one is not attempted.
+    /// Counts and logs the deliveries of a parcel that are dead letters from the start, because invalid
+    /// deliveries are not attempted.
     pub(crate) fn count_withheld(&self, new: &NewParcel, outcome: &AcceptOutcome) {
         let AcceptOutcome::New { placed, .. } = outcome else { return };
         let dead = new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placement::Dead);
@@ -89,7 +90,8 @@ impl Engine {
         }
     }
 
-    /// Counts and logs what the store has given up without an attempt, as if it had been settled.
+    /// Counts and logs deliveries that the store has given up without an attempt, as if they had been
+    /// settled.
     pub fn count_ended(&self, lane: Lane, reason: &EndReason, ended: &[EndedDelivery]) {
         let now = self.clock.now();
         for one in ended.iter().filter(|one| !one.is_test) {
@@ -97,7 +99,7 @@ impl Engine {
             if let Some(lane) = self.lane(lane) {
                 lane.count_dead(now, tenant, &reason.code);
             }
-            // What ends because its endpoint was deleted is no failure.
+            // A delivery that ends because its endpoint was deleted has not failed.
             if reason.code != EndReason::ENDPOINT_DELETED.code {
                 self.statistics.count_dead(now, tenant, target, lane);
             }
@@ -113,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// `job` is the delivery that opened or closed the breaker of its target.
+    /// Logs that the breaker of a target opened or closed. `job` is the delivery that caused it.
     pub(crate) fn log_breaker(&self, job: &Job, change: BreakerChange) {
         self.open_breakers.note((job.lane, job.tenant, job.target), change, self.clock.now());
         if !self.log_sampler.allows(BREAKER, Some((job.tenant, job.target)), self.clock.now()) {
@@ -137,7 +139,7 @@ const DEAD: &str = "delivery failed permanently; moved to the dead letters";
 const RECOVERED: &str = "delivered after a retry";
 const BREAKER: &str = "circuit breaker opened or closed";
 
-/// The tenant, or the partner of a receipt: a source is no tenant that users know.
+/// Returns the tenant, or the partner of a receipt: users do not know sources as tenants.
 fn sender(parcel: &Parcel, lane: Lane) -> (Option<DisplayValue<TenantId>>, Option<&str>) {
     match lane {
         Lane::Dispatch => (None, Some(ReceiptLabel::read(&parcel.event_type).partner)),
@@ -149,7 +151,7 @@ fn endpoint_of(job: &Job) -> Option<EndpointId> {
     (job.lane == Lane::Webhook).then_some(job.target)
 }
 
-/// The texts of others may contain addresses.
+/// Returns the code and the masked reason. Texts from outside may contain addresses.
 fn shown(failure: Option<&Failure>) -> (Option<&str>, Option<String>) {
     let code = failure.map(|failure| failure.code().as_str());
     (code, failure.map(|failure| mask::text(failure.reason())))
@@ -169,7 +171,7 @@ impl fmt::Display for ParcelName<'_> {
     }
 }
 
-/// The same where only its id and lane are known.
+/// The same name, if only the parcel's id and lane are known.
 fn parcel_name(id: EventId, lane: Lane) -> String {
     match lane {
         Lane::Webhook => id.to_string(),

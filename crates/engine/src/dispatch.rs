@@ -1,5 +1,5 @@
-//! Starts the attempts that may start now. Called after each change, and by a timer for changes that
-//! come with time alone.
+//! Starts the attempts that may start now. Called after each change, and by a timer for what becomes possible
+//! with time alone.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -18,7 +18,7 @@ use crate::{
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 const MIN_SLEEP: Duration = Duration::from_millis(1);
 
-/// The lane's timer: wakes when a rate allows another delivery or a breaker's rest ends.
+/// Runs the lane's timer. It wakes when a rate allows another delivery or the pause of a breaker ends.
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     loop {
         let now = engine.clock.now();
@@ -51,7 +51,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 struct DispatchBatch {
     ready: Vec<(Slot, Ticket)>,
     evicted: Vec<Ticket>,
-    /// Claims may take from a target that they skipped before.
+    /// Whether claims may take from a target that they skipped before.
     eased: bool,
     ran_dry: bool,
     wakes_earlier: bool,
@@ -94,7 +94,7 @@ impl Engine {
                 if ticket.node == node {
                     ready.push((slot, ticket));
                 } else {
-                    // Leased to an earlier node id of this engine: another node has it now.
+                    // Leased to an earlier node number of this engine: another node has it now.
                     queue.finished(slot, Outcome::NotTried, now);
                 }
             }

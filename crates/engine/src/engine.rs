@@ -47,23 +47,23 @@ pub struct EngineSetup {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
-    /// One for each lane that this engine serves.
+    /// The lanes that this engine serves.
     pub lanes: Vec<LaneSetup>,
     pub limits: Limits,
     /// Takes dead letters that are too old or too many. Without one they stay in the store.
     pub archive: Option<Arc<dyn Archive>>,
     /// The name of the node in logs and in the store.
     pub name: String,
-    /// What the node says of itself in the list of nodes.
+    /// What the list of nodes shows about the node.
     pub facts: NodeFacts,
-    /// Takes spans, where traces are on.
+    /// Receives spans, if tracing is on.
     pub spans: Option<Arc<dyn SpanSink>>,
     /// Whether the clock is that of the machine, so that it can be compared with the database's.
     pub is_wall_clock: bool,
 }
 
 impl EngineSetup {
-    /// With the usual limits, without an archive, and with a clock of its own time.
+    /// Creates a setup with default limits, without an archive, and with a clock that is not the machine's.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -93,13 +93,13 @@ pub struct Engine {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) limits: Limits,
     pub(crate) archive: Option<Arc<dyn Archive>>,
-    /// One for each lane.
+    /// Archived dead letters, one counter for each lane.
     pub(crate) archived: [Counter; Lane::ALL.len()],
     /// Why the last round of archiving failed.
     pub(crate) archive_error: Mutex<Option<ArchiveError>>,
     pub(crate) name: String,
     pub(crate) facts: Mutex<NodeFacts>,
-    /// They are to be written with the next heartbeat.
+    /// Whether the next heartbeat must write the facts.
     pub(crate) are_facts_new: AtomicBool,
     pub(crate) spans: Option<Arc<dyn SpanSink>>,
     pub(crate) lanes: Vec<Arc<LaneState>>,
@@ -119,11 +119,11 @@ pub struct Engine {
     pub(crate) refused_writes: RefusedWrites,
     /// Other nodes that this one declared dead.
     pub(crate) lost_nodes: Counter,
-    /// The last of them, by name.
+    /// The names of those that were declared dead last.
     pub(crate) lost_names: LostNames,
-    /// Canceled when the engine takes no more work.
+    /// Canceled when the engine accepts no more work.
     pub(crate) stopping: CancellationToken,
-    /// Canceled when every task is to end at its next step.
+    /// Canceled when every task must end at its next step.
     pub(crate) aborted: CancellationToken,
     pub(crate) tracker: TaskTracker,
     failure: watch::Sender<Option<StoreError>>,
@@ -215,12 +215,12 @@ impl Engine {
         self.supervise("log", delivery_log::run);
     }
 
-    /// The number of this node: the holder of deliveries that are leased when accepted.
+    /// Returns the number of this node. It holds the deliveries that are leased when accepted.
     pub fn node(&self) -> NodeId {
         self.membership.last()
     }
 
-    /// Returns when the store has failed for good. The engine has stopped by then too.
+    /// Returns when the store has failed permanently. The engine has stopped by then too.
     pub async fn failed(&self) -> StoreError {
         let mut failure = self.failure.subscribe();
         let told = failure.wait_for(Option::is_some).await;
@@ -251,23 +251,24 @@ impl Engine {
         self.lane(lane).map(|lane| lane.outcomes.snapshot())
     }
 
-    /// The same by failure code alone.
+    /// The same counts by failure code alone.
     pub fn failures(&self, lane: Lane) -> Option<OutcomeCounts> {
         self.lane(lane).map(|lane| lane.outcomes.failures())
     }
 
-    /// Whether deliveries are claimed and tried: not after the store was unreachable for too long, nor once
-    /// the engine stops.
+    /// Whether deliveries are claimed and tried. `false` after the store was unreachable for too long, and
+    /// once the engine stops.
     pub fn is_alive(&self) -> bool {
         !self.stopping.is_cancelled() && self.membership.current().is_some()
     }
 
-    /// Watches what happens to deliveries, from now on: what this node does, and what it is shown of others.
+    /// Watches what happens to deliveries from now on: what this node does, and what other nodes report to
+    /// it.
     pub fn tail(&self, filter: TailFilter) -> Tail {
         self.tails.watch(filter)
     }
 
-    /// Watches what this node does, to tell another node.
+    /// Watches what this node does, on behalf of another node.
     pub fn tail_for_node(
         &self,
         tenant: Option<TenantId>,
@@ -285,27 +286,27 @@ impl Engine {
         })
     }
 
-    /// What is watched here.
+    /// Returns what is watched on this node.
     pub fn tail_interests(&self) -> Vec<TailInterest> {
         self.tails.interests()
     }
 
-    /// Shows watchers what another node did.
+    /// Shows a change on another node to watchers.
     pub fn show(&self, change: DeliveryChange) {
         self.tails.show(change);
     }
 
-    /// Tells watchers how much another node has left out.
+    /// Tells watchers how many changes another node has dropped.
     pub fn show_missed(&self, interest: TailInterest, count: u64) {
         self.tails.show_missed(interest, count);
     }
 
-    /// How a lane is shared between its tenants.
+    /// Returns how a lane is shared between its tenants.
     pub fn shares(&self, lane: Lane) -> Vec<Share> {
         self.lane(lane).map_or_else(Vec::new, |lane| lane.queue.lock().shares())
     }
 
-    /// How much is in memory: waiting, in flight and being settled.
+    /// Returns how much is in memory: waiting, in flight and being settled.
     pub fn held(&self) -> Size {
         self.room.used()
     }
@@ -314,13 +315,13 @@ impl Engine {
         self.lanes.iter().find(|state| state.lane == lane)
     }
 
-    /// Tells the other nodes with the next heartbeat what this one has set.
+    /// Shares the settings of this node with the other nodes, by the next heartbeat.
     pub fn set_shared_settings(&self, settings: SharedSettings) {
         self.facts.lock().shared_settings = settings;
         self.are_facts_new.store(true, Ordering::Release);
     }
 
-    /// Changes the limits of a lane from now on. Does nothing if this engine does not work the lane.
+    /// Changes the limits of a lane from now on. Does nothing if this engine does not serve the lane.
     pub fn set_lane_terms(self: &Arc<Self>, lane: Lane, terms: LaneTerms, tenant_batch: u32) {
         if let Some(lane) = self.lane(lane) {
             lane.set_terms(terms, tenant_batch);
@@ -329,7 +330,7 @@ impl Engine {
         }
     }
 
-    /// Stops everything because the store failed for good. [`Engine::failed`] returns the reason.
+    /// Stops everything because the store failed permanently. [`Engine::failed`] returns the reason.
     pub(crate) fn fail(&self, error: &StoreError) {
         let news = self.failure.send_if_modified(|failure| {
             let first = failure.is_none();
@@ -342,7 +343,7 @@ impl Engine {
         self.abort();
     }
 
-    /// Spawns every task of the engine: tracked, and dropped at once by an abort.
+    /// Spawns a task of the engine. Every task is tracked, and an abort drops it at once.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let aborted = self.aborted.clone();
         self.tracker.spawn(async move {
@@ -354,11 +355,12 @@ impl Engine {
         });
     }
 
-    /// Runs `work` to its end even if the caller goes away. Between the commit that leases deliveries to
-    /// this node and the moment they are queued nothing may be dropped, or they would stay leased for as
-    /// long as the node lives. Returns `None` if the engine was aborted meanwhile.
+    /// Runs `work` to its end even if the caller goes away. Nothing may be dropped between the commit that
+    /// leases deliveries to this node and the moment they are queued, or they would stay leased for as long
+    /// as the node lives. Returns `None` if the engine was aborted meanwhile.
     ///
-    /// It is boxed before it is awaited: held in the caller's future as well, it would make that twice as large.
+    /// The work is boxed before it is awaited: otherwise the caller's future would contain it as well and be
+    /// twice as large.
     pub fn run_to_completion<T, F>(
         &self,
         work: F,

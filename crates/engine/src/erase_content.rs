@@ -1,7 +1,7 @@
 //! Erases the content of one parcel: cancel what waits → erase in the store → remove from the archive.
 //!
-//! A delivery that a node holds is not taken from it: its request may be on the way, and its result would be
-//! written afterwards. Then nothing is erased, and the caller tries again when the attempt has ended.
+//! A delivery that a node holds is not canceled: its request may be on the way, and its result would be
+//! written afterwards. In that case nothing is erased, and the caller tries again when the attempt has ended.
 
 use bytes::Bytes;
 use gancho_domain::{Parcel, ParcelId, State, TenantScope};
@@ -12,7 +12,7 @@ use crate::{
     archive::{ArchiveRunError, LetterName},
 };
 
-/// Deliveries that one transaction gives up.
+/// Maximum deliveries that one transaction gives up.
 const STEP: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct ErasedContent {
 }
 
 impl Engine {
-    /// `replacement` makes what is stored in place of the body. To erase twice is harmless, and removes from the
-    /// archive what an earlier call could not.
+    /// Erases the content. `replacement` makes what is stored in place of the body. Erasing twice is
+    /// harmless, and removes from the archive what an earlier call could not.
     pub async fn erase_content(
         &self,
         scope: TenantScope,
@@ -46,7 +46,7 @@ impl Engine {
         let is_done =
             matches!(erased.outcome, ContentErasure::Erased | ContentErasure::AlreadyErased);
         if let (Some(archive), true) = (&self.archive, is_done) {
-            // One that was imported and replayed since then has been tried again.
+            // A dead letter that was imported from the archive and replayed has more than one attempt.
             let may_be_archived = |row: &&DeliveryRow| row.state == State::Dead || row.attempts > 1;
             let name = |row: &DeliveryRow| LetterName {
                 tenant: parcel.tenant,

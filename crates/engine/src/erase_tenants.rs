@@ -1,4 +1,4 @@
-//! Removes what deleted tenants have left, in small steps.
+//! Removes the data of deleted tenants, in small steps.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,10 +8,10 @@ use gancho_store::{DeletedTenant, Result};
 use crate::{Engine, prune::BREATH};
 
 const INTERVAL: Duration = Duration::from_secs(5);
-/// How many tenants are looked at in one round.
+/// Maximum tenants that one round erases.
 const MAX_TENANTS: usize = 100;
-/// A node may take a tenant for alive a while after another has deleted it. What it accepted then is looked for
-/// once more, this long after.
+/// How long after the deletion to search once more: other nodes may have accepted data of the tenant for a
+/// while.
 const LATE: Duration = Duration::from_hours(1);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -24,7 +24,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Erases deleted tenants as far as it goes, and returns the number of parcels removed.
+    /// Erases deleted tenants as far as possible, and returns the number of parcels removed.
     pub async fn erase_once(&self) -> Result<u64> {
         let mut parcels = 0;
         for tenant in self.store.deleted_tenants(MAX_TENANTS).await? {

@@ -1,4 +1,4 @@
-//! Giving up what waits in the store longer than its lane allows.
+//! Gives up deliveries that wait in the store longer than their lane allows.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use gancho_store::Result;
 
 use crate::{Engine, lane::LaneState, prune};
 
-/// Of a lane.
+/// Maximum steps for each lane at the start.
 const STEPS_AT_START: usize = 20;
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -23,13 +23,14 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// All that is too old now, in small steps. Returns how many were given up.
+    /// Gives up all deliveries that are too old now, in small steps, and returns how many.
     pub async fn expire_once(&self) -> Result<u64> {
         self.expire_in(usize::MAX).await
     }
 
-    /// Before anything is claimed, so that what grew too old while no node ran is not tried. Where that is more than some
-    /// thousands, the rest is left to the loop: a start does not wait for it.
+    /// Gives up deliveries before anything is claimed, so that those that grew too old while no node ran are
+    /// not tried. If there are more than some thousands, the loop does the others, so that the start does not
+    /// wait for them.
     pub(crate) async fn expire_at_start(&self) -> Result<u64> {
         self.expire_in(STEPS_AT_START).await
     }

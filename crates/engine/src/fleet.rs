@@ -1,4 +1,4 @@
-//! What this node knows of the others: how many share a limit, and what time it is for all of them.
+//! What this node knows about the others: how many share a limit, and the time that all of them use.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::Engine;
 
-/// What a node does.
+/// A kind of work that a node does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeRole {
     Api,
@@ -27,17 +27,19 @@ impl NodeRole {
     }
 }
 
-/// Living nodes by role.
+/// The number of living nodes by role.
 #[derive(Default)]
 pub(crate) struct FleetSize([AtomicU32; NodeRole::ALL.len()]);
 
 impl FleetSize {
-    /// Where this node counts as none of them, as before its first heartbeat, it is one.
+    /// Returns the number of nodes with a role, at least one: before its first heartbeat, this node is not
+    /// counted.
     fn of(&self, role: NodeRole) -> u32 {
         self.0[role as usize].load(Ordering::Relaxed).max(1)
     }
 
-    /// `roles` has those of each node, separated by commas. A node that has not said its roles has all.
+    /// Counts the roles. Each text has the roles of one node, separated by commas. A node that has not
+    /// reported its roles has all of them.
     fn set(&self, roles: &[String]) {
         for role in NodeRole::ALL {
             let has = |roles: &&String| {
@@ -59,13 +61,14 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// The number of living nodes with this role, as of some seconds ago. Limits that nodes keep in their memory are divided
-    /// by it.
+    /// Returns the number of living nodes with this role, some seconds ago. Limits that nodes keep in memory
+    /// are divided by it.
     pub fn nodes_with(&self, role: NodeRole) -> u32 {
         self.fleet.of(role)
     }
 
-    /// A store that does not answer is noticed elsewhere; until it does, the fleet is what it was.
+    /// Reads the list of nodes. If the store does not answer, the last list stays valid; the failure is
+    /// noticed elsewhere.
     pub(crate) async fn refresh_fleet(self: &Arc<Self>) {
         let Ok(roles) = self.store.living_roles(self.limits.lease).await else { return };
         self.fleet.set(&roles);

@@ -13,9 +13,9 @@ use crate::{
     recovery::{Backoff, Recovery},
 };
 
-/// Returns the parcels that the carrier publishes with the result. Their deliveries are claimed like any
-/// other: nothing would queue them here, so none may be leased to this node. Retries until the store
-/// answers. Returns `None` if the lease is lost.
+/// Returns the parcels that the carrier publishes with the result. None of their deliveries may be leased to
+/// this node, because nothing would queue them here; they are claimed like any others. Retries until the
+/// store answers. Returns `None` if the lease is lost.
 pub(crate) async fn follow(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -62,8 +62,8 @@ fn lost(lane: &LaneState, job: &Job, reason: &str) -> Vec<NewParcel> {
     Vec::new()
 }
 
-/// Returns the failure of the last attempt, for the reason of a delivery that ends without another. Only
-/// informative, so a read that fails is not retried.
+/// Returns the failure of the last attempt, for the reason of a delivery that ends without another one. It
+/// only informs, so a failed read is not retried.
 pub(crate) async fn last_failure(engine: &Engine, job: &Job) -> Option<Failure> {
     if job.attempts == 0 {
         return None;

@@ -28,7 +28,7 @@ impl Engine {
     async fn beat(self: &Arc<Self>) -> bool {
         let node = self.membership.last();
         let was_trusted = self.membership.current().is_some();
-        // Read before the call: the lease is at least as young as this.
+        // Read before the call, so that the lease is at least as young as this.
         let at = Instant::now();
         // A database that accepts the call and never answers must not block the heartbeat forever.
         let patience = self.limits.lease / 3;
@@ -54,7 +54,7 @@ impl Engine {
     }
 
     async fn join_again(self: &Arc<Self>) -> bool {
-        // A stopping engine takes no more work.
+        // A stopping engine accepts no more work.
         if self.stopping.is_cancelled() {
             return false;
         }
@@ -75,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Tells the other nodes at once what this one has set.
+    /// Shares the settings of this node with the other nodes at once.
     pub async fn announce_shared_settings(self: &Arc<Self>, settings: SharedSettings) {
         self.set_shared_settings(settings);
         self.describe(self.membership.last()).await;
@@ -95,8 +95,8 @@ impl Engine {
         self.ring();
     }
 
-    /// Another node has taken over: drops queued deliveries. The store refuses the results of those in
-    /// flight.
+    /// Drops queued deliveries, because another node has taken over. The store refuses the results of those
+    /// in flight.
     pub(crate) fn fenced(self: &Arc<Self>, node: NodeId) {
         if !self.membership.fenced(node) {
             return;

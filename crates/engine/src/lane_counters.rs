@@ -1,4 +1,4 @@
-//! Counters of one lane, for the metrics. They only rise, except the two gauges of what is in memory now.
+//! Counters of one lane, for the metrics. They never decrease, except the two gauges of what is in memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,9 +13,9 @@ macro_rules! counters {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct LaneCounters {
             $($(#[$doc])* pub $name: u64,)*
-            /// Waiting in memory now.
+            /// Deliveries that wait in memory now.
             pub queued: u64,
-            /// On the wire now.
+            /// Deliveries in flight now.
             pub in_flight: u64,
         }
 
@@ -28,15 +28,15 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Came straight from a publisher.
+    /// Deliveries that came directly from a publisher.
     offered,
-    /// Came from the store.
+    /// Deliveries that were claimed from the store.
     claimed,
-    /// Put back into the store without an attempt.
+    /// Deliveries that were returned to the store without an attempt.
     released,
     /// Attempts made.
     carried,
-    /// Deferred because this node lacks something; retried soon.
+    /// Deliveries deferred because this node lacks a resource; retried soon.
     deferred,
     delivered,
     retried,
@@ -45,7 +45,7 @@ counters! {
     lease_lost,
     /// Writes of results that were retried because the store did not answer.
     settle_retries,
-    /// Results that the store rejected, and that were written in part.
+    /// Results that the store rejected, and that were then written in part.
     unstorable,
     panics,
     /// Times that the circuit breaker of a target opened.

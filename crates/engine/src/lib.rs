@@ -1,27 +1,28 @@
 //! Claim → carry → settle: delivers accepted parcels to their targets, fairly, at least once.
 //!
-//! In reading order: `carrier` is what a lane brings, `retry_read` how it reads from the store, and `off_thread`
-//! how flows run long checks; `engine` is the whole and how it starts; `lane` is one lane at work. In come
-//! deliveries by `accept` (straight from a flow, in turns by `write_shares` and `tenant_shares`) or `claim` (from
-//! the store), each with a seat in the `room`; `scheduler` says which goes next; `dispatch` sends it out; `carry`
-//! is the attempt (`suspect` says what comes before some); `follow` says what is published with its result;
-//! `settle` writes both (`reduce` says what is left out if need be); `release` puts back what will not be carried
-//! here. `membership` and `heartbeat` prove that the node lives, `fleet` counts those that do, `rescue` takes over from those that do not,
-//! `pauses` hold work back, `expire`, `archive`, `prune` and `erase` clear up (`erase_content` for single
-//! parcels) while `clock_guard` trusts the clock, `stop` ends it, `stats`, `status` and `timings` report on it,
-//! `statistics` counts for plots, and `tail` shows it to those who watch. `bell` passes on the store's wake-ups,
-//! `recovery` decides what to do when a call to the store fails, `refused_writes` notes what was not accepted,
-//! `spans` reports what happens to the exporter of traces, `delivery_log` logs results (`log_sampler` says
-//! which), `outcome_counters` counts them by code and tenant, and `run_to_completion` finishes work whose caller
-//! goes away.
+//! In reading order: `carrier` is the code that a lane adds, `retry_read` how it reads from the store, and
+//! `off_thread` how flows run long checks; `engine` is the whole and how it starts; `lane` is one lane at
+//! work. Deliveries enter by `accept` (directly from a flow, in turns by `write_shares` and `tenant_shares`)
+//! or by `claim` (from the store), each with a seat in the `room`; `scheduler` decides which is next;
+//! `dispatch` starts it; `carry` makes the attempt (`suspect` has the precaution before some); `follow` gets
+//! the parcels to publish with its result; `settle` writes both (`reduce` leaves parts out if the store
+//! rejects them); `release` returns to the store what is not carried here. `membership` and `heartbeat` prove
+//! that the node lives, `fleet` counts the living nodes, `rescue` takes over from dead ones, `pauses` hold
+//! work back, `expire`, `archive`, `prune` and `erase` clean up (`erase_content` for single parcels) while
+//! `clock_guard` trusts the clock, `stop` ends the engine, `stats`, `status` and `timings` report on it,
+//! `statistics` counts for plots, and `tail` shows changes to watchers. `bell` passes on the store's
+//! wake-ups, `recovery` decides what to do when a call to the store fails, `refused_writes` counts writes
+//! that the store refused, `spans` reports to the exporter of traces, `delivery_log` logs results
+//! (`log_sampler` chooses which), `outcome_counters` counts them by code and tenant, and `run_to_completion`
+//! finishes work whose caller goes away.
 //!
-//! **What it promises.** What the store acknowledged is carried until it is delivered or a dead letter. A result
-//! is never dropped while the engine lives and holds the lease. Memory does not grow with the backlog. A target,
-//! a tenant or a lane that is slow delays only itself.
+//! **What it promises.** What the store acknowledged is carried until it is delivered or a dead letter. A
+//! result is never dropped while the engine lives and holds the lease. Memory does not grow with the backlog.
+//! A slow target, tenant or lane delays only itself.
 //!
-//! **What it must never do.** Know a database, HTTP or SMTP. Read the wall clock other than by its `Clock`, roll
-//! dice other than by its `Random`, start a task that is not tracked, or let the order of a hash decide anything:
-//! on one thread and with paused time, the same seed must give the same run.
+//! **What it must never do.** Know a database, HTTP or SMTP. Read the wall clock other than by its `Clock`,
+//! draw random numbers other than from its `Random`, start a task that is not tracked, or let the order of a
+//! hash decide anything: on one thread and with paused time, the same seed must give the same run.
 
 pub mod accept;
 pub mod archive;

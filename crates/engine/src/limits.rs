@@ -1,4 +1,4 @@
-//! Limits of an engine, and its intervals.
+//! Limits and intervals of an engine.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use gancho_domain::fairness;
 
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Deliveries in memory: waiting, in flight or being settled.
+    /// Maximum deliveries in memory: waiting, in flight or being settled.
     pub max_jobs: usize,
-    /// Bytes of their bodies. One body may go beyond.
+    /// Maximum bytes of their bodies. One body may exceed it.
     pub max_bytes: usize,
-    /// Deliveries of one tenant in a row while others wait.
+    /// Maximum deliveries of one tenant in a row while others wait.
     pub tenant_batch: u32,
-    /// Deliveries in one claim.
+    /// Maximum deliveries in one claim.
     pub batch: usize,
     /// How often the store is polled for due work when no bell rings.
     pub poll: Duration,
@@ -23,14 +23,14 @@ pub struct Limits {
     pub upkeep: Duration,
     /// How often counted statistics are written to the store.
     pub statistics_flush: Duration,
-    /// Rows that one step of upkeep touches.
+    /// Maximum rows that one step of upkeep changes.
     pub upkeep_step: usize,
     /// How long ended deliveries stay in the log.
     pub retention: Duration,
-    /// Dead letters that a tenant may have; the oldest of those beyond are archived.
+    /// Maximum dead letters of a tenant; the oldest beyond it are archived.
     pub dead_letters_per_tenant: u64,
-    /// Idle targets whose breaker, pace, standing and rate are remembered, per lane; and targets that are
-    /// known to have older deliveries in the store.
+    /// Maximum idle targets per lane whose breaker, pace, pool and rate are remembered; and maximum targets
+    /// per lane that are known to have older deliveries in the store.
     pub remembered: usize,
 }
 
@@ -56,8 +56,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long after a heartbeat new attempts may begin. Less than the lease, so that a node
-    /// that cannot reach the store stops before another takes its work over.
+    /// How long after a heartbeat new attempts may begin. Shorter than the lease, so that a node that cannot
+    /// reach the store stops before another node takes over its work.
     pub(crate) fn trusted(&self) -> Duration {
         self.lease.saturating_sub(self.heartbeat)
     }

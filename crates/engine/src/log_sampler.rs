@@ -1,5 +1,5 @@
-//! Keeps a flood of failures from becoming a flood of log lines: each target, each tenant and all of them together may
-//! write a number of lines per period. What is left out is counted and reported.
+//! Limits how many log lines a flood of failures writes: in each period, each target, each tenant and all of
+//! them together may write a number of lines. Counts and reports what it suppresses.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,18 +10,19 @@ use gancho_domain::{Gcra, Rate, TenantId, Time, fairness::PeriodShares};
 use gancho_store::TargetId;
 use parking_lot::Mutex;
 
-/// Lines about one target.
+/// Maximum lines about one target.
 const PER_TARGET: Rate = Rate { count: 60, per: Duration::from_mins(1) };
-/// Lines about all targets together, of which each tenant may have a share.
+/// Maximum lines about all targets together. Each tenant may use a share of them.
 const PER_NODE: Rate = Rate { count: 1_000, per: Duration::from_secs(10) };
-/// Targets whose lines are counted apart. Of more, those that may write all of their lines again are forgotten.
+/// Maximum targets whose lines are counted separately. If there are more, targets that have used up none of
+/// their lines are forgotten.
 const MAX_TARGETS: usize = 10_000;
 
 #[derive(Default)]
 pub(crate) struct LogSampler(Mutex<State>);
 
 struct State {
-    /// By tenant; what belongs to no tenant has a share too.
+    /// Shares by tenant; lines without a tenant have a share too.
     shares: PeriodShares<Option<TenantId>>,
     shares_since: Time,
     targets: HashMap<TargetId, Gcra>,
@@ -40,7 +41,8 @@ impl Default for State {
 }
 
 impl LogSampler {
-    /// Whether a line about a tenant's target may be written now. If not, it is counted under the name of its event.
+    /// Whether a line about a tenant's target may be written now. If not, counts it under the name of its
+    /// event.
     pub fn allows(
         &self,
         event: &'static str,
@@ -55,7 +57,7 @@ impl LogSampler {
         is_free
     }
 
-    /// How many lines of each event were left out since the last call.
+    /// Returns how many lines of each event were suppressed since the last call.
     pub fn take_suppressed(&self) -> BTreeMap<&'static str, u64> {
         std::mem::take(&mut self.0.lock().suppressed)
     }

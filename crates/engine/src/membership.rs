@@ -1,8 +1,7 @@
 //! This engine's membership: its node number, and whether that number is still valid.
 //!
-//! **Invariant.** An attempt begins only while the last heartbeat is younger than the lease, less a
-//! margin. So a node that was frozen, or cut off from the store, does not carry what another may
-//! have taken over.
+//! **Invariant.** An attempt begins only while the last heartbeat is younger than the lease, less a margin.
+//! So a node that was frozen or cut off from the store does not carry what another node may have taken over.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::lane::Ticket;
 pub(crate) struct Membership {
     term: Mutex<Term>,
     trusted: Duration,
-    /// Rung when the node was fenced.
+    /// Rung when the node is fenced.
     pub lost: Notify,
 }
 
@@ -27,7 +26,8 @@ struct Term {
 }
 
 impl Membership {
-    /// `beaten_at` is from before the call that joined: the lease cannot be younger than that.
+    /// Starts a membership. `beaten_at` is from before the call that joined, because the lease cannot be
+    /// younger than that.
     pub fn new(node: NodeId, beaten_at: Instant, trusted: Duration) -> Self {
         Self {
             term: Mutex::new(Term { node, beaten_at, is_member: true }),
@@ -36,12 +36,12 @@ impl Membership {
         }
     }
 
-    /// The number that was assigned last, valid or not.
+    /// Returns the number that was assigned last, valid or not.
     pub fn last(&self) -> NodeId {
         self.term.lock().node
     }
 
-    /// The number under which deliveries may be claimed and tried now.
+    /// Returns the number under which deliveries may be claimed and tried now, if it is valid.
     pub fn current(&self) -> Option<NodeId> {
         let term = *self.term.lock();
         let fresh = term.beaten_at.elapsed() < self.trusted;
@@ -58,7 +58,7 @@ impl Membership {
         term.is_member && term.node == node
     }
 
-    /// Whether the part of the store that holds a delivery may have given it to another node.
+    /// Whether the database that holds a delivery may have given it to another node.
     pub fn standing(&self, store: &dyn Store, ticket: &Ticket) -> LeaseStanding {
         store.lease_standing(ticket.node, ticket.job.tenant, ticket.leased_at(), self.trusted)
     }
@@ -74,7 +74,7 @@ impl Membership {
         *self.term.lock() = Term { node, beaten_at: at, is_member: true };
     }
 
-    /// Returns whether this was new.
+    /// Notes that the node was fenced. Returns whether this is news.
     pub fn fenced(&self, node: NodeId) -> bool {
         let mut term = self.term.lock();
         let news = term.is_member && term.node == node;

@@ -1,12 +1,12 @@
-//! Checks whose work grows with what is checked, kept away from the tasks that must not wait for them.
+//! Runs checks whose cost grows with their input away from the tasks that must not wait for them.
 
 use std::panic::AssertUnwindSafe;
 
-/// A larger input is checked on a thread of its own.
+/// Maximum input that is checked inline; a larger one is checked on a thread of its own.
 const MAX_INLINE_BYTES: usize = 16 * 1024;
 
-/// Runs a check of an input of `size` bytes, without holding up the runtime where that is large. Nothing
-/// where the check itself broke: then the input is neither good nor bad, and is to be tried again.
+/// Runs a check of an input of `size` bytes, on a thread of its own if the input is large. Returns `None` if
+/// the check panicked: the input is then neither valid nor invalid, and the caller must try again.
 pub async fn off_thread<T: Send + 'static>(
     size: usize,
     check: impl FnOnce() -> T + Send + 'static,
@@ -26,7 +26,7 @@ pub async fn off_thread<T: Send + 'static>(
 mod tests {
     use super::*;
 
-    // faults.md E6: what could not be checked neither passes nor is anyone's fault.
+    // faults.md E6: an input that could not be checked neither passes nor counts as an error of the sender.
     #[tokio::test]
     async fn a_check_that_breaks_has_no_outcome() {
         for size in [0, MAX_INLINE_BYTES] {

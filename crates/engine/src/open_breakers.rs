@@ -1,4 +1,5 @@
-//! Which circuit breakers are open on the nodes of the fleet: each node opens its own, and people ask any node.
+//! Collects which circuit breakers are open on all nodes: each node opens its own, and users may ask any
+//! node.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -20,9 +21,9 @@ pub struct OpenBreaker {
     pub until: Time,
 }
 
-/// Of one node. Where there are more, the tenant with most of them has some that only that node knows.
+/// Maximum open breakers that a node reports. If it has more, it leaves out some of the tenant that has most.
 const MAX_KNOWN: usize = 500;
-/// After this time without an attempt, nobody knows how the target is doing.
+/// After this time without an attempt, a breaker says nothing about its target any more.
 const FORGET_AFTER: Duration = Duration::from_mins(10);
 
 type Key = (Lane, TenantId, TargetId);
@@ -69,7 +70,7 @@ impl OpenBreakers {
     }
 }
 
-/// One of the tenant that has most, the first to end.
+/// Removes one breaker of the tenant that has most, the one that ends first.
 fn forget_one(own: &mut HashMap<Key, Time>) {
     let mut owners = Holdings::default();
     for (_, tenant, _) in own.keys() {
@@ -82,7 +83,7 @@ fn forget_one(own: &mut HashMap<Key, Time>) {
 }
 
 impl Engine {
-    /// The circuit breakers that this node has opened, in a fixed order.
+    /// Returns the circuit breakers that this node has opened, in a fixed order.
     pub fn open_breakers(&self) -> Vec<OpenBreaker> {
         let now = self.clock.now();
         let mut own = self.open_breakers.own.lock();
@@ -95,7 +96,7 @@ impl Engine {
         open
     }
 
-    /// Takes over what the other nodes say, instead of what they said before.
+    /// Replaces what is known of the other nodes' breakers.
     pub fn show_breakers(&self, of_others: impl IntoIterator<Item = OpenBreaker>) {
         let mut latest: HashMap<Key, Time> = HashMap::new();
         for OpenBreaker { lane, tenant, target, until } in of_others {
@@ -105,7 +106,7 @@ impl Engine {
         *self.open_breakers.of_others.lock() = latest;
     }
 
-    /// What this node has seen of a target or, if that is no trouble, what another has.
+    /// Returns what this node has seen of a target; if that shows no trouble, what another node has seen.
     pub(crate) fn fleet_status(
         &self,
         seen: Option<TargetStatus>,

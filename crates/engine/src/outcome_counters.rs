@@ -1,5 +1,5 @@
-//! Counts results by failure code and by tenant, for the metrics. Both are bounded: what is too many to be
-//! named is counted together.
+//! Counts results by failure code and by tenant, for the metrics. Both are bounded: codes and tenants beyond
+//! the bounds are counted together.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub(crate) struct OutcomeCounters(Mutex<OutcomeCounts>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
     pub by_code: BTreeMap<Code, FailureCount>,
-    /// Of all codes that are not named.
+    /// Counts of all codes beyond the maximum.
     pub other_codes: FailureCount,
     pub by_tenant: IdMap<TenantId, TenantCount>,
-    /// Of all tenants that are not named.
+    /// Counts of all tenants beyond the maximum.
     pub other_tenants: TenantCount,
 }
 
@@ -76,7 +76,7 @@ impl OutcomeCounters {
         self.0.lock().clone()
     }
 
-    /// Without the tenants, which may be many.
+    /// Returns the counts without tenants, of which there may be many.
     pub fn failures(&self) -> OutcomeCounts {
         let counts = self.0.lock();
         OutcomeCounts {

@@ -1,4 +1,4 @@
-//! Holding work back and letting it go on.
+//! Pauses and resumes work.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -8,21 +8,21 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::Engine;
 
-/// Pauses that are applied to a lane before others may use its queue.
+/// Maximum pauses that are applied to a lane before others may use its queue.
 const AT_ONCE: usize = 256;
 
-/// What is paused, as far as this node knows.
+/// The pauses that this node knows of.
 #[derive(Default)]
 pub(crate) struct KnownPauses {
     all: RwLock<HashSet<Pause>>,
-    /// What changed here since the store was last read. Locked while the lanes are notified, so that all learn of changes in
-    /// the same order.
+    /// What changed on this node since the store was last read. Locked while the lanes are notified, so that
+    /// all of them see changes in the same order.
     changed_here: Mutex<Vec<PauseChange>>,
-    /// One reads the store at a time.
+    /// Locked while the store is read, by one task at a time.
     reading: tokio::sync::Mutex<()>,
 }
 
-/// What, and whether it is paused now.
+/// A pause, and whether it is in force now.
 type PauseChange = (Pause, bool);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -35,7 +35,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Holds back on this node at once, on others within a second.
+    /// Pauses something: on this node at once, on others within a second.
     pub async fn pause(self: &Arc<Self>, what: Pause) -> Result<()> {
         self.store.pause(what, self.clock.now()).await?;
         self.change_pause(what, true);
@@ -48,17 +48,17 @@ impl Engine {
         Ok(())
     }
 
-    /// What was paused does not exist any more, and neither does its pause.
+    /// Forgets the pause of something that does not exist any more.
     pub fn forget_pause(self: &Arc<Self>, what: Pause) {
         self.change_pause(what, false);
     }
 
-    /// Costs no read of the store. What another node pauses is known within a second.
+    /// Whether something is paused. Reads memory only: a pause by another node is known within a second.
     pub fn is_paused(&self, what: Pause) -> bool {
         self.pauses.all.read().contains(&what)
     }
 
-    /// The pause that holds back deliveries to a target, if any.
+    /// Returns the pause that holds back deliveries to a target, if any.
     pub fn pause_of(&self, lane: Lane, (tenant, target): (TenantId, TargetId)) -> Option<Pause> {
         let known = self.pauses.all.read();
         let holding = [Pause::Endpoint(tenant, target), Pause::Tenant(tenant), Pause::Lane(lane)];
@@ -92,7 +92,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A lane learns of some at a time, so that its deliveries do not wait for those who pause very many endpoints.
+    /// Tells a lane about some changes at a time, so that its deliveries do not wait for a caller that pauses
+    /// very many endpoints.
     fn notify_lanes(
         self: &Arc<Self>,
         changed_here: MutexGuard<'_, Vec<PauseChange>>,

@@ -53,7 +53,7 @@ impl Engine {
     }
 }
 
-/// Exponential backoff.
+/// The delays of an exponential backoff.
 pub(crate) struct Backoff(Duration);
 
 impl Backoff {

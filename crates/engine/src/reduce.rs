@@ -1,11 +1,11 @@
-//! Reduces a result that the store rejects. Which part is the cause is not known, so it leaves out one
-//! part after the other, the least important first.
+//! Reduces a result that the store rejects. Which part is the cause is unknown, so it leaves out one part
+//! after the other, the least important first.
 
 use bytes::Bytes;
 use gancho_domain::{Code, Failure, Next};
 use gancho_store::Settlement;
 
-/// Each reduction comes with the name of the part left out, for the log.
+/// Returns the reductions, each with the name of the part left out, for the log.
 pub(crate) fn reductions(whole: &Settlement) -> Vec<(&'static str, Settlement)> {
     let parts = [
         ("headers, bodies and reasons", without_exchange(whole)),
@@ -33,8 +33,8 @@ fn without_exchange(whole: &Settlement) -> Settlement {
     reduced
 }
 
-/// An attempt that is not stored is not counted: a failed one would be retried without end, so the
-/// delivery becomes a dead letter.
+/// Leaves out the attempt. An attempt that is not stored is not counted, so a failed one would be retried
+/// without end: the delivery becomes a dead letter.
 fn without_attempt(whole: &Settlement) -> Settlement {
     let mut reduced = without_exchange(whole);
     let attempt = reduced.attempt.take();
@@ -50,7 +50,7 @@ fn without_follow(mut whole: Settlement) -> Settlement {
     whole
 }
 
-/// The same code, with a reason that any store can hold.
+/// Returns the same code, with a reason that any store can hold.
 fn in_plain_words(failure: &Failure) -> Failure {
     Failure::new(failure.code().clone(), "the reason could not be stored")
 }

@@ -1,4 +1,4 @@
-//! Writes that the store refused: counted, logged, and the end of the refusals as well.
+//! Counts and logs writes that the store refused, and when it accepts writes again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,13 +60,13 @@ impl Engine {
             | StoreError::Invalid(_) => return,
         };
         counter.add(count);
-        // By tenant, as lines about a target are by target.
+        // Sampled by tenant, as lines about a target are sampled by target.
         if self.log_sampler.allows(REFUSED, Some((tenant, tenant.cast())), self.clock.now()) {
             tracing::warn!(%tenant, count, error_code, %error, "write refused");
         }
     }
 
-    /// Notes that something was not accepted because the store could not be asked whose it is.
+    /// Notes that something was refused because the store could not be asked which tenant owns it.
     pub fn note_unread_refusal(&self) {
         self.refused_writes.unavailable.add(1);
         if self.log_sampler.allows(REFUSED, None, self.clock.now()) {

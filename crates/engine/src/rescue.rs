@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::Engine;
 
-/// Nodes that are looked at to name those that died.
+/// Maximum nodes that are read to find the names of those that died.
 const MAX_LISTED: usize = 1_000;
-/// Names that are kept.
+/// Maximum names that are remembered.
 const MAX_NAMES: usize = 20;
 
 /// Names of nodes that were declared dead, the newest last.
@@ -42,12 +42,12 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Other nodes that this one declared dead since it started.
+    /// Returns how many other nodes this one has declared dead since it started.
     pub fn lost_nodes(&self) -> u64 {
         self.lost_nodes.get()
     }
 
-    /// The names of those that were declared dead within this time, as far as they are known.
+    /// Returns the names of nodes that were declared dead within this time, as far as they are known.
     pub fn lost_names(&self, within: Duration) -> Vec<String> {
         self.lost_names.within(within)
     }
@@ -94,8 +94,8 @@ impl Engine {
         names
     }
 
-    /// Places the deliveries of parcels whose fan-out was interrupted. One that still goes on does no harm: a
-    /// part is placed once.
+    /// Places the deliveries of parcels whose fan-out was interrupted. A fan-out that is still running does
+    /// no harm, because a part is placed only once.
     pub async fn finish_fan_outs(self: &Arc<Self>) {
         let before = self.clock.now() - self.limits.lease;
         loop {

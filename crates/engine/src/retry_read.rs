@@ -7,7 +7,7 @@ use gancho_store::Result;
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const MAX_TRIES: u32 = 20;
 
-/// For carriers: repeats a read that fails, so that a short outage of the store costs no attempt.
+/// Repeats a failed read of a carrier, so that a short outage of the store costs no attempt.
 pub async fn retry_read<T, F>(read: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,

@@ -1,8 +1,8 @@
-//! Limits what an engine holds in memory (back-pressure). Each delivery needs a seat, which is returned when it
-//! is dropped, so none can leak. Without a seat a delivery stays in the store.
+//! Limits what an engine holds in memory (back-pressure). Each delivery needs a seat, which returns itself
+//! when dropped, so none can leak. Without a seat a delivery stays in the store.
 //!
-//! The lanes share the room, but each has a part that the others cannot take: a lane whose targets
-//! are all slow does not stop the other lanes.
+//! The lanes share the room, but each has a part that the others cannot take: a lane whose targets are all
+//! slow does not stop the other lanes.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ const LANES: usize = Lane::ALL.len();
 
 pub struct Room {
     max: Size,
-    /// What no other lane can take from a lane.
+    /// The part of each lane that no other lane can take.
     kept: Size,
-    /// What claims leave to new deliveries: a backlog does not delay those of targets that have none.
+    /// The part that claims leave to new deliveries, so that a backlog does not delay deliveries of targets
+    /// that have none.
     spared: Size,
     lanes: Vec<Lane>,
     used: Mutex<[LaneUsage; LANES]>,
-    /// Rung when a lane that waits for room has got it.
+    /// Rung when there is room for a lane that waits for it.
     bells: [Arc<Notify>; LANES],
     /// Rung when all seats are back.
     empty: Notify,
@@ -57,7 +58,7 @@ impl Room {
         self.bells[lane.index()].clone()
     }
 
-    /// Seats for all, or none.
+    /// Takes all of these seats, or none.
     pub fn take(self: &Arc<Self>, lane: Lane, size: Size) -> Option<Seats> {
         let mut used = self.used.lock();
         let free = self.free(&used, lane);
@@ -148,19 +149,19 @@ impl Room {
     }
 }
 
-/// Room for some deliveries. Dropped, it is free again.
+/// Seats for some deliveries. Frees them when dropped.
 pub struct Seats {
     room: Arc<Room>,
     lane: Lane,
     size: Size,
 }
 
-/// Room for one delivery.
+/// The seat of one delivery.
 pub type Seat = Seats;
 
 impl Seats {
-    /// Splits off one seat, for a delivery of `bytes` bytes. Where more comes than was asked for, as
-    /// when a body is larger than what was left, the room is overdrawn rather than the delivery lost.
+    /// Splits off one seat, for a delivery of `bytes` bytes. If that is more than was reserved, as for a body
+    /// larger than the bytes that were left, the room is overdrawn, so that the delivery is not lost.
     pub fn one(&mut self, bytes: usize) -> Seat {
         let wanted = Size { jobs: 1, bytes };
         let missing = Size {

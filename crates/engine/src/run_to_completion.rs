@@ -13,7 +13,8 @@ use std::{
 use tokio::runtime::Handle;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-/// Runs where it is awaited, without a task for each call; when dropped early, it moves to a task of its own.
+/// Runs in the caller's task, so that not each call needs a task of its own. If it is dropped early, it moves
+/// to a task of its own.
 pub(crate) struct RunToCompletion<T: Send + 'static> {
     work: Option<Work<T>>,
     tracker: TaskTracker,
@@ -34,7 +35,7 @@ impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // Taken out, so that work that panics is not polled again.
+        // Taken out first, so that work that panics is not polled again.
         let Some(mut work) = self.work.take() else { return Poll::Pending };
         let done = work.as_mut().poll(context);
         if done.is_pending() {

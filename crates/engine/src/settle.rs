@@ -1,6 +1,6 @@
-//! Writes the result of an attempt. A result is never dropped while the engine lives and holds the lease:
-//! the write is retried until the store answers. A result that the store rejects for good is written
-//! without the parts that may be the cause.
+//! Writes the result of an attempt. A result is never dropped while the engine lives and holds the lease: the
+//! write is retried until the store answers. If the store rejects a result permanently, it is written without
+//! the parts that may be the cause.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn write_reduced(
     tracing::error!(%delivery, lane = %lane.lane, %error, "store rejected a result; delivery stays leased until this node stops");
 }
 
-/// Fails only if the store rejects the result for good.
+/// Writes the result. Fails only if the store rejects it permanently.
 async fn write(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -81,7 +81,7 @@ async fn write(
     }
 }
 
-/// Nothing is counted or shown that the store has not confirmed, and nothing twice.
+/// Counts and shows a result, only after the store has confirmed it, and only once.
 fn count(
     engine: &Engine,
     lane: &LaneState,
@@ -119,7 +119,7 @@ fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
                 lane.counters.retried.add(1);
                 lane.timings.backoff.add(planned_at.since(settlement.at));
             }
-            // Polling finds later ones.
+            // Later ones are found by polling.
             let soon = due_at.since(engine.clock.now()) < engine.limits.poll;
             if lane.note_due(*due_at) && soon {
                 lane.claim_bell.notify_one();

@@ -1,19 +1,19 @@
-//! Spans for traces: one for each parcel that was accepted, and one for each attempt.
+//! Reports spans for traces: one for each accepted parcel, and one for each attempt.
 //!
-//! They are reported when the store has confirmed what they are about, from what is at hand anyway: without a
-//! sink they cost nothing.
+//! A span is reported once the store has confirmed what it is about, from data that is at hand anyway:
+//! without a sink, spans cost nothing.
 
 use gancho_domain::{Attempt, Next, Parcel, Time};
 use gancho_store::{AcceptOutcome, Job, NewParcel};
 
 use crate::Engine;
 
-/// Takes spans. Must return at once, even if the spans are lost.
+/// Receives spans. Must return at once, even if spans are lost.
 pub trait SpanSink: Send + Sync + 'static {
-    /// The parcel and its deliveries were stored, at `stored_at`.
+    /// Reports that the parcel and its deliveries were stored, at `stored_at`.
     fn accepted(&self, parcel: &Parcel, stored_at: Time);
 
-    /// An attempt was made, and `next` follows from it.
+    /// Reports that an attempt was made, from which `next` follows.
     fn attempted(&self, job: &Job, attempt: &Attempt, next: &Next);
 
     fn counts(&self) -> SpanCounts;
@@ -22,14 +22,14 @@ pub trait SpanSink: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpanCounts {
     pub exported: u64,
-    /// Dropped because the queue was full.
+    /// Spans dropped because the queue was full.
     pub dropped: u64,
-    /// Dropped because the collector did not take them.
+    /// Spans dropped because the collector did not accept them.
     pub failed: u64,
 }
 
 impl Engine {
-    /// Counts of exported and dropped spans; `None` without a sink.
+    /// Returns the counts of exported and dropped spans; `None` without a sink.
     pub fn span_counts(&self) -> Option<SpanCounts> {
         self.spans.as_ref().map(|spans| spans.counts())
     }

@@ -1,13 +1,16 @@
-//! Counts what happens to deliveries, for statistics. A node counts in memory, after the store has confirmed
-//! what is counted, and writes the counts every few seconds (`flush`); `roll_up` makes hours and days of them.
-//! A process that is killed loses what it had not written: seconds of statistics, and nothing else.
+//! Counts what happens to deliveries, for statistics.
 //!
-//! **Bounds.** Counting is one short lock and one look-up for each delivery. In memory are the running minute
-//! and the one before it, with the series that were active in them; beyond its share of [`MAX_SERIES`], a tenant's
-//! targets are counted for the tenant only, and beyond twice that number tenants for the gateway only.
+//! A node counts in memory, after the store has confirmed what is counted, and writes the counts every few
+//! seconds (`flush`); `roll_up` adds them up to hours and days. A process that is killed loses the counts
+//! that it had not written: seconds of statistics, and nothing else.
 //!
-//! **Invariant.** What is written for a minute is all that was counted in it. So a minute that has left memory
-//! is never counted again under the same key: where the clock was set back, a new part begins.
+//! **Bounds.** Counting is one short lock and one look-up for each delivery. Memory has the current minute
+//! and the one before it, with the series that were active in them. Beyond its share of [`MAX_SERIES`], a
+//! tenant's targets are counted for the tenant only; beyond twice that number, tenants are counted for the
+//! gateway only.
+//!
+//! **Invariant.** What is written for a minute is all that was counted in it. So a minute that has left
+//! memory is never counted again under the same key: if the clock was set back, a new part begins.
 
 pub(crate) mod flush;
 pub(crate) mod roll_up;
@@ -24,25 +27,25 @@ use gancho_store::{
 };
 use parking_lot::Mutex;
 
-/// Maximum targets that are counted apart in a minute.
+/// Maximum targets that are counted separately in a minute.
 const MAX_SERIES: usize = 10_000;
-/// Minutes that wait to be written, if the store refuses them. The oldest are dropped.
+/// Maximum minutes that wait to be written, if the store refuses them. The oldest are dropped.
 const MAX_MINUTES: usize = 5;
 
 /// The part (how often the clock was set back) and the minute.
 type MinuteKey = (u32, Time);
 
-/// What was counted in a minute.
+/// The counts of one minute.
 struct Counts {
     all: IdMap<Series, Count>,
-    /// Of targets that are counted apart.
+    /// The shares of targets that are counted separately.
     shares: PeriodShares<TenantId>,
 }
 
 #[derive(Default)]
 pub(crate) struct StatisticsRecorder {
     minutes: Mutex<Minutes>,
-    /// One writes at a time, so that a stop waits for what is being written.
+    /// Locked while counts are written, so that a stop waits for a write in progress.
     flushing: tokio::sync::Mutex<()>,
 }
 
@@ -61,12 +64,12 @@ fn is_deletion(failure: &Failure) -> bool {
 #[derive(Default)]
 struct Count {
     figures: Figures,
-    /// Since it was last written.
+    /// Whether the figures changed since they were last written.
     is_changed: bool,
 }
 
 impl StatisticsRecorder {
-    /// Counts the deliveries of parcels that were accepted. Those that were accepted before are not counted.
+    /// Counts the deliveries of accepted parcels. Parcels that were accepted before are not counted again.
     pub fn count_accepted<'a>(
         &self,
         now: Time,
@@ -116,7 +119,7 @@ impl StatisticsRecorder {
         figures(self.minutes.lock().at(now), series).add_result(attempt, end);
     }
 
-    /// What has changed since it was last taken, by minute: of targets, of their tenants and of the gateway.
+    /// Returns what has changed since the last call, by minute: for targets, their tenants and the gateway.
     fn take_changed(&self) -> Vec<(MinuteKey, Vec<MinuteFigures>)> {
         let mut changed = Vec::new();
         for (key, counts) in &mut self.minutes.lock().counts {
@@ -132,7 +135,7 @@ impl StatisticsRecorder {
         changed.into_iter().map(rows).collect()
     }
 
-    /// What was taken could not be written: it counts as changed.
+    /// Marks counts as changed again, because they could not be written.
     fn put_back(&self, key: MinuteKey) {
         if let Some(counts) = self.minutes.lock().counts.get_mut(&key) {
             for count in counts.all.values_mut() {
@@ -154,7 +157,7 @@ impl StatisticsRecorder {
 }
 
 impl Minutes {
-    /// The counts of the minute.
+    /// Returns the counts of the current minute.
     fn at(&mut self, now: Time) -> &mut Counts {
         let minute = StatisticsStep::Minute.floor(now);
         let newest = self.counts.last_key_value().map(|(key, _)| *key);
@@ -173,7 +176,8 @@ impl Minutes {
     }
 }
 
-/// The figures to count in, of the target or, where there are too many, of those above it.
+/// Returns the figures to count in: of the target or, if there are too many targets, of its tenant or the
+/// gateway.
 fn figures(counts: &mut Counts, series: Series) -> &mut Figures {
     let series = counts.series_to_count(series);
     let count = counts.all.entry(series).or_default();
@@ -193,7 +197,7 @@ impl Counts {
     }
 }
 
-/// The changed rows of a minute and the sums that they are part of, in order.
+/// Returns the changed rows of a minute and the sums that they are part of, in order.
 fn changed_rows(minute: Time, counts: Vec<(Series, Figures, bool)>) -> Vec<MinuteFigures> {
     let mut sums: BTreeMap<Series, (Figures, bool)> = BTreeMap::new();
     for (series, figures, is_changed) in counts {

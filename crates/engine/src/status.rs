@@ -1,4 +1,4 @@
-//! What a node knows about a target, for people who ask why something waits.
+//! What a node knows about a target, to explain why a delivery waits.
 
 use std::collections::HashSet;
 
@@ -11,28 +11,30 @@ use crate::{Engine, scheduler::Pool};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not the states of one thing")]
 pub struct TargetStatus {
-    /// Which pool of the lane it draws on: how it answers.
+    /// The pool of the lane that it uses, which follows from its responses.
     pub pool: Pool,
-    /// Since its last success an attempt failed. Without, one in [`Pool::Troubled`] is merely slow.
+    /// Whether an attempt failed since its last success. If not, a target in [`Pool::Troubled`] is merely
+    /// slow.
     pub has_failed: bool,
-    /// Attempts on the wire.
+    /// Attempts in flight.
     pub in_flight: u32,
     /// Deliveries in memory that wait for their turn.
     pub queued: usize,
-    /// The circuit breaker is open until then; one attempt goes out when it is over.
+    /// The circuit breaker is open until then; after that, one attempt is sent as a probe.
     pub rests_until: Option<Time>,
-    /// One attempt is out to see whether the target answers again.
+    /// Whether the probe is in flight.
     pub is_probed: bool,
-    /// Its rate allows no attempt before this time.
+    /// The rate limit allows no attempt before this time.
     pub rate_allows_at: Option<Time>,
-    /// As many attempts are on the wire as it allows.
+    /// Whether the maximum number of attempts is in flight.
     pub is_at_limit: bool,
-    /// Older deliveries of it are in the store.
+    /// Whether older deliveries to it are in the store.
     pub is_behind: bool,
 }
 
 impl Engine {
-    /// `None` if no breaker of the target is open, and this node does not work the lane or has not seen the target.
+    /// Returns the status of a target. `None` if no breaker of the target is open, and this node does not
+    /// serve the lane or has not seen the target.
     pub fn target_status(
         &self,
         lane: Lane,
@@ -45,7 +47,7 @@ impl Engine {
         self.fleet_status(seen, (lane, tenant, target))
     }
 
-    /// The deliveries of a target that are leased to this node and in its queue, not in flight.
+    /// Returns the deliveries of a target that are leased to this node and in its queue, but not in flight.
     pub fn queued_deliveries(
         &self,
         lane: Lane,

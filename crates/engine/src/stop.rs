@@ -1,5 +1,5 @@
-//! Two ways to stop. Soft: accept nothing, release queued deliveries, finish those in flight, leave.
-//! Hard: drop everything; the leases expire and return it.
+//! Two ways to stop. Soft: accept nothing, release queued deliveries, finish those in flight, leave. Hard:
+//! drop everything; the leases expire and return the deliveries.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,8 +8,7 @@ use crate::Engine;
 /// How a soft stop went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopSummary {
-    /// Deliveries still held at the deadline. They go back to the store, and may reach their target
-    /// twice.
+    /// Deliveries still held at the deadline. They return to the store, and may reach their target twice.
     pub unfinished: usize,
 }
 
@@ -17,7 +16,7 @@ pub struct StopSummary {
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Stops softly, and hard after the deadline. Idempotent.
+    /// Stops softly, or hard after the deadline. Idempotent.
     pub async fn stop(self: &Arc<Self>, deadline: Duration) -> StopSummary {
         self.stopping.cancel();
         let finished = async {
@@ -41,7 +40,7 @@ impl Engine {
         stopped
     }
 
-    /// Stops hard: every task ends at its next step, whatever it was doing.
+    /// Stops hard: every task ends at its next step.
     pub fn abort(&self) {
         self.stopping.cancel();
         self.aborted.cancel();

@@ -1,12 +1,14 @@
-//! What happens to deliveries, as it happens, for those who watch.
+//! Shows changes of deliveries to watchers as they happen.
 //!
-//! Each watcher has a queue of its own, with what its filter lets through: a busy tenant never displaces what
-//! another's watcher is to see, and the count of what a watcher missed says nothing about others.
+//! Each watcher has its own queue of the changes that its filter lets through: a busy tenant never displaces
+//! the changes for another tenant's watcher, and the count of missed changes says nothing about other
+//! tenants.
 //!
-//! **Bounds.** Without a watcher a change costs one load of an atomic, with watchers of other tenants a lookup, however
-//! many there are; it is built once if one of them may want it. Publishing never waits: a full queue drops its oldest change
-//! and counts it. There are at most [`MAX_QUEUED`] changes in a queue, and fewer where there are many watchers, since they
-//! share [`MAX_QUEUED_IN_ALL`].
+//! **Bounds.** Without a watcher a change costs one load of an atomic; with watchers of other tenants it
+//! costs one look-up, however many there are. A change is built once, if at least one watcher may want it.
+//! Publishing never waits: a full queue drops its oldest change and counts it. A queue has at most
+//! [`MAX_QUEUED`] changes, and fewer if there are many watchers, because all queues share
+//! [`MAX_QUEUED_IN_ALL`].
 
 mod change;
 mod sampler;
@@ -29,30 +31,31 @@ pub use self::change::DeliveryChange;
 pub(crate) use self::change::{accepted, settled};
 use self::sampler::Sampler;
 
-/// Maximum changes that wait for a watcher.
+/// Maximum changes that wait for one watcher.
 const MAX_QUEUED: usize = 1_024;
-/// The same for all watchers together, each of which may have [`MIN_QUEUED`].
+/// Maximum changes that wait for all watchers together. Each watcher may always have [`MIN_QUEUED`].
 const MAX_QUEUED_IN_ALL: usize = 32_768;
 const MIN_QUEUED: usize = 16;
 
 /// Which changes a watcher sees.
 #[derive(Debug, Clone, Default)]
 pub struct TailFilter {
-    /// Only those of this tenant. `None` is for the operator alone.
+    /// Only changes of this tenant. `None` is for the operator alone.
     pub scope: Option<TenantScope>,
     pub lane: Option<Lane>,
     pub target: Option<TargetId>,
-    /// Only those of events whose type matches.
+    /// Only changes of events whose type matches.
     pub event_type: Option<Pattern>,
-    /// Only those after which the delivery has this status.
+    /// Only changes after which the delivery has this status.
     pub status: Option<Status>,
-    /// Maximum changes per second, about. Beyond it, a sample of the deliveries is seen, and the rest counted as missed.
+    /// Maximum changes per second, approximately. Beyond it, the watcher sees a sample of the deliveries; the
+    /// rest is counted as missed.
     pub max_rate: Option<u32>,
-    /// Only what this node does: for those who tell other nodes.
+    /// Only what this node does. Set by watchers that report to other nodes.
     pub is_local: bool,
 }
 
-/// Whose deliveries a watcher may see.
+/// The deliveries that a watcher may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TailInterest {
     pub tenant: Option<TenantId>,
@@ -81,7 +84,7 @@ impl TailFilter {
 /// The watchers of an engine.
 #[derive(Default)]
 pub(crate) struct Tails {
-    /// How many there are. Read without the lock.
+    /// The number of watchers. Read without the lock.
     count: AtomicUsize,
     watchers: RwLock<Watchers>,
 }
@@ -93,7 +96,7 @@ struct Watchers {
 }
 
 impl Watchers {
-    /// Those that see a tenant's deliveries.
+    /// Returns the watchers that may see a tenant's deliveries.
     fn of(&self, tenant: TenantId) -> impl Iterator<Item = &Arc<Watcher>> {
         self.of_all.iter().chain(self.of_tenant.get(&tenant).into_iter().flatten())
     }
@@ -135,7 +138,7 @@ struct Queue {
 }
 
 impl Tails {
-    /// Whether anyone watches a tenant's deliveries in a lane. Asked before a change is built.
+    /// Whether anyone watches a tenant's deliveries in a lane. Called before a change is built.
     pub fn are_watching(&self, tenant: TenantId, lane: Lane) -> bool {
         self.count.load(Ordering::Relaxed) > 0
             && self.watchers.read().of(tenant).any(|watcher| watcher.filter.may_admit(tenant, lane))
@@ -161,7 +164,7 @@ impl Tails {
         }
     }
 
-    /// Counts changes of another node that it has left out, for those who asked for them.
+    /// Counts changes that another node has dropped, for the watchers that asked for them.
     pub fn show_missed(&self, interest: TailInterest, count: u64) {
         for watcher in self.watchers.read().all() {
             if watcher.filter.interest() == interest && !watcher.filter.is_local {
@@ -170,7 +173,7 @@ impl Tails {
         }
     }
 
-    /// What is watched here, by others than nodes.
+    /// Returns what is watched here, except by other nodes.
     pub fn interests(&self) -> Vec<TailInterest> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return Vec::new();
@@ -213,10 +216,10 @@ pub struct Tail {
     watcher: Arc<Watcher>,
 }
 
-/// What happened since the last look.
+/// The changes since the last read.
 #[derive(Debug, Default)]
 pub struct TailBatch {
-    /// How many were dropped before these, because the watcher was too slow or wants a sample.
+    /// How many changes were dropped before these, because the watcher was too slow or asked for a sample.
     pub missed: u64,
     /// Oldest first.
     pub changes: Vec<Arc<DeliveryChange>>,
@@ -226,7 +229,7 @@ impl Tail {
     /// Waits until something happens, and returns at most `max` changes. Can be canceled without losing any.
     pub async fn next(&self, max: usize) -> TailBatch {
         loop {
-            // Made before the look, so that nothing is published unnoticed in between.
+            // Registered before the queue is read, so that no change is missed in between.
             let rung = self.watcher.bell.notified();
             let batch = self.take(max);
             if !batch.changes.is_empty() {
@@ -236,7 +239,7 @@ impl Tail {
         }
     }
 
-    /// What is there now.
+    /// Returns the changes that are queued now.
     pub fn take(&self, max: usize) -> TailBatch {
         let mut queue = self.watcher.queue.lock();
         let count = queue.changes.len().min(max);

@@ -1,7 +1,7 @@
-//! Shares by tenant: each tenant has the same bounded share of something, and waits only for its own.
+//! Shares by tenant: each tenant has the same bounded share of something, and waits only for its own calls.
 //!
-//! The store commits in the order of its calls, and a request is read in one go. Without shares, a tenant that
-//! publishes thousands of events at once would delay every caller after it.
+//! The store commits in the order of its calls, and a request is read in one go. Without shares, a tenant
+//! that publishes thousands of events at once would delay every caller after it.
 
 use std::{collections::hash_map::Entry, sync::Arc};
 
@@ -9,10 +9,10 @@ use gancho_domain::{IdMap, TenantId};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Hands out the same share to each tenant.
+/// Gives each tenant the same share.
 pub struct TenantShares {
     max: usize,
-    /// Tenants that hold or wait for a part of their share.
+    /// Tenants that use or wait for a part of their share.
     tenants: Mutex<IdMap<TenantId, Arc<Semaphore>>>,
 }
 
@@ -28,7 +28,8 @@ impl TenantShares {
         Arc::new(Self { max, tenants: Mutex::default() })
     }
 
-    /// Waits until the tenant has `count` free, or all of its share where it is less. First come, first served.
+    /// Waits until `count` of the tenant's share is free, or all of it if the share is smaller than `count`.
+    /// First come, first served.
     pub async fn acquire(self: &Arc<Self>, tenant: TenantId, count: usize) -> TenantShare {
         let share = || Arc::new(Semaphore::new(self.max));
         let all = self.tenants.lock().entry(tenant).or_insert_with(share).clone();

@@ -1,33 +1,33 @@
-//! How long things took in a lane, in fixed buckets, for the metrics. Counting is a few additions
-//! without a lock: it happens at every attempt.
+//! Histograms of durations in a lane, in fixed buckets, for the metrics. Counting is a few additions without
+//! a lock, because it happens at every attempt.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-/// Upper bounds in milliseconds, for what should be quick.
+/// Upper bounds in milliseconds, for durations that should be short.
 const QUICK: &[u64] =
     &[1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000];
-/// And for what is counted in seconds to days.
+/// Upper bounds in milliseconds, for durations of seconds to days.
 const SLOW: &[u64] = &[
     1_000, 5_000, 15_000, 30_000, 60_000, 300_000, 1_800_000, 3_600_000, 7_200_000, 18_000_000,
     36_000_000, 86_400_000,
 ];
-/// Attempts beyond this one are counted together.
+/// Attempts after this one are counted together with it.
 pub const LAST_ATTEMPT: usize = 10;
 
 #[derive(Debug)]
 pub(crate) struct Timings {
-    /// From being accepted to the first attempt.
+    /// From acceptance to the first attempt.
     pub to_first_attempt: Histogram,
-    /// From the beginning of an attempt to its end.
+    /// From the start of an attempt to its end.
     pub attempt: Histogram,
-    /// How long the plan says to wait before the next attempt.
+    /// The delay of the plan before the next attempt.
     pub backoff: Histogram,
     /// Attempts that are not the first, by their number.
     retries: [AtomicU64; LAST_ATTEMPT],
-    /// Of those, the ones that succeeded.
+    /// How many of them succeeded.
     retry_successes: [AtomicU64; LAST_ATTEMPT],
 }
 
@@ -37,9 +37,9 @@ pub struct Timing {
     pub to_first_attempt: Buckets,
     pub attempt: Buckets,
     pub backoff: Buckets,
-    /// The second attempt, the third and so on; the last includes all beyond it.
+    /// Retries by attempt: the second attempt, the third and so on. The last entry includes all later ones.
     pub retries: Vec<u64>,
-    /// How many of these succeeded.
+    /// How many of them succeeded.
     pub retry_successes: Vec<u64>,
 }
 
@@ -54,14 +54,14 @@ impl Timings {
         }
     }
 
-    /// `number` counts from 1 over the delivery's whole life.
+    /// Counts an attempt. `number` counts from 1 over the delivery's whole life.
     pub fn count_attempt(&self, number: u32) {
         if let Some(place) = place_of(number) {
             self.retries[place].fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The attempt of this number succeeded.
+    /// Counts that the attempt with this number succeeded.
     pub fn count_success(&self, number: u32) {
         if let Some(place) = place_of(number) {
             self.retry_successes[place].fetch_add(1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Timings {
     }
 }
 
-/// The first attempt is no retry.
+/// Returns the index of an attempt; `None` for the first attempt, which is not a retry.
 fn place_of(number: u32) -> Option<usize> {
     Some((number.checked_sub(2)? as usize).min(LAST_ATTEMPT - 1))
 }
@@ -90,9 +90,9 @@ fn load(counts: &[AtomicU64]) -> Vec<u64> {
 
 #[derive(Debug)]
 pub struct Histogram {
-    /// In milliseconds.
+    /// Upper bounds in milliseconds.
     bounds: &'static [u64],
-    /// One for each bound, and one for what is above them all.
+    /// One count for each bound, and one for values above all of them.
     counts: Box<[AtomicU64]>,
     micros: AtomicU64,
 }
@@ -100,11 +100,10 @@ pub struct Histogram {
 /// A histogram as it was at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Buckets {
-    /// The upper bound in seconds and how many fell below it and above the one before. The last has no
-    /// bound.
+    /// The upper bound in seconds, and how many values are in the bucket. The last bucket has no bound.
     pub buckets: Vec<(f64, u64)>,
     pub count: u64,
-    /// In seconds.
+    /// The sum of all values, in seconds.
     pub sum: f64,
 }
 
@@ -114,7 +113,7 @@ impl Histogram {
         Self { bounds, counts, micros: AtomicU64::new(0) }
     }
 
-    /// With bounds for what should be quick.
+    /// Creates a histogram with bounds for short durations.
     pub fn quick() -> Self {
         Self::new(QUICK)
     }

@@ -1,8 +1,8 @@
-//! Who may store how many rows at a time.
+//! Limits how many rows are stored at a time.
 //!
-//! The store commits in the order of its calls, and a commit takes as long as its rows. So a tenant stores a bounded
-//! number of rows at a time, and all tenants that store many at once do so within one bound: a call with few rows
-//! waits for one such commit, however many tenants and rows there are.
+//! The store commits in the order of its calls, and a commit takes as long as its rows. So a tenant stores a
+//! bounded number of rows at a time, and all tenants that store many at once share one bound: a call with few
+//! rows waits for at most one such commit, however many tenants and rows there are.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::tenant_shares::{TenantShare, TenantShares};
 
-/// Rows of a tenant, and rows of all calls with many, that are being stored. A larger parcel is stored alone.
+/// Maximum rows that are being stored: of one tenant, and of all calls with many rows. A larger parcel is
+/// stored alone.
 pub(crate) const MAX_ROWS_STORING: usize = 256;
-/// A call with more rows is one with many.
+/// A call with more rows is a call with many rows.
 const FEW: usize = 16;
 
 pub(crate) struct WriteShares {
@@ -21,7 +22,7 @@ pub(crate) struct WriteShares {
     many: Arc<Semaphore>,
 }
 
-/// Freed when dropped.
+/// The permission to store some rows. Freed when dropped.
 pub(crate) struct WriteShare {
     _many: Option<OwnedSemaphorePermit>,
     _of_tenant: TenantShare,
@@ -36,12 +37,13 @@ impl Default for WriteShares {
 }
 
 impl WriteShares {
-    /// Waits for the tenant's own share first, so that each tenant waits once for that of all: they take turns.
+    /// Waits for the tenant's own share first, so that each tenant waits only once for the common share and
+    /// tenants take turns.
     pub async fn acquire(&self, tenant: TenantId, rows: usize) -> WriteShare {
         let of_tenant = self.by_tenant.acquire(tenant, rows).await;
         let many = if rows > FEW {
             let rows = rows.min(MAX_ROWS_STORING) as u32;
-            // Never closed.
+            // The semaphore is never closed.
             self.many.clone().acquire_many_owned(rows).await.ok()
         } else {
             None
@@ -72,7 +74,7 @@ mod tests {
         assert!(next.now_or_never().is_some());
     }
 
-    /// However many calls a tenant makes, it waits once for all of them.
+    /// A tenant that makes many calls still waits only once for the common share.
     #[tokio::test]
     async fn tenants_take_turns() {
         let shares = WriteShares::default();

@@ -27,16 +27,16 @@ use crate::clock::SimClock;
 pub const TENANT: TenantId = TenantId::from_bits(1 << 80);
 pub const TARGET: EndpointId = EndpointId::from_bits(1 << 80 | 1);
 
-/// What one attempt is to come to.
+/// The scripted result of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub enum Play {
     Deliver,
     Fail,
     Refuse,
     Break,
-    /// It is given up without the target being asked.
+    /// Gives it up without contacting the target.
     Withhold,
-    /// This node lacks something.
+    /// Defers it, because this node lacks a resource.
     Defer,
     /// Takes this number of seconds, then delivers.
     Take(u64),
@@ -49,7 +49,7 @@ pub struct Actor {
     pub plan: Arc<RetryPlan>,
     pub calls: Mutex<Vec<(DeliveryId, u32)>>,
     pub follow: Mutex<Vec<NewParcel>>,
-    /// How often it cannot be said what follows.
+    /// How often the carrier fails to say what follows.
     pub follow_refusals: AtomicU32,
 }
 
@@ -159,7 +159,7 @@ impl Stage {
         NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![delivery] }
     }
 
-    /// Accepts one, to be claimed.
+    /// Accepts one parcel, to be claimed.
     pub async fn accept(&self) -> DeliveryId {
         let new = self.parcel(false);
         let id = new.deliveries[0].id;
@@ -167,7 +167,7 @@ impl Stage {
         id
     }
 
-    /// Accepts one by way of the engine, and says whether it was queued at once.
+    /// Accepts one parcel through the engine. Returns whether it was queued at once.
     pub async fn publish(&self, engine: &Arc<Engine>) -> (DeliveryId, bool) {
         let new = self.parcel(true);
         let id = new.deliveries[0].id;

@@ -1,4 +1,4 @@
-//! Writes what was counted, every few seconds and when the engine stops.
+//! Writes the counts, every few seconds and when the engine stops.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Writes everything that was counted since it was last written, in small steps.
+    /// Writes everything that was counted since the last write, in small steps.
     pub async fn flush_statistics(&self) -> Result<()> {
         let _turn = self.statistics.flushing.lock().await;
         let mut outcome = Ok(());

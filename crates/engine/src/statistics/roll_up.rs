@@ -6,7 +6,7 @@ use gancho_store::Result;
 
 use crate::{Engine, prune::BREATH};
 
-/// Series of one step.
+/// Maximum series in one step.
 const SERIES: usize = 100;
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -19,7 +19,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// Rolls up everything that is due, in small steps. Nodes that do it at once do not disturb each other.
+    /// Rolls up everything that is due, in small steps. Several nodes may do it at the same time.
     pub async fn roll_up_statistics(&self) -> Result<()> {
         while self.store.roll_up_statistics(SERIES, self.clock.now()).await? {
             tokio::time::sleep(BREATH).await;

@@ -16,7 +16,7 @@ impl StatisticsRecorder {
         figures(self.minutes.lock().at(now), series).accepted += 1;
     }
 
-    /// The accepted of each changed row, by part.
+    /// Returns the accepted count of each changed row, by part.
     fn taken(&self) -> Vec<(u32, Series, u64)> {
         let rows = self.take_changed().into_iter();
         let rows = rows.flat_map(|((part, _), rows)| rows.into_iter().map(move |row| (part, row)));
@@ -103,7 +103,7 @@ fn what_is_beyond_the_bound_is_counted_for_its_tenant_and_then_for_the_gateway()
     assert_eq!(of(Series::of_tenant(late, Lane::Webhook)), Some(1));
 }
 
-/// The other's are counted apart, so that its alerts and plots see them.
+/// Another tenant's targets are counted separately, so that its alerts and plots see them.
 #[test]
 fn tenants_with_very_many_targets_leave_series_to_others() {
     let (recorder, now) = (StatisticsRecorder::default(), Time::from_secs(6_000));

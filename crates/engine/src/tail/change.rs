@@ -1,4 +1,4 @@
-//! What happened to one delivery, with the row that lists show of it then.
+//! One change of a delivery, with its row as lists show it after the change.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct DeliveryChange {
     pub latency: Option<Duration>,
 }
 
-/// The deliveries of a parcel that was accepted. None if it was accepted before.
+/// Returns the changes of a parcel that was accepted; none if it was accepted before.
 pub(crate) fn accepted<'a>(
     now: Time,
     new: &'a NewParcel,
@@ -70,8 +70,8 @@ fn accepted_row(
     }
 }
 
-/// A result that was settled. `None` where nothing that a reader would notice has changed: this node could not
-/// attempt it and put it off.
+/// Returns the change of a result that was settled. `None` if a reader would notice no change: this node
+/// deferred the delivery because it could not attempt it.
 pub(crate) fn settled(now: Time, job: &Job, settlement: &Settlement) -> Option<DeliveryChange> {
     let attempt = settlement.attempt.as_ref();
     let (state, due_at, planned_at) = match &settlement.next {

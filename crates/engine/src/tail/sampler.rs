@@ -1,5 +1,5 @@
-//! Which deliveries a watcher sees that wants no more than a number of changes per second. A delivery is in the sample with
-//! all of its changes, or not at all, so that what is shown of it comes to an end.
+//! Chooses which deliveries a watcher sees if it asked for a maximum number of changes per second. A delivery
+//! is in the sample with all of its changes or not at all, so that a reader sees how each one ends.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,7 +8,7 @@ use std::{
 
 use gancho_domain::DeliveryId;
 
-/// Deliveries that are remembered to be in the sample.
+/// Maximum deliveries that are remembered to be in the sample.
 const MAX_REMEMBERED: usize = 512;
 const WINDOW: Duration = Duration::from_secs(1);
 
@@ -16,13 +16,13 @@ pub(super) struct Sampler {
     max_rate: u32,
     /// One of `mask + 1` deliveries is in the sample.
     mask: u64,
-    /// That of the beginning of the window; it only grows within.
+    /// The mask at the start of the window. Within a window the mask only grows.
     first: u64,
-    /// The smaller one of this window's first and of the window's before. Of what was admitted earlier, the end may not be
-    /// seen.
+    /// The smaller of this window's first mask and the window's before. Deliveries that an earlier mask
+    /// admitted may not be seen to their end.
     widest: u64,
     window_ends: Option<Instant>,
-    /// Changes in this window, and those of them that were let through.
+    /// The changes in this window, and how many of them were let through.
     seen: u32,
     admitted: u32,
     remembered: HashSet<DeliveryId>,
@@ -49,7 +49,7 @@ impl Sampler {
             self.begin_window(now);
         }
         self.seen = self.seen.saturating_add(1);
-        // Most of a flood is rejected here: what was admitted by a mask is admitted by every smaller one.
+        // Rejects most of a flood: a delivery that a mask admits is admitted by every smaller mask.
         let hash = hash(id);
         if hash & self.widest != 0 {
             return false;
@@ -59,7 +59,7 @@ impl Sampler {
             return true;
         }
         if self.admitted >= self.max_rate {
-            // More than was expected of this window: the rest of it gets a smaller share.
+            // More changes than this window was expected to have: the rest of it gets a smaller share.
             self.mask = self.mask * 2 + 1;
             self.admitted = self.max_rate / 2;
         }
@@ -71,7 +71,7 @@ impl Sampler {
         true
     }
 
-    /// The share follows from what the last window had.
+    /// Starts a window. Its share follows from the number of changes in the last window.
     fn begin_window(&mut self, now: Instant) {
         let parts = u64::from(self.seen / self.max_rate + 1);
         let before = self.first;
@@ -93,7 +93,7 @@ impl Sampler {
     }
 }
 
-/// Ids of one millisecond differ in few bits.
+/// Hashes an id, because ids of one millisecond differ in few bits.
 fn hash(id: DeliveryId) -> u64 {
     let bits = id.bits();
     ((bits ^ (bits >> 64)) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40

@@ -18,12 +18,12 @@ use tokio::sync::Notify;
 
 use crate::stage::{Play, Stage, seconds};
 
-/// Keeps them in memory, as long as it is set to work.
+/// An archive in memory, which fails or hangs if a test says so.
 #[derive(Default)]
 struct Chest {
     kept: Mutex<BTreeMap<DeliveryId, Vec<FullDeadLetter>>>,
     is_broken: AtomicBool,
-    /// Keeps them and never comes back to say so.
+    /// Writes the dead letters and never returns.
     hangs: AtomicBool,
     came: Notify,
 }
@@ -64,7 +64,7 @@ async fn start(stage: &Stage, chest: Option<&Arc<Chest>>) -> Arc<Engine> {
     Engine::start(setup).await.expect("it starts")
 }
 
-/// Five that were given up, oldest first, a second apart.
+/// Makes five dead letters, a second apart, and returns them oldest first.
 async fn bury(stage: &Stage) -> Vec<DeliveryId> {
     let mut ids = Vec::new();
     for _ in 0..5 {

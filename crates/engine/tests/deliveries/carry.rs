@@ -1,4 +1,4 @@
-//! From the queue to the target and into the log.
+//! The way of a delivery from the queue to the target and into the log.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -50,7 +50,7 @@ async fn retries_follow_the_plan() {
         .windows(2)
         .map(|two| two[1].started_at.since(two[0].started_at).as_secs_f64())
         .collect();
-    // Within the jitter, and never more than a moment late.
+    // Within the jitter, and only slightly late.
     for (wait, planned) in waits.into_iter().zip([1.0, 2.0]) {
         assert!(wait >= planned * 0.9 && wait <= planned * 1.1 + 0.1, "{wait} for {planned}");
     }
@@ -72,11 +72,12 @@ async fn an_exhausted_plan_or_a_refusal_makes_a_dead_letter() {
     }
 }
 
-/// faults.md 10: what a node lacks is neither an attempt nor held against the target.
+/// faults.md 10: a delivery that a node lacks resources for is not an attempt and not held against the
+/// target.
 #[tokio::test(start_paused = true)]
 async fn what_a_node_could_not_try_is_no_attempt_and_is_tried_again_soon() {
     let tries = AtomicU32::new(0);
-    // Far more often than the plan has attempts, and than a breaker lets fail.
+    // Far more often than the plan has attempts, and than the failure threshold of a breaker.
     let stage = Stage::new(move |_, _| match tries.fetch_add(1, Ordering::Relaxed) {
         ..40 => Play::Defer,
         40 => Play::Fail,
@@ -95,7 +96,7 @@ async fn what_a_node_could_not_try_is_no_attempt_and_is_tried_again_soon() {
     assert!(calls[..41].iter().all(|(_, attempt)| *attempt == 1), "{calls:?}");
 }
 
-/// faults.md B13: what was not tried is no attempt, and does not hide what happened before.
+/// faults.md B13: a delivery that was not tried has no new attempt, and earlier attempts stay visible.
 #[tokio::test(start_paused = true)]
 async fn what_was_not_tried_is_no_attempt() {
     let stage = Stage::new(|_, attempt| if attempt == 1 { Play::Fail } else { Play::Withhold });
@@ -120,7 +121,8 @@ async fn what_was_not_tried_is_no_attempt() {
     assert_eq!(view.row.last_failure.expect("it says why").reason(), "as told");
 }
 
-/// faults.md E2: what follows may have to ask a store that is away; the result waits for it.
+/// faults.md E2: the carrier may have to ask a store that is unavailable what follows; the result waits for
+/// it.
 #[tokio::test(start_paused = true)]
 async fn a_result_waits_until_what_follows_is_known() {
     let stage = Stage::new(|_, _| Play::Deliver);
@@ -198,7 +200,7 @@ async fn what_waited_too_long_is_not_tried() {
     assert_eq!(stats.by_code.get("EXPIRED"), Some(&1));
 }
 
-/// A lane that reports every end gives nothing up behind its carrier's back.
+/// If a lane reports every end, the store gives nothing up without its carrier.
 #[tokio::test(start_paused = true)]
 async fn the_store_expires_nothing_if_the_lane_does_so_itself() {
     for (expires_in_store, state) in [(true, State::Dead), (false, State::Pending)] {

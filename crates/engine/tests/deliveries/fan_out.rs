@@ -1,4 +1,4 @@
-//! Events for many targets, which the store takes in parts. The one of these tests takes two at a time.
+//! Events for many targets, which the store places in parts: in these tests, two at a time.
 
 use gancho_domain::{DeliveryId, EndpointId, State};
 use gancho_store::{Accept, NewDelivery, NewParcel, NodeId};
@@ -40,7 +40,7 @@ async fn every_part_is_placed_before_the_publisher_is_answered() {
     assert_eq!(engine.held().jobs, 0);
 }
 
-/// As after a crash between two parts.
+/// The state after a crash between two parts.
 #[tokio::test(start_paused = true)]
 async fn what_is_left_of_an_interrupted_one_is_delivered() {
     let stage = Stage::new(|_, _| Play::Deliver);

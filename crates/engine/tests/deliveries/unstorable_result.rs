@@ -1,4 +1,4 @@
-//! A result that the store can never hold is written without a part of it, and holds nothing up.
+//! A result that the store can never hold is written without one of its parts, and delays nothing else.
 //! (faults.md, E3)
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use gancho_testkit::stores::{StoreKind, StorePlace};
 
 use crate::stage::{Play, Stage, TENANT, seconds};
 
-/// What follows has the id of something that is there already.
+/// The parcel that follows has the id of one that is stored already.
 #[tokio::test(start_paused = true)]
 async fn what_cannot_follow_is_left_out() {
     let stage = Stage::new(|_, _| Play::Deliver);
@@ -28,7 +28,7 @@ async fn what_cannot_follow_is_left_out() {
     assert_eq!(engine.held().jobs, 0, "its seat is free");
 }
 
-/// The database refuses certain attempts: those with a certain reason, or all.
+/// Makes the database refuse attempts: those with a certain reason, or all.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_that_cannot_be_stored_is_left_out() {
     for (refuse, play, state, attempts) in [

@@ -1,4 +1,4 @@
-//! Nothing that is due waits for the poll: whatever became due was announced. (faults.md 0b)
+//! Nothing that is due waits for the poll: the store announces everything that becomes due. (faults.md 0b)
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,8 +14,9 @@ use crate::stage::{Play, Stage};
 const PUBLISHERS: usize = 64;
 const EVENTS_OF_EACH: usize = 100;
 
-/// With real threads and a real store, since a wake-up is lost between two of them if at all. There is room
-/// for few in memory, so that most go by way of the store; and a first attempt that fails comes back after a second.
+/// Runs with real threads and a real store, because a wake-up is lost only between two threads. There is room
+/// for few deliveries in memory, so that most of them wait in the store; and a first attempt that fails is
+/// retried after a second.
 async fn all_arrive_without_polling(kind: StoreKind) {
     let place = StorePlace::new(kind).await;
     let stage = Arc::new(Stage::new(|job, attempt| match job.delivery.bits() % 50 {

@@ -1,4 +1,4 @@
-//! A process that crashes again and again gives up only what may be the cause. (faults.md 28)
+//! A process that crashes again and again gives up only the delivery that may be the cause. (faults.md 28)
 
 use std::sync::{
     Arc,
@@ -12,7 +12,7 @@ use gancho_store::{Job, nodes::MAX_LOST_LEASES};
 
 use crate::stage::{Actor, Play, Stage, seconds};
 
-/// One at a time, so that all but one wait in the hands of the node.
+/// Carries one at a time, so that all others wait while the node holds them.
 struct OneAtATime(Arc<Actor>);
 
 #[async_trait]

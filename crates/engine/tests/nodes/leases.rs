@@ -1,4 +1,4 @@
-//! Nodes that die, and nodes that only seem to.
+//! Nodes that die, and nodes that only seem to be dead.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_node_that_was_declared_dead_joins_again() {
     let node = engine.node();
     let id = stage.accept().await;
     seconds(1).await;
-    // Another node believes that it was silent.
+    // Another node takes this one for silent.
     let other = stage.store.join("other", stage.clock.now()).await.expect("the store works");
     let rescued = stage.store.rescue(other, Duration::ZERO, stage.clock.now()).await;
     assert_eq!(rescued.expect("the store works").deliveries, 1);

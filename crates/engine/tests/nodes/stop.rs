@@ -1,4 +1,4 @@
-//! Soft and hard.
+//! Soft and hard stops.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The calls that are written to the log, and where sabotage sets in.
+//! The calls that are written to the log, and the places where sabotage acts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -148,7 +148,7 @@ impl Tap {
     }
 }
 
-/// Makes the delivery due again behind everyone's back, takes it, and writes its result once more.
+/// Makes the delivery due again without the engine's knowledge, claims it, and writes its result once more.
 async fn again(
     store: &SqliteStore,
     node: NodeId,
@@ -184,7 +184,7 @@ async fn again(
     store.settle(node, settlements).await.map(drop)
 }
 
-/// The answer to something that was never written.
+/// Returns the answer to a call that wrote nothing.
 fn pretend(parcels: &[NewParcel]) -> Vec<AcceptOutcome> {
     let answer = |parcel: &NewParcel| AcceptOutcome::New {
         number: None,

@@ -12,7 +12,7 @@ use gancho_store::{Deliveries, DeliveryView};
 
 use crate::world::{What, World};
 
-/// A promise that was broken, by name, and how.
+/// The name of a promise that was broken, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub promise: Promise,
@@ -21,36 +21,36 @@ pub struct Broken {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promise {
-    /// What was acknowledged was delivered or is a dead letter.
+    /// Every acknowledged delivery was delivered or is a dead letter.
     NothingLost,
-    /// Everything has come to an end.
+    /// No delivery is pending at the end.
     NothingLeft,
-    /// Attempts 1..n, and one final state that agrees with them.
+    /// The attempts are numbered 1..n, and the one final state agrees with them.
     AttemptsTrue,
     /// A target gets something twice only if a process died or lost its lease in between.
     DuplicatesExcused,
-    /// Per subject, the next begins after the one before has ended.
+    /// Per subject, a delivery begins only after the one before has ended.
     InOrder,
-    /// Nobody waits long for a healthy target.
+    /// No delivery waits long for a healthy target.
     NobodyStarves,
     MemoryBounded,
     /// No attempt begins under a lease that was taken away.
     LeaseRespected,
 }
 
-/// Everything the checks need to know, gathered once.
+/// Everything that the checks need to know.
 pub struct Facts<'a> {
     pub world: &'a World,
     pub log: Vec<(Duration, What)>,
     pub views: BTreeMap<DeliveryId, Option<DeliveryView>>,
-    /// Where in the log each delivery occurs.
+    /// The positions of each delivery in the log.
     places: BTreeMap<DeliveryId, Vec<usize>>,
-    /// Where in the log nodes and processes begin and end.
+    /// The positions in the log at which nodes and processes begin and end.
     pub lives: Vec<usize>,
 }
 
 impl Facts<'_> {
-    /// Where in the log something of a delivery happened.
+    /// Returns the positions in the log at which something happened to a delivery.
     pub fn places(&self, of: DeliveryId, is_it: impl Fn(&What) -> bool) -> Vec<usize> {
         let all = self.places.get(&of).map_or(&[][..], Vec::as_slice);
         all.iter().copied().filter(|place| is_it(&self.log[*place].1)).collect()

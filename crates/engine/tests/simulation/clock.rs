@@ -1,4 +1,4 @@
-//! A clock of day that goes with virtual time, and jumps when told to.
+//! A wall clock that advances with virtual time, and jumps on request.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -24,7 +24,7 @@ impl SimClock {
         self.ahead_micros.fetch_add(secs * 1_000_000, Ordering::Relaxed);
     }
 
-    /// Time that really passed, whatever the clock of day says.
+    /// Returns the time that has really passed, whatever the wall clock says.
     pub fn elapsed(&self) -> Duration {
         self.born.elapsed()
     }

@@ -1,7 +1,7 @@
-//! The engine and the real store in virtual time, with everything going wrong that can.
+//! The engine and the real store in virtual time, under every failure that can happen.
 //!
-//! A seed stands for a run: who is there, how targets behave, what breaks and when. The same seed is
-//! the same run. `GANCHO_SIM_SEEDS=n` says how many are run (2,000 unless told),
+//! A seed determines a run: the tenants and targets, how the targets behave, what breaks and when. The same
+//! seed gives the same run. `GANCHO_SIM_SEEDS=n` sets how many seeds are run (default: 2,000),
 //! `GANCHO_SIM_SEED=n` runs one alone.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
@@ -32,7 +32,7 @@ fn number(name: &str) -> Option<u64> {
     asked.ok().map(|text| text.parse().expect("a number"))
 }
 
-/// What to print when a seed fails: how to run it alone, and how it ended.
+/// Returns what to print when a seed fails: how to run it alone, and how it ended.
 fn explain(seed: u64, report: &Report) -> String {
     let last = report.log.len().saturating_sub(number("GANCHO_SIM_TRACE").unwrap_or(60) as usize);
     let trace: Vec<String> =
@@ -125,7 +125,7 @@ fn the_same_seed_is_the_same_run() {
     }
 }
 
-/// A check that cannot fail is no check: each must notice the fault that it is there for.
+/// A check that cannot fail is no check: each must notice the fault that it exists for.
 #[test]
 fn every_check_can_fail() {
     for (sabotage, promise) in [

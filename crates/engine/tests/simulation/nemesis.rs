@@ -1,4 +1,4 @@
-//! What goes wrong at a time of its choosing.
+//! Failures that happen at a time of their own choosing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -54,7 +54,7 @@ async fn strike(world: &World, slots: &[Arc<Slot>]) {
     }
 }
 
-/// Paused for a while, or until the faults end.
+/// Pauses something for a while, or until the faults end.
 async fn pause(world: &World) {
     let target = world.dice.pick(&world.scenario.targets);
     let what = match world.dice.roll(0, 2) {
@@ -70,7 +70,7 @@ async fn pause(world: &World) {
     }
 }
 
-/// Nothing goes wrong any more; what is out of order is put right.
+/// Ends all faults and repairs what they left behind.
 pub async fn end(world: &World, slots: &[Arc<Slot>]) {
     world.calm_down();
     *world.hangs_until.lock() = Duration::ZERO;

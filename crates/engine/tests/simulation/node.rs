@@ -20,11 +20,11 @@ use crate::{
     world::{What, World},
 };
 
-/// A place where one process at a time runs.
+/// A place in which one process runs at a time.
 pub struct Slot {
     pub world: Arc<World>,
     pub running: Mutex<Option<Running>>,
-    /// Asks for a soft stop, and a start afterwards.
+    /// Requests a soft stop and a restart.
     pub stop: Notify,
     pub over: CancellationToken,
 }

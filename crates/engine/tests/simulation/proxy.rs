@@ -1,5 +1,5 @@
-//! The real store, behind one process's connection to it: every call passes a tap before and after,
-//! where it may be delayed, refused, or be the last thing its process does.
+//! The real store, behind the connection of one process. Every call passes a tap before and after, where it
+//! may be delayed, refused, or be the last thing its process does.
 
 #![allow(clippy::similar_names, reason = "`self` and a collection")]
 
@@ -34,7 +34,7 @@ pub struct Proxy {
     pub tap: Tap,
 }
 
-/// Passes the tap, calls, passes the tap.
+/// Passes the tap, makes the call, and passes the tap again.
 macro_rules! through {
     ($self:ident, $step:ident, $call:expr) => {{
         $self.tap.before(Step::$step).await?;
@@ -178,7 +178,7 @@ impl Upkeep for Proxy {
     }
 }
 
-// The engine does not call what follows.
+// The engine does not call the following methods.
 
 impl gancho_store::Intake for Proxy {}
 

@@ -1,4 +1,4 @@
-//! Those who publish, and remember what they were promised.
+//! The publishers. They remember what was acknowledged to them.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
         let batch = if floods { 3 } else { world.dice.roll(1, 2) };
         let parcels: Vec<NewParcel> =
             (0..batch).map(|_| parcel(&world, tenant, &targets)).collect();
-        // What is refused is published again, under new ids; what dies is not.
+        // What is refused is published again, under new ids; what a dying process took with it is not.
         let Some(node) = any_running(&world, &slots) else {
             continue;
         };
@@ -38,8 +38,7 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
     }
 }
 
-/// What the crowd gets comes first and to all of it; then the healthy target alone gets some, again and
-/// again.
+/// Publishes to every target of the crowd first, and then to the healthy target alone, again and again.
 async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[Target]) {
     let healthy: Vec<Target> = targets.iter().filter(|one| one.is_healthy()).cloned().collect();
     let begin = world.clock.elapsed();
@@ -94,7 +93,7 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
 }
 
-/// Accepts, as a publish call does.
+/// Accepts parcels as a publish call does.
 async fn publish(world: &World, node: &Running, parcels: Vec<NewParcel>) {
     let ids = |new: &NewParcel| new.deliveries.iter().map(|new| new.id).collect::<Vec<_>>();
     let ids: Vec<Vec<_>> = parcels.iter().map(ids).collect();

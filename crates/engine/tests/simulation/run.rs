@@ -1,4 +1,4 @@
-//! One seed from beginning to end, and many of them.
+//! Runs one seed from beginning to end, or many of them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
     world::{What, World},
 };
 
-/// More time than any backlog here needs.
+/// Longer than any backlog here needs.
 const MAX_DRAIN: Duration = Duration::from_hours(3);
 
-/// What the checks found, and what had happened.
+/// What the checks found, and what happened in the run.
 pub struct Report {
     pub faults: Vec<check::Broken>,
     pub log: Vec<(Duration, What)>,
@@ -27,12 +27,12 @@ pub fn seed(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::of(seed), sabotage)
 }
 
-/// The same beside a crowd of targets that hang.
+/// Runs a seed beside a crowd of targets that hang.
 pub fn crowd(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::crowd(seed), sabotage)
 }
 
-/// The same beside a crowd of tenants.
+/// Runs a seed beside a crowd of tenants.
 pub fn crowd_of_tenants(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::crowd_of_tenants(seed), sabotage)
 }
@@ -52,7 +52,7 @@ pub fn scenario(scenario: Scenario, sabotage: Sabotage) -> Report {
     })
 }
 
-/// Says whether everything came to an end.
+/// Runs the world. Returns whether every delivery ended.
 async fn play(world: &Arc<World>) -> bool {
     let slots: Vec<Arc<Slot>> = (0..world.scenario.nodes).map(|_| Slot::new(world)).collect();
     let nodes: Vec<_> = slots.iter().map(|slot| tokio::spawn(slot.clone().run())).collect();
@@ -77,7 +77,7 @@ async fn play(world: &Arc<World>) -> bool {
 
 async fn drain(world: &World) -> bool {
     let end = world.clock.elapsed() + MAX_DRAIN;
-    // What is left of an interrupted fan-out is in no depth until it is placed.
+    // The deliveries of an interrupted fan-out are in no queue depth until they are placed.
     let limits = &world.scenario.limits;
     let min_quiet = limits.lease + 2 * limits.rescue;
     let mut quiet_since = None;

@@ -1,4 +1,4 @@
-//! Deliberate faults of the program itself: each must be noticed, or the checks are worth nothing.
+//! Deliberate faults of the program itself. Each must be noticed, or the checks are worthless.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
@@ -7,20 +7,20 @@ pub enum Sabotage {
     LoseAccepted,
     /// A result is acknowledged and never written.
     DropSettle,
-    /// Results of nodes that lost their lease are written all the same.
+    /// Results of nodes that lost their lease are written nevertheless.
     NoFence,
-    /// A result is written, and then once more.
+    /// A result is written twice.
     SettleTwice,
     /// Heartbeats are acknowledged and never written.
     DropHeartbeat,
     /// A claim hands the same delivery out twice.
     ClaimTwice,
-    /// What is to be kept in order is not.
+    /// Deliveries that must be in order are not.
     IgnoreOrder,
     /// One tenant is never claimed while there is other work.
     Starve,
-    /// All targets share one pool of slots, however they answer.
+    /// All targets share one pool of slots, whatever their responses are.
     OnePool,
-    /// A claim brings more than was asked for.
+    /// A claim returns more than was requested.
     Overfill,
 }

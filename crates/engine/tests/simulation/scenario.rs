@@ -1,4 +1,4 @@
-//! What a seed stands for: who is there, how the targets behave, and what goes wrong.
+//! What a seed determines: the tenants and targets, how the targets behave, and what goes wrong.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ impl Dice {
         Self(SeededRandom::new(seed.wrapping_mul(0x9E37_79B9).wrapping_add(1)))
     }
 
-    /// In `low..=high`.
+    /// Returns a number in `low..=high`.
     pub fn roll(&self, low: u64, high: u64) -> u64 {
         low + self.0.next() % (high - low + 1)
     }
@@ -41,17 +41,17 @@ impl Random for Dice {
 pub enum Behavior {
     Fast,
     Slow,
-    /// Never answers: the carrier's deadline ends the attempt.
+    /// Never responds: the carrier's deadline ends the attempt.
     Hanging,
     /// The first attempts at each delivery fail.
     FailsFirst(u32),
-    /// Works for a while, fails for a while.
+    /// Works for a while, then fails for a while.
     Flapping {
         secs: u64,
     },
-    /// Says that it will never take it.
+    /// Responds that it will never accept the delivery.
     Refusing,
-    /// Breaks the carrier on first attempts.
+    /// Panics in the carrier on first attempts.
     Panicking,
 }
 
@@ -68,7 +68,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Delivers at once whatever comes: nothing may wait long for it.
+    /// Whether the target delivers everything at once. Nothing may wait long for such a target.
     pub fn is_healthy(&self) -> bool {
         self.behavior == Behavior::Fast && self.rate.is_none() && !self.in_order
     }
@@ -76,9 +76,9 @@ impl Target {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// One tenant floods, nothing else goes wrong: nobody may starve.
+    /// One tenant floods, and nothing else goes wrong: no tenant may starve.
     Flood,
-    /// Hundreds or thousands of targets hang, are slow or fail: healthy ones must not notice.
+    /// Hundreds or thousands of targets hang, are slow or fail: healthy targets must not be affected.
     Crowd,
     /// Nothing goes wrong: no duplicates at all.
     Calm,
@@ -99,15 +99,15 @@ pub struct Scenario {
     pub targets: Vec<Target>,
     /// How many parcels each tenant publishes.
     pub parcels: u64,
-    /// For how long publishers publish and things go wrong.
+    /// How long publishers publish and faults happen.
     pub lasts: Duration,
     /// One in this number of calls to the store ends in a crash.
     pub crash_one_in: Option<u64>,
-    /// One in this number is refused.
+    /// One in this number of calls is refused.
     pub refuse_one_in: Option<u64>,
-    /// One in this number leaves the store broken, with its outcome unknown.
+    /// One in this number of calls leaves the store broken, with an unknown outcome.
     pub break_one_in: Option<u64>,
-    /// Faults that come at a time.
+    /// The number of faults that happen at a certain time.
     pub strikes: u64,
     pub jumps: bool,
 }
@@ -145,8 +145,8 @@ impl Scenario {
         }
     }
 
-    /// A few healthy tenants beside any number of targets that are not; the first tenant has most of
-    /// them, and a healthy target among them.
+    /// Makes a few healthy tenants beside any number of failing targets. The first tenant has most of those,
+    /// and a healthy target among them.
     pub fn crowd(seed: u64) -> Self {
         let dice = Dice::new(seed ^ 0xC0_FFEE);
         let tenants: Vec<TenantId> = (1..=u128::from(dice.roll(3, 12))).map(tenant).collect();
@@ -172,7 +172,7 @@ impl Scenario {
         Self::beside_a_crowd(seed, &dice, tenants, targets)
     }
 
-    /// A few healthy tenants beside hundreds, none of whose targets is healthy.
+    /// Makes a few healthy tenants beside hundreds of tenants without a healthy target.
     pub fn crowd_of_tenants(seed: u64) -> Self {
         let dice = Dice::new(seed ^ 0x00FA_CADE);
         let (healthy, others) = (dice.roll(2, 5), dice.roll(100, 400));

@@ -35,11 +35,11 @@ pub struct Life {
     pub world: Arc<World>,
     pub engine: OnceLock<Weak<Engine>>,
     pub died: CancellationToken,
-    /// Its store answers nothing else any more.
+    /// The store has failed for this process: every further call fails.
     pub broken: AtomicBool,
-    /// Its heartbeats hang until then,
+    /// The heartbeats of the process hang until then.
     pub frozen_until: Mutex<Duration>,
-    /// and all its calls until then.
+    /// All of its calls hang until then.
     pub cut_off_until: Mutex<Duration>,
 }
 
@@ -47,7 +47,7 @@ pub struct Life {
 pub struct Tap(pub Arc<Life>);
 
 impl Life {
-    /// Every task of the process is gone at once.
+    /// Ends every task of the process at once.
     pub fn die(&self, how: &'static str) {
         if self.died.is_cancelled() {
             return;
@@ -61,7 +61,7 @@ impl Life {
 }
 
 impl Tap {
-    /// Before the call reaches the store: an error means that nothing was written.
+    /// Acts before the call reaches the store: an error means that nothing was written.
     pub async fn before(&self, step: Step) -> Result<()> {
         self.check_memory();
         self.wander().await;
@@ -80,14 +80,14 @@ impl Tap {
         Ok(())
     }
 
-    /// After the commit, before anyone knows.
+    /// Acts after the commit, before the caller knows of it.
     pub async fn after(&self, step: Step) -> Result<()> {
         self.wander().await;
         self.maybe_die("after the commit").await;
         self.maybe_break(step, "after the commit")
     }
 
-    /// Lets others go first now and then, and takes a while.
+    /// Takes a while, and sometimes lets other tasks go first.
     async fn wander(&self) {
         let dice = &self.0.world.dice;
         match dice.roll(0, 7) {
@@ -125,7 +125,7 @@ impl Tap {
         }
     }
 
-    /// The outcome is unknown to the caller, who must stop.
+    /// Breaks the store sometimes. The outcome is unknown to the caller, who must stop.
     fn maybe_break(&self, step: Step, when: &str) -> Result<()> {
         let world = &self.0.world;
         if self.0.broken.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The targets, seen through a carrier: each behaves as its scenario says.
+//! The targets, as a carrier: each behaves as its scenario says.
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,8 +61,9 @@ impl SimCarrier {
         }
     }
 
-    /// When the faults are over, targets that fail for ever are mended or given up by their owners:
-    /// their breakers would let one attempt out every five minutes, and the run would not end.
+    /// Returns how the target behaves now. When the faults are over, targets that always fail are repaired or
+    /// given up by their owners: otherwise their breakers would let one attempt out every five minutes, and
+    /// the run would not end.
     fn behavior(&self, target: &Target) -> Behavior {
         let fails = matches!(
             target.behavior,

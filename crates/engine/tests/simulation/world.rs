@@ -1,4 +1,4 @@
-//! Everything there is in one run: the store, the clock, the dice, and the log of what happened.
+//! Everything that exists in a run: the store, the clock, the dice, and the log of what happened.
 
 use std::{
     collections::BTreeMap,
@@ -41,7 +41,7 @@ pub enum End {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// The publisher is about to ask for it to be accepted.
+    /// The publisher is about to publish it.
     Asked {
         delivery: DeliveryId,
     },
@@ -52,12 +52,12 @@ pub enum What {
         subject: Option<String>,
         due_in: Duration,
     },
-    /// The publisher was told so.
+    /// The publisher got the acknowledgment.
     Acknowledged {
         delivery: DeliveryId,
     },
-    /// An attempt began and, unless its process died, was answered by the target. With its delivery
-    /// and its life, the time at which it started says which attempt it is.
+    /// An attempt began and, unless its process died, the target responded. The start time identifies the
+    /// attempt, together with its delivery and its life.
     Began {
         attempt: u32,
         delivery: DeliveryId,
@@ -87,11 +87,11 @@ pub enum What {
         life: LifeId,
         node: NodeId,
     },
-    /// It left, and what it still held went back.
+    /// The node left, and returned what it still held.
     Left {
         node: NodeId,
     },
-    /// Another node declared it dead.
+    /// Another node declared this one dead.
     DeclaredDead {
         node: NodeId,
     },
@@ -132,12 +132,12 @@ pub struct World {
     pub clock: Arc<SimClock>,
     pub store: Arc<SqliteStore>,
     pub ids: IdMaker,
-    /// When everything happened, in order.
+    /// Everything that happened, in order, with its time.
     pub log: Mutex<Vec<(Duration, What)>>,
     lives: AtomicU64,
-    /// Nothing goes wrong any more.
+    /// All faults have ended.
     calm: AtomicBool,
-    /// The store hangs for everyone until then.
+    /// The store hangs for all processes until then.
     pub hangs_until: Mutex<Duration>,
     beats: Mutex<BTreeMap<NodeId, Time>>,
 }
@@ -182,7 +182,7 @@ impl World {
         self.clock.now()
     }
 
-    // Who is dead is worked out beside the store, which does not tell.
+    // Which nodes are dead is computed here, because the store does not say.
 
     pub fn beaten(&self, node: NodeId, at: Time) {
         self.beats.lock().insert(node, at);

@@ -1,4 +1,4 @@
-//! What the engine counts is what the store confirmed: once, and on every node.
+//! The engine counts what the store has confirmed: once, and on every node.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use gancho_store::{Statistics, StatisticsPoint, StatisticsStep, StatisticsWindow
 
 use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
 
-/// The sum of what was counted until now.
+/// Returns the sum of all counts so far.
 async fn total(stage: &Stage, of_target: bool) -> Figures {
     let now = stage.clock.now();
     let since = StatisticsStep::Day.floor(now);
@@ -70,7 +70,7 @@ async fn dead_letters_and_first_attempts_are_counted() {
     assert_eq!((total.delivered, total.delivered_first), (20 - refused, 20 - refused));
 }
 
-/// A target that is not asked makes no attempt, and neither does a node that lacks something.
+/// No attempt is made if the target is not contacted, or if the node lacks a resource.
 #[tokio::test(start_paused = true)]
 async fn what_is_no_attempt_is_not_counted_as_one() {
     let stage = Stage::new(|_, _| Play::Withhold);

@@ -10,7 +10,7 @@ use crate::stage::{Play, Stage, TENANT, seconds};
 
 const OTHER: TenantId = TenantId::from_bits(2 << 80);
 
-// `tenant_batch`: how many deliveries of one tenant go in a row while others wait.
+// `tenant_batch`: how many deliveries of one tenant run in a row while others wait.
 #[tokio::test(start_paused = true)]
 async fn a_tenant_has_as_many_in_a_row_as_is_set() {
     for batch in [1, 2, 5] {

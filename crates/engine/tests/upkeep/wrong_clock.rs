@@ -1,4 +1,4 @@
-//! What is old only because the clock says so is neither removed nor given up. (faults.md 17)
+//! Nothing is removed or given up that is old only by a wrong clock. (faults.md 17)
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::stage::{Play, Stage, seconds};
 
 const YEAR: i64 = 365 * 24 * 3_600;
 
-/// An engine whose deliveries expire after half an hour, in the store too.
+/// Starts an engine whose deliveries expire after half an hour, in the store too.
 async fn engine(stage: &Stage) -> Arc<Engine> {
     let mut setup = stage.setup();
     setup.lanes = vec![LaneSetup {

@@ -1,5 +1,5 @@
-//! A result that was not recorded is excused only by the death of its process, or by the loss of its
-//! lease; and no attempt begins under a lease that was taken away.
+//! An unrecorded result is excused only by the death of its process or the loss of its lease; and no attempt
+//! begins under a lease that was taken away.
 
 use super::{Broken, Facts, Promise};
 use crate::world::{LifeId, What};
@@ -11,7 +11,7 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
                 let how = format!("attempt {attempt} at {delivery}, {life:?}, begun at {at:?}");
                 broken.push(Broken { promise: Promise::DuplicatesExcused, how });
             }
-            // A clock that jumps makes others believe that a node was silent.
+            // If clocks jump, other nodes may take a living node for silent.
             if !facts.world.scenario.jumps && lost_its_lease(facts, *life, place, place) {
                 let how = format!("{life:?} began attempt {attempt} at {delivery} at {at:?}");
                 broken.push(Broken { promise: Promise::LeaseRespected, how });
@@ -20,13 +20,13 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     }
 }
 
-/// Whether the result of the attempt that began here was recorded; or was refused because the lease
-/// was lost before; or never came because the process died.
+/// Whether the result of the attempt that began here was recorded, was refused because the lease was lost
+/// before, or never came because the process died.
 fn is_accounted_for(facts: &Facts<'_>, place: usize) -> bool {
     let What::Began { delivery, life, started, .. } = &facts.log[place].1 else {
         return false;
     };
-    // Where the clock was put back, an earlier attempt may have started at the same time.
+    // If the clock was set back, an earlier attempt may have started at the same time.
     let result = facts.first_after(place, *delivery, |what| match what {
         What::Settled { life: by, started: at, .. }
         | What::Refused { life: by, started: at, .. } => by == life && at == started,
@@ -41,7 +41,7 @@ fn is_accounted_for(facts: &Facts<'_>, place: usize) -> bool {
     }
 }
 
-/// Whether the node that the life was at `place` had been declared dead, or had left, by `until`.
+/// Whether the node that had this life at `place` had been declared dead, or had left, by `until`.
 fn lost_its_lease(facts: &Facts<'_>, life: LifeId, place: usize, until: usize) -> bool {
     let lives = || facts.lives.iter().map(|place| (*place, &facts.log[*place].1));
     let joined = lives().take_while(|(at, _)| *at < place).filter_map(|(_, what)| match what {

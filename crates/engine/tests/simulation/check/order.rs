@@ -1,4 +1,4 @@
-//! Where order was asked for: the next begins only after the one before it has ended.
+//! If an endpoint asks for order, a delivery begins only after the one before it has ended.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     }
 }
 
-/// Whether one was acknowledged before the other was asked for: then the order is plain.
+/// Whether one was acknowledged before the other was requested. Only then is their order defined.
 fn came_before(facts: &Facts<'_>, before: DeliveryId, next: DeliveryId) -> bool {
     let known = facts.first(before, |what| matches!(what, What::Acknowledged { .. }));
     let asked = facts.first(next, |what| matches!(what, What::Asked { .. }));

@@ -1,4 +1,4 @@
-//! Nobody waits long for a healthy target: not while another tenant floods, nor beside a crowd of
+//! No delivery waits long for a healthy target: not while another tenant floods, nor beside a crowd of
 //! targets that hang.
 
 use std::{
@@ -11,10 +11,10 @@ use gancho_domain::TenantId;
 use super::{Broken, Facts, Promise};
 use crate::{scenario::Kind, target::TIMEOUT, world::What};
 
-/// A flood that came first may hold every slot until its attempts time out, and a poll may pass.
+/// Maximum wait: an earlier flood may hold every slot until its attempts time out, and one poll may pass.
 const MAX_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
 
-/// Beside a crowd, once it is there. A target that nobody has tried yet may wait a little for its turn;
+/// Maximum wait beside an established crowd. A target that was never tried may wait a little for its turn;
 /// the crowd's owner waits until all of its targets have been tried once.
 const MAX_BESIDE_CROWD: Duration = Duration::from_millis(150);
 const CROWD_IS_THERE: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     }
 }
 
-/// When the last of a tenant's targets was tried for the first time.
+/// Returns when the last of each tenant's targets was tried for the first time.
 fn all_tried(facts: &Facts<'_>) -> BTreeMap<TenantId, Duration> {
     let mut targets = BTreeMap::new();
     let mut tried = BTreeSet::new();

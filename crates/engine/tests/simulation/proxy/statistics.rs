@@ -1,4 +1,4 @@
-//! What nodes counted. Reads do not pass the tap: the engine makes none.
+//! Statistics that nodes have counted. Reads do not pass the tap, because the engine makes none.
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, TenantScope, Time};

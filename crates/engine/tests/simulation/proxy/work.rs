@@ -1,4 +1,4 @@
-//! Replays, reports on e-mails and deleted tenants, which the simulation has none of.
+//! Replays, reports on e-mails and deleted tenants. The simulation has none of them.
 
 use std::time::Duration;
 
