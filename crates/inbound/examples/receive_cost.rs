@@ -1,5 +1,6 @@
-//! What receiving costs, without HTTP: signed bodies of 1 KiB from many callers at once into a SQLite
-//! file with fsync, ledger and signed answers. `cargo run --release --example receive_cost -- 50000 64`
+//! Measures what receiving costs, without HTTP: signed bodies of 1 KiB from many concurrent callers into a
+//! SQLite file with fsync, ledger and signed responses. `cargo run --release --example receive_cost -- 50000
+//! 64`
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -67,7 +68,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
     let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
     let ring = Arc::new(KeyRing::generate().unwrap());
     let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
-    // Without a lane: what is received stays in the store.
+    // There is no lane, so receipts stay in the store.
     let setup = EngineSetup::new(store.clone(), clock.clone(), random, Vec::new());
     let engine = Engine::start(setup);
     let engine = engine.await.unwrap();

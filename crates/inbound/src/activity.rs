@@ -26,11 +26,11 @@ const COLLECTION: Collection = Collection::operators("source_activity");
 /// The key for requests without a known partner. No source id looks like it.
 const STRANGERS: &str = "unknown";
 const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// Documents per write. Bounds the cost of a flood over all partners.
+/// Maximum documents per write. Bounds the cost of a flood over all partners.
 const MAX_WRITES: usize = 20;
-/// How often a document is read again because another node has changed it.
+/// How often a document is read again if another node has changed it.
 const TRIES: usize = 5;
-/// Writes that a document remembers, so that one whose response was lost is not counted twice.
+/// Maximum writes that a document remembers, so that a write whose response was lost is not counted twice.
 const MAX_MARKS: usize = 16;
 
 /// The stored form.
@@ -47,14 +47,14 @@ struct RejectionDocument {
     at: i64,
     partner: String,
     status: u16,
-    /// The name of the reason: a node of another version may have written one that this one does not know.
+    /// The name of the reason. A node of another version may have written one that this node does not know.
     reason: String,
     detail: Option<String>,
     headers: Vec<(String, String)>,
     size: usize,
 }
 
-/// What one node has not stored yet. Its mark stays the same until it is stored.
+/// The activity that one node has not stored yet. Its mark stays the same until it is stored.
 struct UnsavedActivity {
     partner: Box<str>,
     counts: Counts,
@@ -83,7 +83,7 @@ struct SaveRound {
 }
 
 impl Inbound {
-    /// Runs until `stop`, then once more.
+    /// Saves the activity regularly until `stop`, then once more.
     pub async fn keep_activity(&self, stop: CancellationToken) {
         loop {
             let is_last = tokio::time::timeout(SAVE_EVERY, stop.cancelled()).await.is_ok();
@@ -111,18 +111,18 @@ impl Inbound {
         Ok(())
     }
 
-    /// The activity of a source, over all nodes.
+    /// Returns the activity of a source, over all nodes.
     pub async fn activity_of(&self, source: &Source) -> Result<SourceActivity> {
         self.stored_activity(source.partner.as_str(), &source.id.to_string()).await
     }
 
-    /// The activity without a known partner.
+    /// Returns the activity of requests without a known partner.
     pub async fn activity_of_unknown_partners(&self) -> Result<SourceActivity> {
         self.stored_activity(UNKNOWN, STRANGERS).await
     }
 
     async fn stored_activity(&self, partner: &str, key: &str) -> Result<SourceActivity> {
-        // Holds the writer, so that nothing is counted twice or missed.
+        // Locks out the writer, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
         let (mut stored, _) = read(self.store.document(COLLECTION, key).await?)?;
         let (counts, rejections) =
@@ -133,7 +133,7 @@ impl Inbound {
         Ok(SourceActivity { counts: stored.counts, rejections })
     }
 
-    /// The next partner with something new, in turn.
+    /// Returns the next partner with something new, in turn.
     fn next_unsaved(&self, after: Option<&str>) -> Option<UnsavedActivity> {
         let mut partners = self.counters.changed();
         partners.extend(self.rejections.changed());

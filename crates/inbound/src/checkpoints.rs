@@ -1,9 +1,9 @@
-//! Signed checkpoints of the ledger. They are in the store and, so that a changed or restored store is
-//! noticed, in files next to it that are never overwritten.
+//! Signed checkpoints of the ledger. They are in the store and, to detect a changed or restored store, in
+//! files next to it that are never overwritten.
 //!
-//! Lines are verified before they are signed: a ledger with a broken chain, or one that contradicts a
-//! checkpoint on disk, is never signed again by this process, nor by another that finds those files, and an
-//! error is logged. The same applies while there is a file that cannot be verified.
+//! Lines are verified before they are signed. A ledger with a broken chain, or one that contradicts a
+//! checkpoint on disk, is never signed again: not by this process, nor by another that finds those files; an
+//! error is logged. The same applies as long as a file cannot be verified.
 
 mod files;
 mod newest;
@@ -40,7 +40,7 @@ pub const ORIGIN: &str = "gancho/ledger";
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Pause between pages while all lines are verified again, so that it costs others nothing.
+/// Pause between pages while all lines are verified again, so that others are not delayed.
 const BREATH: Duration = Duration::from_millis(50);
 
 pub struct Checkpointer {
@@ -83,7 +83,7 @@ struct WalkState {
     head: Head,
     tree: Tree,
     /// The checkpoints on disk that the walk has not reached, the nearest last. `None` if they could not be
-    /// read: then no line is walked either.
+    /// read: in that case no line is walked either.
     ahead: Option<Vec<Checkpoint>>,
     /// The last checkpoint that was signed or reached.
     newest: Option<Checkpoint>,
@@ -120,7 +120,7 @@ pub enum CheckpointerError {
 }
 
 impl CheckpointerError {
-    /// Whether it needs attention, since it will not go away by itself.
+    /// Whether it needs attention, because it does not resolve itself.
     const fn is_lasting(&self) -> bool {
         matches!(self, Self::AuditError(_) | Self::Foreign(_))
     }
@@ -158,7 +158,8 @@ impl Checkpointer {
         checkpointer
     }
 
-    /// Why nothing is signed any more, if so: the ledger or a file contradicts what was signed.
+    /// Returns why nothing is signed any more: the ledger or a file contradicts what was signed. `None` if
+    /// all is well.
     pub fn suspension(&self) -> Option<String> {
         self.suspended.lock().clone()
     }
@@ -173,7 +174,7 @@ impl Checkpointer {
         *self.suspended.lock() = Some(error.to_string());
     }
 
-    /// Signs a checkpoint if lines were added since the last; with `force` in any case.
+    /// Signs a checkpoint if lines were added since the last one; with `force` in any case.
     pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointerError> {
         let mut walked = self.walked.lock().await;
         if let Some(audit_error) = &walked.audit_error {
@@ -200,7 +201,8 @@ impl Checkpointer {
             made_at: self.clock.now().to_string(),
         };
         let note = self.keys.current().signer().sign(&checkpoint)?;
-        // The file first: someone who changes the ledger can change the checkpoints in the store as well.
+        // The file comes first, because anyone who can change the ledger can change the checkpoints in the store
+        // as well.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
         self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;
@@ -208,8 +210,8 @@ impl Checkpointer {
         Ok(Some(checkpoint))
     }
 
-    /// Verifies all lines again, from the first: this process does not read those again that it has signed for. A line that
-    /// was changed is never signed for again.
+    /// Verifies all lines again, from the first, which `run_once` does not do with lines that this process
+    /// has signed for. A changed line is never signed for again.
     pub async fn check(&self) -> Result<(), CheckpointerError> {
         let fresh = self.read_files().await.map(WalkState::before);
         let checked = match fresh {
@@ -220,7 +222,7 @@ impl Checkpointer {
             Err(CheckpointerError::AuditError(audit_error)) => {
                 self.walked.lock().await.audit_error.get_or_insert_with(|| audit_error.clone());
             }
-            // Nothing is signed before the files can be read again.
+            // Nothing is signed until the files can be read again.
             Err(CheckpointerError::Foreign(_)) => {
                 *self.walked.lock().await =
                     WalkState { ahead: None, ..WalkState::before(Vec::new()) };
@@ -230,7 +232,7 @@ impl Checkpointer {
         checked
     }
 
-    /// The checkpoints on disk. There may be many, so that they are read on another thread.
+    /// Reads the checkpoints on disk. There may be many, so it uses another thread.
     async fn read_files(&self) -> Result<Vec<Checkpoint>, CheckpointerError> {
         let (settings, keys) = (self.settings.clone(), self.keys.clone());
         let read = tokio::task::spawn_blocking(move || ahead(&settings, &keys)).await;
@@ -339,7 +341,7 @@ impl Checkpointer {
         }
     }
 
-    /// A store that was restored while the process ran has fewer lines than were walked.
+    /// Checks that the walked lines still exist. A store that was restored while the process ran has fewer.
     async fn still_there(&self, walked: &WalkState) -> Result<(), CheckpointerError> {
         let found = self.store.ledger_size().await?;
         if found < walked.head.number {
@@ -351,7 +353,7 @@ impl Checkpointer {
 }
 
 impl WalkState {
-    /// Before the first line.
+    /// The state before the first line.
     fn before(ahead: Vec<Checkpoint>) -> Self {
         let (head, tree) = (Head::start(), Tree::default());
         Self { head, tree, ahead: Some(ahead), newest: None, audit_error: None }
@@ -373,13 +375,13 @@ impl WalkState {
         self.ahead.as_ref().and_then(|ahead| ahead.first())
     }
 
-    /// How much of it is signed.
+    /// Returns how many lines are signed.
     fn last(&self) -> u64 {
         self.newest.as_ref().map_or(0, |newest| newest.size)
     }
 }
 
-/// The checkpoints on disk, the nearest last.
+/// Returns the checkpoints on disk, the nearest last.
 fn ahead(
     settings: &CheckpointSettings,
     keys: &SigningKeys,
@@ -389,7 +391,7 @@ fn ahead(
     Ok(ahead)
 }
 
-/// Zero-padded, so that the keys sort by size.
+/// Returns the key of a size, zero-padded so that keys sort by size.
 fn name(size: u64) -> String {
     format!("{size:012}")
 }

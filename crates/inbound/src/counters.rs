@@ -1,5 +1,5 @@
-//! Counters: received webhooks by partner, rejected ones by reason. Labels are bounded: unknown partners
-//! are not counted by name.
+//! Counts received webhooks by partner, and rejected ones by reason. Labels are bounded: unknown partners are
+//! not counted by name.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ struct PartnerCounters {
     received: AtomicU64,
     repeats: AtomicU64,
     clashes: AtomicU64,
-    /// What is already stored.
+    /// The counts that are already stored.
     saved: Mutex<Counts>,
 }
 
@@ -38,7 +38,7 @@ pub struct Counts {
     /// New receipts.
     pub received: u64,
     pub repeats: u64,
-    /// Those whose event id was already used with a different body.
+    /// Receipts whose event id was already used with a different body.
     pub clashes: u64,
 }
 
@@ -104,17 +104,17 @@ impl Counters {
         partners.iter().map(|(name, of)| (name.clone(), of.counts())).collect()
     }
 
-    /// Since the process started.
+    /// Returns the counts of a partner since the process started.
     pub fn of_partner(&self, partner: &str) -> Counts {
         self.partners.read().get(partner).map_or_else(Counts::default, |of| of.counts())
     }
 
-    /// What is not stored yet.
+    /// Returns the counts that are not stored yet.
     pub(crate) fn unsaved(&self, partner: &str) -> Counts {
         self.partners.read().get(partner).map_or_else(Counts::default, |of| of.unsaved())
     }
 
-    /// The partners with something that is not stored yet.
+    /// Returns the partners with counts that are not stored yet.
     pub(crate) fn changed(&self) -> BTreeSet<Box<str>> {
         let partners = self.partners.read();
         let is_changed = |of: &PartnerCounters| of.unsaved() != Counts::default();

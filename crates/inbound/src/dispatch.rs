@@ -2,8 +2,8 @@
 //! the gateway.
 //!
 //! The core can verify and deduplicate what it gets: the body byte for byte, a Standard Webhooks signature
-//! with the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*` headers.
-//! A body that does not match the schema of the source becomes a dead letter before anything is sent.
+//! with the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*` headers. A
+//! body that does not match the schema of the source becomes a dead letter before anything is sent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,8 +39,8 @@ pub struct DispatchCarrier {
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl DispatchCarrier {
-    /// The client uses the operator's address policy: only operators create sources, and the core is often
-    /// on the same machine.
+    /// Creates the carrier. The client uses the operator's address policy: only operators create sources, and
+    /// the core is often on the same machine.
     pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
         let profile = Profile::standard();
         Self { sources, client, clock, profile, timeout: DEFAULT_TIMEOUT, internal_target: None }
@@ -114,10 +114,10 @@ impl DispatchCarrier {
         carried(outcome, record, self.clock.now())
     }
 
-    /// Its result is recorded in place of a response.
+    /// Passes a receipt to an internal target. The result is recorded in place of a response.
     async fn hand_over(&self, job: &Job, target: InternalTarget) -> AttemptResult {
         let Some(internal_target) = &self.internal_target else {
-            // Another node may have it, or this one after a change of its settings.
+            // E-mail may be on at another node, or at this one after a change of its settings.
             return internal_failure("e-mail is off on this node".into());
         };
         let began = Instant::now();
@@ -179,18 +179,18 @@ impl DispatchCarrier {
     }
 }
 
-/// Why a body that does not match the schema is not sent.
+/// Returns why a body that does not match the schema is not sent.
 pub(crate) fn misfit(first: &FieldError) -> Failure {
     let reason = format!("the body does not match the schema of the source: {first}");
     Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }
 
-/// Nothing was sent, and the target is not at fault.
+/// The result of an internal error: nothing was sent, and the target is not at fault.
 fn internal_failure(reason: String) -> AttemptResult {
     AttemptResult::internal_error(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-/// Whether it was retried after it had ended.
+/// Whether the delivery was retried after it had ended.
 fn was_given_up(job: &Job) -> bool {
     job.is_replay || job.attempts_before > 0
 }

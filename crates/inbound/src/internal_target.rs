@@ -15,7 +15,7 @@ pub enum InternalTarget {
 }
 
 impl InternalTarget {
-    /// `None` for an ordinary URL.
+    /// Parses a target's URL; `None` for an ordinary URL.
     pub fn named(text: &str) -> Option<Result<Self, String>> {
         match text {
             EMAIL_FEEDBACK => Some(Ok(Self::EmailFeedback)),
@@ -30,14 +30,14 @@ impl InternalTarget {
 /// Receives what goes to an internal target.
 #[async_trait]
 pub trait InternalSink: Send + Sync + 'static {
-    /// Returns the outcome as a text. May be called more than once for the same receipt.
+    /// Processes the body and returns the outcome as text. May be called more than once for the same receipt.
     async fn take(&self, target: InternalTarget, body: &[u8]) -> Result<String, InternalSinkError>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InternalSinkError {
-    /// Temporary: retried.
+    /// A temporary failure, which is retried.
     Later(Failure),
-    /// Permanent: not retried.
+    /// A permanent failure, which is not retried.
     Never(Failure),
 }

@@ -23,9 +23,9 @@ pub struct Acceptance {
     pub policy_sign: String,
     /// Whether it is a duplicate.
     pub is_repeat: bool,
-    /// The receipt that used its event id first, with a different body. This one is stored but not
-    /// dispatched: its deliveries are dead letters. The sender is not told, since it cannot do anything
-    /// about it.
+    /// The receipt that used the event id first, with a different body. This receipt is stored but not
+    /// dispatched: its deliveries are dead letters. The sender sees no error, because it can do nothing about
+    /// it.
     pub clashes_with: Option<ReceiptId>,
 }
 
@@ -49,8 +49,7 @@ pub const CODES: &[(u16, &str)] = &[
     (503, "unavailable"),
 ];
 
-/// A rejected request. Only `status`, `code`, `detail`, `errors` and `retry_after` may be
-/// told to the sender.
+/// A rejected request. The sender may see only `status`, `code`, `detail`, `errors` and `retry_after`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiveError {
     pub status: u16,
@@ -58,9 +57,9 @@ pub struct ReceiveError {
     pub detail: Cow<'static, str>,
     pub errors: Box<[FieldError]>,
     pub retry_after: Option<Duration>,
-    /// For the operator.
+    /// The reason for the operator.
     pub reason: Reason,
-    /// Details for the operator, if there is more to say than the reason.
+    /// More details for the operator, if there are any.
     pub note: Option<Box<str>>,
     /// The receipt, if it was stored although it was rejected: its body does not match the schema. Boxed,
     /// since it is rare and the struct is moved by value.
@@ -120,7 +119,7 @@ reasons! {
 }
 
 impl Reason {
-    /// The label of `policy_deny_total`: one for everything unverified.
+    /// Returns the label of `policy_deny_total`: one for everything unverified.
     pub const fn deny_label(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -177,7 +176,7 @@ impl ReceiveError {
         }
     }
 
-    /// The one response to everything that is not verified, so that it reveals nothing.
+    /// Returns the one response to everything that is not verified, so that it reveals nothing.
     pub(crate) fn unproven(reason: Reason) -> Self {
         Self::new(403, "deny_invalid_access", reason, "the request could not be verified")
     }
@@ -186,7 +185,8 @@ impl ReceiveError {
         Self { note: Some(note.into().into_boxed_str()), ..self }
     }
 
-    /// A malformed request gets the reason; an unverified one gets none.
+    /// Returns the response to a failed verification: a malformed request gets the reason, an unverified one
+    /// gets none.
     pub(crate) fn refused(refusal: VerifyError) -> Self {
         if refusal.is_malformed() {
             Self::new(400, "malformed_request", refusal.into(), refusal.to_string())
@@ -195,21 +195,22 @@ impl ReceiveError {
         }
     }
 
-    /// Stored, and not dispatched.
+    /// The receipt was stored, but is not dispatched.
     pub(crate) fn misfit(errors: Vec<FieldError>, receipt: ReceiptId) -> Self {
         let detail = "the body does not match the schema";
         let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
         Self { errors: errors.into(), receipt: Some(Box::new(receipt)), ..denied }
     }
 
-    /// For the partner alone, who sends it again and so loses nothing.
+    /// Returns the response while the source is paused. Only the verified partner gets it, and loses nothing,
+    /// because it sends the request again.
     pub(crate) fn paused() -> Self {
         let detail = "the source is paused: send the webhook again later";
         let denied = Self::new(503, "source_paused", Reason::Paused, detail);
         Self { retry_after: Some(Duration::from_mins(1)), ..denied }
     }
 
-    /// It could not be verified, for an internal reason.
+    /// Returns the response if the request could not be verified for an internal reason.
     pub(crate) fn unusable() -> Self {
         let detail = "the webhook could not be verified at the moment: send it again";
         let denied = Self::new(503, "unavailable", Reason::Store, detail);

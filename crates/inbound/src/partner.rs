@@ -19,7 +19,7 @@ impl Partner {
         &self.0
     }
 
-    /// Whether a text is a valid name, without allocating.
+    /// Whether a text is a valid name. Does not allocate.
     pub fn fits(text: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let bytes = text.as_bytes();

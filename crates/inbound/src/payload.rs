@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::preset::Preset;
 
-/// `preset` is the source's; `None` if the source was deleted, and then it may be any.
+/// Returns the body for display. `preset` is the source's; `None` if the source was deleted, and then it may
+/// have been any.
 pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
     match preset {
         None | Some(Preset::Microsoft) => {
@@ -16,7 +17,7 @@ pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
     }
 }
 
-/// Microsoft Graph authenticates with a secret in each notification. `None` if there is none.
+/// Masks the secret by which Microsoft Graph authenticates each notification. `None` if there is none.
 fn without_client_state(body: &[u8]) -> Option<Bytes> {
     const NAME: &str = "clientState";
     let mut document: Value = serde_json::from_slice(body).ok()?;

@@ -60,7 +60,7 @@ pub enum PresetError {
 /// The handshake of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
-    /// None, or one that is answered for every partner.
+    /// No handshake, or one that is answered for every partner.
     Nothing,
     /// A GET request with a verify token.
     VerifyToken,
@@ -82,11 +82,11 @@ pub enum Proof {
 }
 
 impl Preset {
-    /// The presets that need no more than their name.
+    /// The presets that need only a name.
     pub const NAMES: [&'static str; 8] =
         ["partner", "standard", "stripe", "github", "slack", "shopify", "meta", "microsoft"];
 
-    /// Gancho's own scheme, which is also used for unknown partners.
+    /// Whether this is Gancho's own scheme, which is also used for unknown partners.
     pub fn is_own_form(&self) -> bool {
         *self == Self::Partner
     }
@@ -116,7 +116,7 @@ impl Preset {
         }
     }
 
-    /// The same for presets with a signature.
+    /// The signature scheme of presets that have one.
     pub fn signed(&self) -> Option<gancho_wire::Preset> {
         Some(match self {
             Self::Partner => gancho_wire::Preset::Partner,
@@ -130,8 +130,8 @@ impl Preset {
         })
     }
 
-    /// The default location of the event id in the body. Only for senders that guarantee that it identifies
-    /// the event: the id of the event's object would merge two events.
+    /// Returns the default location of the event id in the body. Only senders that guarantee that it
+    /// identifies the event have one: the id of the event's object would merge two events.
     pub fn event_id_pointer(&self) -> Option<&'static str> {
         match self {
             Self::Partner | Self::Slack => Some("/event_id"),
@@ -140,7 +140,8 @@ impl Preset {
         }
     }
 
-    /// The header with the event type. It is not signed, so it is passed on as a hint and proves nothing.
+    /// Returns the header with the event type. It is not signed, so it is passed on as a hint and proves
+    /// nothing.
     pub fn topic_header(&self) -> Option<&'static str> {
         match self {
             Self::Github => Some("x-github-event"),
@@ -149,10 +150,12 @@ impl Preset {
         }
     }
 
-    /// What of that header tells apart two events whose bodies are the same. Shopify's can be: an order
-    /// is created and paid at once; there a topic in Shopify's format is included, and anyone who has a
-    /// signed body can have it taken again under another. GitHub's bodies say themselves what they are
-    /// of, so there nobody makes one another event by writing another name on it.
+    /// Returns the part of that header that distinguishes two events with the same body.
+    ///
+    /// Shopify sends such events: an order is created and paid at the same time. So a topic in Shopify's
+    /// format is part of the identity, and anyone who has a signed body can have it accepted again under
+    /// another topic. GitHub's bodies name their event themselves, so there another header does not make
+    /// another event.
     pub fn telling_topic<'a>(&self, topic: Option<&'a str>) -> Option<&'a str> {
         let is_word = |word: &str| {
             let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
@@ -169,7 +172,7 @@ impl Preset {
         !matches!(self, Self::Sns(_))
     }
 
-    /// Whether a secret is valid for this preset.
+    /// Checks whether a secret is valid for this preset.
     pub fn check_secret(&self, secret: &str, encoding: SecretEncoding) -> Result<(), KeyError> {
         match self.signed() {
             Some(preset) => preset.hmac_key(secret, encoding).map(|_| ()),
@@ -195,7 +198,8 @@ fn checked_topics(topics: &[String]) -> Result<Vec<String>, PresetError> {
     }
 }
 
-/// `arn:<partition>:sns:<region>:<account>:<name>`. No placeholder is understood: each is one topic.
+/// Whether it is `arn:<partition>:sns:<region>:<account>:<name>`. There are no placeholders: each ARN is one
+/// topic.
 fn is_topic(arn: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     match arn.split(':').collect::<Vec<_>>()[..] {

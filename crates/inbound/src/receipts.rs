@@ -57,7 +57,7 @@ impl ReceiptStatus {
         }
     }
 
-    /// The status that at least one delivery of such a receipt has.
+    /// Returns the status that at least one delivery of such a receipt has.
     pub const fn of_delivery(self) -> Status {
         match self {
             Self::Received => Status::Pending,
@@ -77,7 +77,7 @@ pub struct Receipt {
     pub event_id: Option<String>,
     pub ts_received: Time,
     pub status: ReceiptStatus,
-    /// Over all its deliveries.
+    /// The attempts of all its deliveries.
     pub attempts: u32,
     pub last_error: Option<String>,
     pub is_test: bool,
@@ -89,13 +89,13 @@ pub struct Receipt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptDetail {
     pub receipt: Receipt,
-    /// Byte for byte as it was posted.
+    /// The body, byte for byte as it was posted.
     pub payload: Bytes,
     /// When its content was erased.
     pub erased_at: Option<Time>,
     /// `None` for receipts from before requests were recorded.
     pub request: Option<RequestRecord>,
-    /// With all attempts, in order.
+    /// The deliveries with all attempts, in order.
     pub deliveries: Vec<DeliveryView>,
 }
 
@@ -134,7 +134,7 @@ impl Receipts {
     }
 
     /// Dispatches a receipt to each target of the source now, whatever its status: by the existing delivery
-    /// if there is one, otherwise by a new one. False if the receipt does not exist.
+    /// if there is one, otherwise by a new one. Returns false if the receipt does not exist.
     pub async fn redeliver(
         &self,
         source: &Source,
@@ -171,8 +171,8 @@ impl Receipts {
         Ok(view.filter(|view| view.parcel.kind == Kind::Receipt))
     }
 
-    /// Newest first. A page may have fewer receipts than requested and still have a next one. Bodies are
-    /// not read.
+    /// Returns a page of receipts, newest first. A page may have fewer receipts than requested and still have
+    /// a next one. Does not read bodies.
     pub async fn list(
         &self,
         scope: TenantScope,
@@ -228,8 +228,7 @@ impl Receipts {
             outlines.into_iter().map(|outline| (outline.row.id, outline)).collect();
         for row in found.rows {
             let Some(receipt) = outlines.get(&row.event).map(outlined) else { continue };
-            // A receipt is listed at the position of its first delivery with that status, so that it is
-            // listed once.
+            // A receipt is listed once, at the position of its first delivery with that status.
             let of_status = receipt.deliveries.iter().filter(|row| row.status() == wanted);
             let first = of_status.map(|row| row.id).max();
             if receipt.status == status && first == Some(row.id) {

@@ -1,12 +1,11 @@
-//! The flow: find the source → answer an unsigned handshake → verify the signature → pass (rate limit and policy) →
-//! answer a signed handshake → identify (strict JSON, event id for deduplication) → check the schema → accept, in one
-//! transaction → respond, signed.
+//! Receives a request: find the source → answer an unsigned handshake → verify the signature → pass (rate
+//! limit and policy) → answer a signed handshake → identify (strict JSON, event id for deduplication) → check
+//! the schema → accept, in one transaction → respond, signed.
 //!
-//! Each step has a file: [`preconditions`] (size and media type), [`handshake`], [`verify`] (signatures), [`policy`],
-//! [`identity`] (deduplication), [`accept`] (one transaction), [`policy_sign`] (the signature of the response), [`reject`]
-//! (what ends early).
-//! An unverified request causes no read of the store. The signature schemes and handshakes of senders
-//! are in `verify` and `handshake`.
+//! Each step has a file: [`preconditions`] (size and media type), [`handshake`], [`verify`] (signatures),
+//! [`policy`], [`identity`] (deduplication), [`accept`] (one transaction), [`policy_sign`] (the signature of
+//! the response), [`reject`] (requests that end early). An unverified request causes no read of the store.
+//! The signature schemes and handshakes of senders are in `verify` and `handshake`.
 
 pub mod accept;
 pub mod handshake;
@@ -69,7 +68,7 @@ impl Inbound {
         Ok(self.accept(parts, misfits, now).await?)
     }
 
-    /// The source that the request claims to be from.
+    /// Finds the source that the request claims to be from.
     #[instrument(level = "debug", skip_all)]
     async fn find(
         &self,
@@ -88,7 +87,7 @@ impl Inbound {
         }
     }
 
-    /// An unsigned handshake. A GET request can be nothing else.
+    /// Answers an unsigned handshake. A GET request can be nothing else.
     #[instrument(level = "debug", skip_all)]
     fn greet(
         &self,
@@ -122,8 +121,8 @@ impl Inbound {
         Ok(message)
     }
 
-    /// Applies the policy pack. Only verified requests count against the rate, so that nobody else can use
-    /// up a partner's.
+    /// Applies the rate limit and the policy pack. Only verified requests count against the rate, so that
+    /// nobody else can use up a partner's.
     #[instrument(level = "debug", skip_all)]
     fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), ReceiveError> {
         let within = match message.source.rate {
@@ -146,7 +145,7 @@ impl Inbound {
         }
     }
 
-    /// A signed handshake.
+    /// Answers a signed handshake.
     #[instrument(level = "debug", name = "greet", skip_all)]
     async fn greet_verified(
         &self,
@@ -161,8 +160,8 @@ impl Inbound {
         }
     }
 
-    /// Deduplication, ledger line, receipt and deliveries. A body that does not match the schema is stored
-    /// as well, in the ledger and as a dead letter, and the sender gets an error.
+    /// Deduplicates, and stores the ledger line, the receipt and the deliveries. A body that does not match
+    /// the schema is stored as well, in the ledger and as a dead letter, and the sender gets an error.
     #[instrument(level = "debug", skip_all)]
     async fn accept(
         &self,
@@ -185,7 +184,7 @@ impl Inbound {
         if !fits {
             return Err(ReceiveError::misfit(misfits, receipt));
         }
-        // The signature belongs to the receipt that a new webhook would have had.
+        // The signature is for the receipt that a new webhook would have had.
         let policy_sign = signed.filter(|_| !is_repeat).unwrap_or_else(|| sign(receipt));
         Ok(Acceptance { receipt, policy_sign, is_repeat, clashes_with })
     }

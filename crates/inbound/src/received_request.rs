@@ -19,7 +19,7 @@ pub struct ReceivedRequest {
     pub query: Option<String>,
     /// All headers, including repeated ones.
     pub headers: HeaderMap,
-    /// Byte for byte.
+    /// The body, byte for byte.
     pub body: Bytes,
     /// Created by the simulator, and marked as a test.
     pub is_test: bool,
@@ -37,12 +37,12 @@ impl ReceivedRequest {
         }
     }
 
-    /// The headers in the form that verification reads.
+    /// Returns the headers in the form that verification reads.
     pub(crate) fn lines(&self) -> Vec<(&str, &[u8])> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect()
     }
 
-    /// A decoded query parameter; `None` if it is missing or not text.
+    /// Returns a decoded query parameter; `None` if it is missing or not text.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let query = self.query.as_deref()?;
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());

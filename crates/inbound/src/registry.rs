@@ -53,7 +53,7 @@ pub struct SourceSet {
 pub enum Lookup {
     Source(Arc<PreparedSource>),
     Nobody,
-    /// It exists but is unusable on this node, with the reason.
+    /// It exists but is unusable on this node, for this reason.
     Unusable(String),
 }
 
@@ -87,7 +87,8 @@ impl Sources {
         Ok(self.all().await?.find(partner))
     }
 
-    /// The source of this tenant id. One that is not cached may have been created on another node just now.
+    /// Returns the source of this tenant id. Reads the store if it is not cached, because another node may
+    /// have just created it.
     pub async fn of_tenant(&self, tenant: TenantId) -> Result<Option<Arc<PreparedSource>>> {
         if let Some(source) = self.all().await?.of_tenant(tenant) {
             return Ok(Some(source));
@@ -99,17 +100,17 @@ impl Sources {
         Ok(self.all().await?.of_tenant(tenant))
     }
 
-    /// What is cached, without reading the store.
+    /// Returns a cached source, without reading the store.
     pub fn known(&self, tenant: TenantId) -> Option<Arc<PreparedSource>> {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))
     }
 
-    /// Whether a source that was read last cannot be used here.
+    /// Whether this node cannot use one of the sources that were read last.
     pub fn has_unusable(&self) -> bool {
         self.known.peek(()).is_some_and(|all| all.has_unusable())
     }
 
-    /// The partner of this tenant id, also for a deleted source; `None` for other tenants.
+    /// Returns the partner of this tenant id, also of a deleted source; `None` for other tenants.
     pub async fn partner_of(&self, tenant: TenantId) -> Result<Option<Arc<str>>> {
         if let Some(source) = self.all().await?.of_tenant(tenant) {
             return Ok(Some(source.source.partner.as_str().into()));
@@ -160,7 +161,7 @@ impl Sources {
         Ok(all)
     }
 
-    /// An unreadable source affects only itself: the others are updated.
+    /// Prepares the sources. An unreadable one affects only itself: the others are updated.
     fn prepare(
         &self,
         document: &Document,
@@ -175,7 +176,7 @@ impl Sources {
     }
 }
 
-/// Reads all, a page at a time.
+/// Reads all documents, a page at a time.
 pub(crate) async fn documents(store: &dyn Store, on: Collection) -> Result<Vec<Document>> {
     let mut all: Vec<Document> = Vec::new();
     loop {
@@ -202,19 +203,19 @@ impl SourceSet {
         self.by_tenant.get(&tenant).cloned()
     }
 
-    /// The id of a partner's source.
+    /// Returns the id of a partner's source.
     pub(crate) fn id_of(&self, partner: &str) -> Option<SourceId> {
         self.by_partner.get(partner).map(|prepared_source| prepared_source.source.id)
     }
 
-    /// By name.
+    /// Returns the sources by name.
     pub fn sources(&self) -> Vec<Arc<PreparedSource>> {
         let mut all: Vec<_> = self.by_partner.values().cloned().collect();
         all.sort_unstable_by(|one, other| one.source.partner.cmp(&other.source.partner));
         all
     }
 
-    /// Whether some are unusable here, so that their deliveries are not ended.
+    /// Whether some sources are unusable on this node, so that their deliveries are not ended.
     pub fn has_unusable(&self) -> bool {
         !self.unusable.is_empty()
     }

@@ -1,8 +1,8 @@
-//! The most recent rejected requests, so that the operator can explain them: what was sent, without its
-//! body and without anything that could be a secret, and the reason that the sender was not told.
+//! The most recent rejected requests, so that the operator can explain them: what was sent, without its body
+//! and without anything that could be a secret, and the reason that the sender did not see.
 //!
-//! Bounded in every direction: a maximum per partner, one list for all unknown partners, and a maximum
-//! rate for each list, so that a flood costs no more than a counter and hides no other's rejections.
+//! Bounded in every direction: a maximum per partner, one list for all unknown partners, and a maximum rate
+//! for each list, so that a flood costs no more than a counter and hides no other partner's rejections.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -30,8 +30,8 @@ const MAX_HEADERS: usize = 40;
 /// Maximum length of all names and values; the rest is omitted.
 const MAX_HEADER_BYTES: usize = 2_048;
 
-/// Whose values are shown, and those that the source's form of signing reads. All others might be
-/// anything; a header that carries a token is one whose value is never shown.
+/// Headers whose values are shown, besides those that the source's signature scheme reads. Other headers
+/// might contain anything; a header that carries a token is never shown.
 const SHOWN: [&str; 11] = [
     "content-length",
     "content-type",
@@ -49,13 +49,13 @@ const SHOWN: [&str; 11] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub at: Time,
-    /// As the sender wrote it, truncated.
+    /// The partner's name as the sender wrote it, truncated.
     pub partner: String,
     pub status: u16,
     pub reason: Reason,
-    /// Details, if there is more to say than the reason.
+    /// More details, if there are any.
     pub detail: Option<String>,
-    /// Names and values; those that might be secret are masked.
+    /// Names and values; values that might be secret are masked.
     pub headers: Vec<(String, String)>,
     pub size: usize,
 }
@@ -72,7 +72,7 @@ struct Lists {
 struct List {
     rejections: VecDeque<Rejection>,
     noted: Gcra,
-    /// How many of the newest are not stored yet.
+    /// How many of the newest rejections are not stored yet.
     unsaved: usize,
 }
 
@@ -108,7 +108,7 @@ impl Rejections {
         });
     }
 
-    /// Those of this node that are not stored yet, oldest first.
+    /// Returns the rejections of this node that are not stored yet, oldest first.
     pub(crate) fn unsaved(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
         let Some(list) = lists.by_partner.get(partner) else { return Vec::new() };
@@ -116,7 +116,7 @@ impl Rejections {
         list.rejections.iter().skip(saved).cloned().collect()
     }
 
-    /// The lists with unstored rejections.
+    /// Returns the lists with unstored rejections.
     pub(crate) fn changed(&self) -> Vec<Box<str>> {
         let lists = self.0.lock();
         let changed = lists.by_partner.iter().filter(|(_, list)| list.unsaved > 0);
@@ -130,7 +130,7 @@ impl Rejections {
         }
     }
 
-    /// Those of this node, newest first; [`UNKNOWN`] for requests without a known partner.
+    /// Returns the rejections of this node, newest first; [`UNKNOWN`] for requests without a known partner.
     pub fn of(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
         let list = lists.by_partner.get(partner);

@@ -38,7 +38,7 @@ const SECRET_WORDS: [&str; 10] = [
 pub struct RequestRecord {
     pub method: String,
     pub path: String,
-    /// In their original order; secrets are masked.
+    /// The headers in their original order, with secrets masked.
     pub headers: Vec<(String, String)>,
 }
 
@@ -76,13 +76,13 @@ impl RequestRecord {
         serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
     }
 
-    /// `None` for receipts from before requests were recorded.
+    /// Reads the stored form; `None` for receipts from before requests were recorded.
     pub(crate) fn read(kept: Option<&Bytes>) -> Option<Self> {
         kept.and_then(|bytes| serde_json::from_slice(bytes).ok())
     }
 }
 
-/// `token` is the header with the source's token.
+/// Whether a header may carry a secret. `token` is the header with the source's token.
 fn is_secret(name: &HeaderName, token: Option<&str>) -> bool {
     static WORDS: LazyLock<Option<AhoCorasick>> =
         LazyLock::new(|| AhoCorasick::new(SECRET_WORDS).ok());

@@ -32,15 +32,15 @@ pub enum SimulateError {
 /// The simulated request and its outcome.
 #[derive(Debug)]
 pub struct Simulation {
-    /// Masked if they carry a secret.
+    /// The headers, masked if they carry a secret.
     pub headers: Vec<(String, String)>,
-    /// With secrets masked.
+    /// The body, with secrets masked.
     pub body: Bytes,
     pub outcome: Outcome,
 }
 
 impl Inbound {
-    /// `body` as given, or one like the example in the documentation.
+    /// Sends `body`, or by default one like the example in the documentation.
     pub async fn simulate(
         &self,
         ring: &gancho_vault::KeyRing,

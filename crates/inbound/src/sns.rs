@@ -1,12 +1,12 @@
 //! Amazon SNS: messages that Amazon signs with its own key, whose certificate is at a URL in the message.
 //!
-//! In reading order: [`message`] parses a message and builds its signed text; [`hosts`] checks that URLs
-//! are Amazon's; [`certificates`] fetches, caches and rate-limits; a [`certificate`] verifies; [`confirm`]
+//! In reading order: [`message`] parses a message and builds its signed text; [`hosts`] checks that URLs are
+//! Amazon's; [`certificates`] fetches, caches and rate-limits; a [`certificate`] verifies; [`confirm`]
 //! confirms a subscription.
 //!
-//! Anyone with an account at Amazon can have messages signed, and the signature says only which topic
-//! they came through: so a source takes the topics that it lists and no other. That is judged before
-//! anything is fetched: a sender that does not know a topic cannot make the gateway fetch anything.
+//! Anyone with an Amazon account can have messages signed, and the signature only says which topic they came
+//! through, so a source accepts only the topics that it lists. The topic is checked before anything is
+//! fetched: a sender that does not know a topic cannot make the gateway fetch anything.
 
 pub mod certificate;
 pub mod certificates;
@@ -28,8 +28,8 @@ use self::{
 };
 use crate::outcome::{Reason, ReceiveError};
 
-/// SNS retries for at most an hour and then drops the message. Twice that allows for clock differences;
-/// anything older can only be a replay.
+/// Maximum age of a message. SNS retries for at most an hour and then drops it. Twice that allows for clock
+/// differences; anything older can only be a replay.
 const OLDEST: Duration = Duration::from_hours(2);
 
 pub struct Sns {
@@ -43,7 +43,8 @@ pub struct Sns {
 /// The topics of a source.
 pub struct Topics {
     pub arns: Vec<String>,
-    /// Certificate fetches caused by its messages, so that a flood of one source does not affect another.
+    /// The rate of certificate fetches that its messages cause, so that a flood of one source does not affect
+    /// another.
     fetched: Mutex<Gcra>,
 }
 
@@ -64,14 +65,15 @@ impl Topics {
 }
 
 impl VerifiedSnsMessage {
-    /// SHA-256 of the signed text.
+    /// Returns the SHA-256 of the signed text.
     pub fn base_sha256(&self) -> &str {
         &self.base_sha256
     }
 }
 
 impl Sns {
-    /// `remembered` is how long messages are deduplicated: an older one could be replayed.
+    /// `remembered` is how long messages are deduplicated: older messages are refused, because they could be
+    /// replayed.
     pub fn new(client: Client, hosts: SnsHosts, remembered: Duration) -> Self {
         Self {
             certificates: Certificates::new(client.clone()),
@@ -82,7 +84,7 @@ impl Sns {
         }
     }
 
-    /// `ahead`: how far the timestamp of a message may be in the future.
+    /// Verifies a message. `ahead` is how far its timestamp may be in the future.
     pub async fn prove(
         &self,
         topics: &Topics,
@@ -131,19 +133,19 @@ impl Sns {
     }
 }
 
-/// The one response to everything that is not verified, with details for the operator.
+/// Returns the one response to everything that is not verified, with details for the operator.
 fn refused(reason: Reason, why: impl Into<String>) -> ReceiveError {
     ReceiveError::unproven(reason).noted(why)
 }
 
-/// SNS retries only after a 5xx response.
+/// Returns a 5xx response, because SNS retries only after one.
 fn away(reason: Reason, why: impl Into<String>) -> ReceiveError {
     let detail = "the message could not be verified at the moment: send it again";
     let denied = ReceiveError::new(503, "unavailable", reason, detail).noted(why);
     ReceiveError { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
 
-/// SNS is not configured. Only senders that know a topic of the source get this response.
+/// Returns the response if SNS is not configured. Only senders that know a topic of the source get it.
 pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> ReceiveError {
     if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
         return refused(Reason::Topic, "the topic is not listed in the source");

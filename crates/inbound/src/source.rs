@@ -1,4 +1,4 @@
-//! A source and its keys, as they are kept. What is secret in them is sealed.
+//! A source and its keys, in their stored form, in which secrets are encrypted.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 
 use crate::{Partner, preset::Preset};
 
-/// The documents' kinds.
+/// The collections of the documents.
 pub const SOURCES: &str = "source";
 pub const SOURCE_KEYS: &str = "source_key";
 
 pub(crate) const ON_SOURCES: Collection = Collection::operators(SOURCES);
 pub(crate) const ON_KEYS: Collection = Collection::operators(SOURCE_KEYS);
-/// Names of sources that were deleted, by the tenant that each was: what they received is still shown.
+/// The names of deleted sources, by their tenant ids: their receipts are still shown.
 pub(crate) const ON_DELETED: Collection = Collection::operators("source_deleted");
 
-/// Where receipts go unless a source says otherwise.
+/// The default target of receipts.
 pub const DEFAULT_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,26 +28,26 @@ pub struct Source {
     #[serde(with = "as_text")]
     pub partner: Partner,
     pub is_active: bool,
-    /// As it was given, to be shown as it was given.
+    /// The preset as the operator wrote it, to be shown unchanged.
     preset: Box<RawValue>,
     pub targets: Vec<DispatchTarget>,
-    /// Targets that were taken away, newest last: one whose URL comes back keeps its id.
+    /// Targets that were removed, newest last. A target whose URL is added again keeps its id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) retired_targets: Vec<DispatchTarget>,
     pub schema: Option<Box<RawValue>>,
     rate: Option<RateDocument>,
     pub event_id_pointer: Option<String>,
     retry: Option<String>,
-    /// Base64 of the sealed secret that signs what is dispatched.
+    /// Base64 of the encrypted secret that signs dispatched requests.
     pub(crate) sealed_dispatch_secret: String,
-    /// Base64 of the sealed token with which Meta greets.
+    /// Base64 of the encrypted token of Meta's handshake.
     pub(crate) sealed_verify_token: Option<String>,
     created_at: i64,
     updated_at: i64,
 }
 
-/// One place where receipts of a source go. The id outlives the URL: a delivery names the id, so a
-/// changed URL applies to what still waits.
+/// One target for the receipts of a source. The id outlives the URL: a delivery names the id, so a changed
+/// URL applies to deliveries that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DispatchTarget {
     #[serde(with = "as_text")]
@@ -62,7 +62,7 @@ struct RateDocument {
 }
 
 impl Source {
-    /// A new one with nothing set.
+    /// Returns a new source without any settings.
     pub(crate) fn blank(id: SourceId, partner: Partner, now: Time) -> Self {
         let preset = RawValue::from_string(r#""partner""#.to_owned()).unwrap_or_default();
         Self {
@@ -83,8 +83,8 @@ impl Source {
         }
     }
 
-    /// In the stores a source is its own tenant: its receipts are deduped, shared out and listed as a
-    /// tenant's are.
+    /// Returns the source's own tenant in the stores: its receipts are deduplicated, scheduled and listed
+    /// like those of any tenant.
     pub fn scope(&self) -> TenantScope {
         TenantScope::internal(self.tenant())
     }
@@ -105,14 +105,14 @@ impl Source {
         by_id.or_else(by_url).or_else(first)
     }
 
-    /// The URL of that place.
+    /// Returns the URL of that target.
     pub fn destination_url(&self, id: EndpointId, is_replay: bool) -> Option<&str> {
         let place = self.destination(id, is_replay)?;
         self.targets.get(place).map(|target| target.url.as_str())
     }
 
     pub fn preset(&self) -> Preset {
-        // It was checked when it was saved.
+        // The preset was validated when it was saved.
         serde_json::from_str(self.preset.get()).unwrap_or_default()
     }
 
@@ -124,7 +124,7 @@ impl Source {
         self.preset = preset;
     }
 
-    /// How many requests each key may make.
+    /// Returns how many requests each key may make.
     pub fn rate(&self) -> Option<Rate> {
         let rate = self.rate?;
         Some(Rate { count: rate.count, per: Duration::from_micros(rate.per_micros) })
@@ -168,7 +168,7 @@ impl Source {
 pub enum KeyScheme {
     Hmac,
     Ed25519,
-    /// Somebody else's, fetched when it is needed. It is never kept.
+    /// The sender's own key, fetched when it is needed and never stored.
     Certificate,
 }
 
@@ -182,20 +182,20 @@ impl KeyScheme {
     }
 }
 
-/// One of a source's keys.
+/// A key of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceKey {
     pub key_id: String,
     pub scheme: KeyScheme,
-    /// `raw`, `base64` or `hex`: how the secret's text is understood.
+    /// How the secret's text is decoded: `raw`, `base64` or `hex`.
     pub encoding: String,
-    /// Base64 of the sealed secret; nothing for a public key.
+    /// Base64 of the encrypted secret; `None` for a public key.
     pub(crate) sealed: Option<String>,
     pub public_key: Option<String>,
     not_before: Option<i64>,
     not_after: Option<i64>,
     created_at: i64,
-    /// The id of the source it was given to. Keys of before it was noted have none.
+    /// The id of the key's source. Keys from before this was stored have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
@@ -219,7 +219,8 @@ impl SourceKey {
         self.source = Some(source.id.to_string());
     }
 
-    /// One that was left behind by a source of the same name that was deleted is not this one's.
+    /// Whether the key belongs to this source. A key that a deleted source of the same name has left does
+    /// not.
     pub(crate) fn is_of(&self, source: &Source) -> bool {
         self.source.as_ref().is_none_or(|id| *id == source.id.to_string())
     }
@@ -241,19 +242,19 @@ impl SourceKey {
         Time::from_micros(self.created_at)
     }
 
-    /// From `not_before` on and until `not_after`, which is no longer part of it.
+    /// Whether the key is valid: from `not_before` until just before `not_after`.
     pub fn is_valid_at(&self, now: Time) -> bool {
         self.not_before().is_none_or(|begin| begin <= now)
             && self.not_after().is_none_or(|end| now < end)
     }
 }
 
-/// Under which key a source's key is kept. Neither part can hold a `/`.
+/// Returns the document key of a source's key. Neither part can contain a `/`.
 pub(crate) fn document_key(partner: &Partner, key_id: &str) -> String {
     format!("{partner}/{key_id}")
 }
 
-/// Ids and names as their text.
+/// Serializes ids and names as text.
 mod as_text {
     use std::{fmt::Display, str::FromStr};
 

@@ -1,9 +1,9 @@
-//! Making and changing sources and their keys: everything an operator gives is judged first, all faults
-//! at once, and what is secret is sealed before it reaches the store.
+//! Creates and changes sources and their keys. All input is validated first, with all errors at once, and
+//! secrets are encrypted before they reach the store.
 //!
-//! In reading order: [`draft`] is what is given; `check` judges it; `targets` gives each URL its id;
-//! `keys` are put and taken away; [`import`] reads the key-value form of partners' keys; `seal` is how
-//! secrets are kept.
+//! In reading order: [`draft`] is the input; `check` validates it; `targets` assigns an id to each URL;
+//! `keys` are added and removed; [`import`] reads the key-value form of partners' keys; `seal` encrypts
+//! secrets.
 
 mod check;
 pub mod draft;
@@ -33,11 +33,11 @@ pub struct SourceService {
     pub sources: Arc<Sources>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// Whose rules say which URLs may be dispatched to.
+    /// The client whose policy decides which URLs may get receipts.
     pub client: Client,
 }
 
-/// A new source, with the secret that signs what is dispatched to the core.
+/// A new source, with the secret that signs its dispatched requests.
 pub struct NewSource {
     pub source: Source,
     pub dispatch_secret: Secret,
@@ -61,10 +61,10 @@ pub enum SourceError {
     Vault(String),
 }
 
-/// How often a change is repeated because another one was faster.
+/// How often a change is retried if another one was faster.
 const TRIES: usize = 5;
 pub const MAX_SOURCES: usize = 10_000;
-/// Where the sender names no key, each valid one costs a pass over the body.
+/// Maximum keys of a source. If the sender names no key, each valid key costs a pass over the body.
 pub const MAX_KEYS: usize = 16;
 
 impl SourceService {
@@ -87,7 +87,7 @@ impl SourceService {
         }
     }
 
-    /// Changes what is given and leaves the rest.
+    /// Changes the given properties and keeps the others.
     pub async fn change(
         &self,
         partner: &Partner,
@@ -107,7 +107,7 @@ impl SourceService {
         Err(SourceError::Busy)
     }
 
-    /// Another way of signing must not leave keys behind that cannot be used with it.
+    /// Checks that the keys fit the preset: another scheme must not leave keys that cannot be used with it.
     async fn check_fits(&self, source: &Source) -> Result<(), SourceError> {
         let keys = self.keys(&source.partner).await?;
         if !keys.is_empty() && !source.preset().has_keys() {
@@ -134,7 +134,8 @@ impl SourceService {
         self.read(partner).await.map(|(source, _)| source)
     }
 
-    /// The tenant of a source, or of a deleted one of that name: its receipts and dead letters are still there.
+    /// Returns the tenant of a source, or of a deleted source of that name, whose receipts and dead letters
+    /// still exist.
     pub async fn tenant_of(&self, partner: &Partner) -> Result<TenantId, SourceError> {
         match self.get(partner).await {
             Err(SourceError::NotFound) => {}
@@ -142,21 +143,20 @@ impl SourceService {
         }
         let deleted = documents(&*self.store, ON_DELETED).await?;
         let named = deleted.iter().filter(|document| document.body == partner.as_str());
-        // Ids rise with time.
+        // Ids increase with time.
         named.filter_map(|document| document.key.parse().ok()).max().ok_or(SourceError::NotFound)
     }
 
-    /// A page of sources, sorted by name.
+    /// Returns a page of sources, sorted by name.
     pub async fn list(&self, after: Option<&str>, max: usize) -> Result<Vec<Source>, SourceError> {
         let documents = self.store.documents(ON_SOURCES, after, max).await?;
         Ok(documents.iter().map(parse_document).collect::<Result<_, _>>()?)
     }
 
-    /// The source and its keys. What was received stays; what still waits for dispatch ends as a dead
-    /// letter.
+    /// Deletes the source and its keys. Its receipts stay; those that wait for dispatch become dead letters.
     pub async fn delete(&self, partner: &Partner) -> Result<(), SourceError> {
-        // The keys first: a source without keys takes nothing, whereas keys without a source would be
-        // there for the next one of that name.
+        // The keys are deleted first: a source without keys accepts nothing, but keys without a source would
+        // belong to the next source of that name.
         for document in self.key_documents(partner).await? {
             self.store.delete_document(ON_KEYS, &document.key).await?;
         }
@@ -170,8 +170,9 @@ impl SourceService {
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
     }
 
-    /// What a source of this name that is no longer there has left behind: a key may have been put while
-    /// it was deleted. They are listed before it is asked whether there is one, as its keys come after it.
+    /// Deletes keys that a deleted source of this name has left, because a key may have been added during the
+    /// deletion. Lists them before it checks whether a source exists, because a new source's keys are created
+    /// after the source.
     async fn clear_keys(&self, partner: &Partner) -> Result<(), SourceError> {
         let left = self.key_documents(partner).await?;
         if self.store.document(ON_SOURCES, partner.as_str()).await?.is_some() {

@@ -1,9 +1,9 @@
-//! Receiving webhooks, from a request to what arrives at the core: with a real SQLite file and a real
-//! PostgreSQL, a real engine and receivers on loopback. Time is set by hand.
+//! Receiving webhooks, from a request to the core: with a real SQLite file and a real PostgreSQL, a real
+//! engine and receivers on loopback. The clock is manual.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-/// Each test on each store.
+/// Runs each test on each store.
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod on_sqlite {
@@ -21,7 +21,7 @@ macro_rules! on_both {
     };
 }
 
-/// What has little to do with the store.
+/// Runs tests that hardly depend on the store.
 macro_rules! on_sqlite {
     ($($name:ident),* $(,)?) => {
         mod on_one_store {

@@ -1,4 +1,4 @@
-//! What the tests share: a store, nodes on it, a partner who signs, and a core that receives.
+//! What the tests share: a store, nodes on it, a partner that signs, and a core that receives.
 
 use std::{
     collections::VecDeque,
@@ -52,7 +52,7 @@ pub struct Node {
     pub internal_target: Arc<Taker>,
 }
 
-/// What is inside this gateway: notes what it is given, and answers as the test says.
+/// The internal target of this gateway. It records what it gets, and answers as the test says.
 #[derive(Default)]
 pub struct Taker {
     pub answers: Mutex<VecDeque<Result<String, InternalSinkError>>>,
@@ -84,18 +84,18 @@ impl Stage {
         Self { node, clock, ring, place }
     }
 
-    /// Another node: with a connection of its own where the store allows that.
+    /// Starts another node, with its own connection if the store allows that.
     pub async fn second_node(&self) -> Node {
         self.another(7, true).await
     }
 
-    /// One that dispatches, but not to what is inside the gateway.
+    /// Starts a node that dispatches, but not to internal targets.
     pub async fn node_without_inside(&self, seed: u64) -> Node {
         let (store, clock) = (self.node.store.clone(), &self.clock);
         Node::with(store, clock, &self.ring, seed, true, false).await
     }
 
-    /// `works`: whether it has the dispatch lane, or only receives.
+    /// Starts a node. `works` is whether it has the dispatch lane; otherwise it only receives.
     pub async fn another(&self, seed: u64, works: bool) -> Node {
         let store =
             if self.is_postgres() { self.place.open().await } else { self.node.store.clone() };
@@ -106,7 +106,7 @@ impl Stage {
         self.place.database().is_some()
     }
 
-    /// A source for `acme` with the key `k1`, dispatching to the receiver.
+    /// Creates a source for `acme` with the key `k1` that dispatches to the receiver.
     pub async fn acme(&self, core: &Receiver) {
         self.source("acme", core, SourceDraft::default()).await;
     }
@@ -156,7 +156,7 @@ impl Stage {
         lines.iter().map(|line| serde_json::from_slice(&line.entry).unwrap()).collect()
     }
 
-    /// Lets time pass until the only receipt of a partner has the status.
+    /// Advances the clock until the only receipt of a partner has the status.
     pub async fn until(&self, partner: &str, status: ReceiptStatus) -> Receipt {
         wait_for(status.name(), || async {
             let found = self.receipts(partner).await.into_iter().next();
@@ -170,7 +170,7 @@ impl Stage {
         self.clock.advance(Duration::from_millis(500));
     }
 
-    /// A request as partner `acme` sends it.
+    /// Returns a request as partner `acme` sends it.
     pub fn signed(&self, body: &str) -> ReceivedRequest {
         signed("acme", "k1", SECRET, &self.clock.now().secs().to_string(), body)
     }
@@ -263,7 +263,7 @@ pub fn hmac_key(secret: &str) -> KeyDraft {
     }
 }
 
-/// Two quick retries.
+/// A retry plan with two quick retries.
 pub fn quick() -> RetryDraft {
     RetryDraft::Exponential { base: "1s".into(), max: "2s".into(), attempts: 3 }
 }
@@ -291,7 +291,7 @@ pub fn signed(
         .with("x-signature", &format!("hmac-sha256={signature}"))
 }
 
-/// Without a signature.
+/// Returns a request without a signature.
 pub fn request(partner: &str, body: &str) -> ReceivedRequest {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
@@ -299,9 +299,9 @@ pub fn request(partner: &str, body: &str) -> ReceivedRequest {
 }
 
 pub trait Spoil {
-    /// In the place of any other of its name.
+    /// Replaces any other header of this name.
     fn with(self, name: &str, value: &str) -> Self;
-    /// Beside any other of its name.
+    /// Adds a header besides any other of this name.
     fn and(self, name: &str, value: &str) -> Self;
     fn without(self, name: &str) -> Self;
     fn body(self, body: &str) -> Self;

@@ -101,7 +101,7 @@ impl Carrier for WebhookCarrier {
         self.notifier.parcels(job.tenant, &Notice::exhausted(&exhausted)).await
     }
 
-    /// Many expire at once, as those of a paused endpoint do: they are reported together.
+    /// Reports deliveries that expired together, such as those of a paused endpoint, in one digest.
     fn gave_up(&self, ended: &[EndedDelivery], reason: &EndReason, at: Time) {
         for one in ended.iter().filter(|one| !one.is_test && !one.is_notice) {
             let target = self.registry.known(one.tenant, one.target);
@@ -153,7 +153,7 @@ impl WebhookCarrier {
         carried
     }
 
-    /// What the attempt says about the endpoint's health. Test events say nothing.
+    /// Notes what the attempt says about the endpoint's health. Test events say nothing.
     async fn note(&self, job: &Job, target: &Target, carried: &AttemptResult) {
         if job.parcel.is_test || carried.was_deferred() {
             return;
@@ -168,7 +168,7 @@ impl WebhookCarrier {
     }
 }
 
-/// A test event is attempted once, since its caller waits for the response.
+/// Returns the retry plan. A test event is attempted once, because its caller waits for the response.
 fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     if job.parcel.is_test {
         return Arc::new(RetryPlan::Schedule(Vec::new()));
@@ -176,12 +176,12 @@ fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     target.plan.clone()
 }
 
-/// A notice of the gateway itself, which causes no further notices.
+/// Whether the delivery is a notice of the gateway itself, which causes no further notices.
 fn is_notice(job: &Job) -> bool {
     is_reserved(&job.parcel.event_type)
 }
 
-/// Nothing was sent, and the target is not at fault.
+/// The result of an internal error: nothing was sent, and the target is not at fault.
 fn internal_failure(reason: String) -> AttemptResult {
     AttemptResult::internal_error(Failure::new(Code::UNSPECIFIED, reason))
 }

@@ -19,7 +19,8 @@ pub struct EndpointTest {
     pub delivery: DeliveryId,
     pub event: EventId,
     pub event_type: String,
-    /// `None` if there was none in time: the endpoint has not answered earlier ones yet.
+    /// `None` if there was none before the timeout, because the endpoint has not answered earlier deliveries
+    /// yet.
     pub attempt: Option<Attempt>,
     pub status: Status,
 }
@@ -43,7 +44,7 @@ pub enum EndpointTestError {
 
 /// How long to wait beyond the timeout of the endpoint.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How often it is looked at: less and less.
+/// How often the delivery is read: less and less often.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
@@ -80,7 +81,7 @@ pub async fn test_endpoint(
     let event = publisher.publish_to(scope, tenant, endpoint, event).await?.id;
     let view = publisher.store.event(scope, event).await?;
     let delivery = view.as_ref().and_then(|view| view.deliveries.first()).map(|row| row.id);
-    // Disabled or deleted since it was read.
+    // The endpoint was disabled or deleted after it was read.
     let delivery = delivery.ok_or(EndpointTestError::EndpointOff)?;
     let profile = publisher.registry.profile(&found.profile);
     let limit =
@@ -103,7 +104,7 @@ const fn paused_what(pause: Pause) -> &'static str {
     }
 }
 
-/// The delivery after its first attempt, or its state at the timeout.
+/// Returns the delivery after its first attempt, or its state at the timeout.
 async fn first_attempt(
     publisher: &Publisher,
     scope: TenantScope,
@@ -145,8 +146,8 @@ async fn sample(
     Ok((event_type, data))
 }
 
-/// An event type that the endpoint would get: one that it lists, a known one that matches a pattern, or a
-/// typical one of its profile.
+/// Returns an event type that the endpoint would get: one that it lists, a known one that matches a pattern,
+/// or a typical one of its profile.
 fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
     for pattern in &endpoint.events {
         match pattern {

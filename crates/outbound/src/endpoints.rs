@@ -41,7 +41,7 @@ pub struct EndpointService {
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// Its policy decides which URLs are allowed.
+    /// The client whose policy decides which URLs are allowed.
     pub client: Client,
     pub plans: Arc<Plans>,
     pub orphans: Arc<OrphanSweeper>,
@@ -75,7 +75,7 @@ pub enum EndpointError {
 }
 
 impl From<StoreError> for EndpointError {
-    /// The gateway makes up the ids of endpoints, so only an external id can be in use.
+    /// Endpoint ids are generated, so only an external id can be in use.
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Taken(_) => Self::ExternalIdTaken,
@@ -84,7 +84,7 @@ impl From<StoreError> for EndpointError {
     }
 }
 
-/// How often a change is repeated because another one was faster.
+/// How often a change is retried if another one was faster.
 const TRIES: usize = 20;
 
 impl EndpointService {
@@ -164,7 +164,7 @@ impl EndpointService {
         Err(EndpointError::Busy)
     }
 
-    /// The defaults of a new endpoint.
+    /// Returns the defaults of a new endpoint.
     fn blank(&self, scope: TenantScope, tenant: &Tenant) -> Endpoint {
         let now = self.clock.now();
         Endpoint {

@@ -55,7 +55,7 @@ pub struct EventTypeInfo {
     pub description: String,
     pub example: Box<RawValue>,
     pub schema: Option<Box<RawValue>>,
-    /// A JSON object of the owner's own.
+    /// The owner's metadata: a JSON object.
     pub metadata: Box<RawValue>,
     pub catalog: Catalog,
     /// No longer offered. Its events can still be published, without a schema check.
@@ -88,8 +88,8 @@ impl EventTypes {
         Self { type_cache: TypeCache::new(store.clone()), store }
     }
 
-    /// All types that a tenant can publish, sorted by name, including archived ones. The operator gets
-    /// those for all tenants.
+    /// Returns all types that a tenant can publish, sorted by name, including archived ones. The operator
+    /// gets those for all tenants.
     pub async fn list(
         &self,
         owner: impl Into<Owner>,

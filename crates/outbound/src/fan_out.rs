@@ -1,4 +1,4 @@
-//! Which endpoints get an event. Pure.
+//! Selects the endpoints that get an event. Pure.
 
 use gancho_domain::{Endpoint, EndpointId, IdMaker, Lane, Ordering, Time};
 use gancho_store::NewDelivery;
@@ -10,9 +10,9 @@ use crate::registry::Targets;
 pub enum Audience {
     /// Every active endpoint that subscribes to the type.
     Wanting,
-    /// The same, except for this one, which the event is about.
+    /// Every active endpoint that subscribes to the type, except the one that the event is about.
     WantingBut(EndpointId),
-    /// Only this one, whatever it subscribes to.
+    /// Only this endpoint, whatever it subscribes to.
     Only(EndpointId),
 }
 
@@ -26,7 +26,7 @@ impl Audience {
     }
 }
 
-/// One delivery for each addressed endpoint.
+/// Returns one delivery for each endpoint of the audience.
 pub fn fan_out(
     targets: &Targets,
     audience: Audience,

@@ -1,9 +1,9 @@
-//! The health of endpoints over days: stored when it changes, which is rare; reported by notices; and
-//! finally acted on, by disabling an endpoint that keeps failing or responds 410 Gone.
+//! The health of endpoints over days. It is stored when it changes, which is rare, and reported by notices;
+//! and an endpoint that keeps failing or responds 410 Gone is disabled.
 //!
-//! **Invariant.** An attempt that changes nothing costs a comparison in memory. One that does costs a read
-//! and a write, by one attempt of this node at a time; an endpoint that alternates between success and
-//! failure is written at most twice in ten seconds.
+//! **Invariant.** An attempt that changes nothing costs a comparison in memory. An attempt that changes the
+//! health costs a read and a write, by one attempt of this node at a time; an endpoint that alternates
+//! between success and failure is written at most twice in ten seconds.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -37,7 +37,8 @@ pub struct HealthService {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
-    /// Knows whether the clock can be trusted. Set once it has started: its carriers need this service first.
+    /// Knows whether the clock can be trusted. Set after the engine has started, because its carriers need
+    /// this service first.
     engine: OnceLock<Weak<Engine>>,
     /// Dead letters that are reported together.
     digests: Digests,
@@ -49,7 +50,7 @@ pub struct HealthService {
 #[derive(Clone)]
 enum HealthWrite {
     Running,
-    /// When it ended, and what is stored since then: the tenant's endpoints in memory may be older.
+    /// When the write ended, and what is stored since then: the cached endpoints of the tenant may be older.
     Done {
         at: Time,
         stored: Option<(u64, Health)>,
@@ -69,7 +70,7 @@ const SAVE_AFTER: Duration = Duration::from_secs(1);
 /// Digests that are stored in one go.
 const MAX_SAVED: usize = 200;
 const TRIES: usize = 5;
-/// Missed deliveries are counted up to this number.
+/// Maximum missed deliveries that are counted.
 const COUNTED: usize = 10_000;
 /// How far back missed deliveries are counted after a 410 without earlier failures.
 const GONE_LOOKS_BACK: Duration = Duration::from_hours(24);
@@ -95,12 +96,12 @@ impl HealthService {
         }
     }
 
-    /// Counts failures only while this engine trusts the clock.
+    /// Counts failures from now on only while this engine trusts the clock.
     pub(crate) fn judge_clock_by(&self, engine: &Arc<Engine>) {
         let _ = self.engine.set(Arc::downgrade(engine));
     }
 
-    /// Since when the clock has been trusted; `None` while it is not, or nobody can tell.
+    /// Returns since when the clock has been trusted; `None` while it is not, or without an engine.
     fn clock_trusted_since(&self, now: Time) -> Option<Time> {
         self.engine.get()?.upgrade()?.clock_trusted_since(now)
     }
@@ -110,7 +111,7 @@ impl HealthService {
         self.digests.is_single(what)
     }
 
-    /// Counts a dead letter that was made without an attempt for a digest.
+    /// Counts a dead letter without an attempt for a digest.
     pub(crate) fn count_ended(
         &self,
         ended: &EndedDelivery,
@@ -137,7 +138,7 @@ impl HealthService {
                     next_look = Instant::now() + LOOK_FOR_DIGESTS;
                 }
                 () = self.digests.first_counted() => {
-                    // Those that begin within this time are stored together.
+                    // Digests that begin within this time are stored together.
                     if tokio::time::timeout(SAVE_AFTER, stop.cancelled()).await.is_ok() {
                         break;
                     }
@@ -148,7 +149,7 @@ impl HealthService {
         self.send_digests(true).await;
     }
 
-    /// Stores what was counted, in case this node dies before it sends it.
+    /// Stores the counts, in case this node dies before it sends the digest.
     pub async fn save_digests(&self) {
         for (tenant, endpoint, window) in self.digests.unsaved(MAX_SAVED) {
             let saved = self.stored_digests.save(&self.notifier, (tenant, endpoint), &window).await;
@@ -162,15 +163,15 @@ impl HealthService {
         }
     }
 
-    /// Sends the digests of nodes that are gone.
+    /// Sends the digests of dead nodes.
     pub async fn take_over_digests(&self) {
         if let Err(error) = self.stored_digests.take_over(&self.notifier).await {
             tracing::debug!(%error, "could not take over digests of dead letters; will retry");
         }
     }
 
-    /// Sends the digests whose window has ended, or all. One that cannot be stored is retried the next
-    /// time.
+    /// Sends the digests whose window has ended, or with `all` every digest. A digest that cannot be stored
+    /// is retried the next time.
     pub async fn send_digests(&self, all: bool) {
         let now = self.clock.now();
         for (tenant, endpoint, window) in self.digests.ended(now, all) {
@@ -181,7 +182,7 @@ impl HealthService {
                     if window.is_saved()
                         && let Err(error) = self.stored_digests.forget(&*self.store, endpoint).await
                     {
-                        // One that is taken over later has been stored already, and is not stored again.
+                        // A digest that is taken over later has been stored already, and is not stored again.
                         tracing::debug!(%error, "could not remove a stored digest");
                     }
                 }
@@ -221,9 +222,9 @@ impl HealthService {
         self.writes.lock().insert(endpoint.id, HealthWrite::Done { at: now, stored });
     }
 
-    /// By what was stored last, here or elsewhere.
+    /// Whether the signal changes nothing, compared with what was stored last, on this node or another.
     fn is_unchanged(&self, endpoint: &Endpoint, seen: AttemptSignal, now: Time) -> bool {
-        // Only failures are judged by the clock.
+        // The clock matters for failures only.
         let is_failure = seen == AttemptSignal::Failed;
         let trusted_since = is_failure.then(|| self.clock_trusted_since(now)).flatten();
         let is_same =
@@ -238,7 +239,7 @@ impl HealthService {
         }
     }
 
-    /// Writes are serialized per endpoint and rate-limited.
+    /// Whether a write may begin: writes are serialized per endpoint and rate-limited.
     fn begin(&self, id: EndpointId, seen: AttemptSignal, now: Time) -> bool {
         let mut writes = self.writes.lock();
         let may = match writes.get(&id) {
@@ -291,7 +292,7 @@ impl HealthService {
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
             if let Some(HealthNotice::Disabled(why)) = tell {
-                // As after a change by its owner: `is_active` is one of its settings.
+                // As after a change by its owner, because `is_active` is one of its settings.
                 fresh.updated_at = now;
                 tracing::warn!(tenant = %fresh.tenant, endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
@@ -303,7 +304,8 @@ impl HealthService {
             let stored = (fresh.version + 1, fresh.health.clone());
             let is_active = fresh.is_active;
             if self.store.change_endpoint(scope, fresh).await? {
-                // The tenant's endpoints are read again within seconds. Thousands may begin to fail at once.
+                // The tenant's endpoints are read again within seconds, not at once: thousands may begin to
+                // fail at the same time.
                 if !is_active {
                     self.registry.forget(endpoint.tenant);
                 }
@@ -337,8 +339,8 @@ impl HealthService {
         self.notifier.send(endpoint.tenant, &notice, &once).await
     }
 
-    /// Waiting deliveries count as well, including the one whose failure is being handled: it ends once the
-    /// endpoint is disabled.
+    /// Counts the missed deliveries. Waiting deliveries count as well, including the one whose failure is
+    /// being handled: it ends once the endpoint is disabled.
     async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<MissedDeliveries> {
         let mut count = Count { since, seen: HashSet::new(), is_exact: true };
         for status in [Status::Pending, Status::Retrying] {
@@ -384,9 +386,9 @@ impl HealthService {
     }
 }
 
-/// Counts the deliveries that an endpoint missed, each once, although their states change meanwhile.
+/// Counts each delivery that an endpoint missed once, although their states change meanwhile.
 struct Count {
-    /// The oldest of them, or an earlier time.
+    /// When the oldest of them was created, or an earlier time.
     since: Time,
     seen: HashSet<DeliveryId>,
     is_exact: bool,

@@ -1,8 +1,8 @@
-//! Accepts what applications have published with `gancho.publish`, in their own transactions: takes it from the store's
-//! intake and publishes it as the API does, with the same checks and limits.
+//! Accepts events that applications have published with `gancho.publish` in their own transactions: takes
+//! them from the store's intake and publishes them as the API does, with the same checks and limits.
 //!
-//! What is refused here cannot be answered any more, since the caller's transaction is over. It stays in the intake as a
-//! rejected event, with the error code of the API, until it is retried or deleted. What only comes too fast waits.
+//! A rejection cannot reach the caller, whose transaction is over. A rejected event stays in the intake with
+//! the error code of the API, until it is retried or deleted. An event beyond the rate limit waits.
 
 mod accepting;
 
@@ -18,10 +18,10 @@ use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
 
 /// How often the intake is polled. Usually a wake-up from the store comes first.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A store that failed is left alone for this long.
+/// How long to wait after an error of the store.
 const REST: Duration = Duration::from_secs(1);
 
-/// Tenants whose events are accepted at the same time.
+/// Maximum tenants whose events are accepted at the same time.
 const MAX_TENANTS: usize = 16;
 const BATCH: IntakeBatch = IntakeBatch {
     max_tenants: MAX_TENANTS,
@@ -44,7 +44,7 @@ enum IntakeError {
 }
 
 impl IntakeMover {
-    /// Tells `gancho.publish` what it has to check by itself.
+    /// Stores what `gancho.publish` needs for its own checks.
     pub async fn describe(&self, max_bytes: u64) -> Result<()> {
         let plans = &self.publisher.plans;
         let limit = |name: &str| Some((name.to_owned(), plans.get(name)?.events?));
@@ -106,7 +106,7 @@ impl IntakeMover {
         Ok(taken.len())
     }
 
-    /// The events of one tenant.
+    /// Accepts the events of one tenant.
     async fn accept(&self, events: Vec<IntakeEvent>) {
         let Some(id) = events.first().map(|event| event.tenant) else { return };
         let scope = TenantScope::internal(id);
@@ -138,7 +138,7 @@ impl IntakeMover {
         }
     }
 
-    /// Returns those that were refused.
+    /// Publishes the events, and returns those that were refused.
     async fn publish(
         &self,
         scope: TenantScope,
@@ -181,7 +181,8 @@ impl IntakeMover {
     }
 }
 
-/// The function has checked most of it. JSON that only PostgreSQL accepts is found here.
+/// Builds the event. The SQL function has checked most of it; JSON that only PostgreSQL accepts is found
+/// here.
 fn new_event(event: IntakeEvent) -> Result<NewEvent, IntakeError> {
     let rejected = |code, reason| IntakeError::Rejected { code, reason };
     let event_type: EventType = event.event_type.parse().map_err(

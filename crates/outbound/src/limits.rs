@@ -1,4 +1,4 @@
-//! The publish rate of a tenant, counted in the memory of each node: those that share it allow a part each.
+//! The publish rate of a tenant. Each node counts in memory and allows its part of the rate.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,7 +7,7 @@ use parking_lot::{Mutex, RwLock};
 
 #[derive(Default)]
 pub struct PublishRates {
-    /// For tenants without their own rate. `None`: unlimited.
+    /// The rate of tenants without their own. `None`: unlimited.
     default: RwLock<Option<Rate>>,
     used: Mutex<RateUsage>,
 }
@@ -15,7 +15,8 @@ pub struct PublishRates {
 #[derive(Default)]
 struct RateUsage {
     rate_states: HashMap<TenantId, Gcra>,
-    /// Beyond this number, tenants that have recently published nothing are forgotten.
+    /// Maximum tenants that are remembered. Beyond it, tenants that have published nothing recently are
+    /// forgotten.
     max: usize,
 }
 
@@ -46,12 +47,12 @@ impl PublishRates {
         Self { default: RwLock::new(default), used: Mutex::default() }
     }
 
-    /// Changes the rate of tenants without their own.
+    /// Changes the rate of tenants that have none of their own.
     pub fn set_default(&self, default: Option<Rate>) {
         *self.default.write() = default;
     }
 
-    /// `nodes` share the rate, this one included.
+    /// Takes up to `count` events from the rate, which `nodes` nodes share, including this one.
     pub(crate) fn take(&self, tenant: &Tenant, count: u32, nodes: u32, now: Time) -> RateGrant {
         let Some(rate) = tenant.publish_rate.or_else(|| *self.default.read()) else {
             return RateGrant { granted: count, standing: None, retry_after: Duration::ZERO };
@@ -72,7 +73,8 @@ impl PublishRates {
 }
 
 impl RateUsage {
-    /// The cost of a scan is amortized over the tenants that were added since the last one.
+    /// Forgets idle tenants. The cost of a scan is amortized over the tenants that were added since the last
+    /// one.
     fn make_room(&mut self, rate: Rate, now: Time) {
         if self.rate_states.len() < self.max.max(REMEMBERED) {
             return;

@@ -20,8 +20,8 @@ use crate::{
     fan_out::{Audience, fan_out},
 };
 
-/// Takes notices besides the endpoints that subscribe to them: chat messages and e-mails. It must not wait, and may
-/// get the same notice twice.
+/// Receives notices in addition to the endpoints that subscribe to them, as chat messages or e-mails. Must
+/// not block, and may get the same notice twice.
 pub trait NoticeSink: Send + Sync + 'static {
     fn take(&self, tenant: TenantId, notice: &Notice);
 }
@@ -36,15 +36,15 @@ pub struct Notifier {
     pub sink: Option<Arc<dyn NoticeSink>>,
 }
 
-/// The kind of the documents that name the addresses of a tenant for notices: each is a key.
+/// The collection of the tenants' notice addresses: each key is an address.
 pub const NOTICE_EMAILS: &str = "notice_emails";
 
-/// Notices about the same thing are sent once within this time.
+/// Notices about the same subject are sent once within this time.
 const ONCE_WITHIN: std::time::Duration = std::time::Duration::from_hours(24);
 
 impl Notifier {
-    /// The notice for all subscribers. The caller stores it in the same transaction as the result that it
-    /// is about.
+    /// Returns the notice for all subscribers. The caller stores it in the same transaction as the result
+    /// that it is about.
     pub async fn parcels(&self, tenant: TenantId, notice: &Notice) -> Result<Vec<NewParcel>> {
         if let Some(sink) = &self.sink {
             sink.take(tenant, notice);
@@ -56,7 +56,7 @@ impl Notifier {
         Ok(parcels)
     }
 
-    /// The same, stored immediately; a notice with the same `once` key is stored once.
+    /// Stores the notice immediately. A notice with the same `once` key is stored once.
     pub async fn send(&self, tenant: TenantId, notice: &Notice, once: &str) -> Result<()> {
         let now = self.clock.now();
         let mut parcels = self.parcels(tenant, notice).await?;
@@ -70,7 +70,7 @@ impl Notifier {
         Ok(())
     }
 
-    /// Whether anyone would get the notice.
+    /// Whether anyone would receive the notice.
     async fn has_audience(&self, tenant: TenantId, notice: &Notice) -> Result<bool> {
         if self.sink.is_some() {
             return Ok(true);
@@ -89,7 +89,7 @@ impl Notifier {
         std::iter::once(tenant).chain(operator)
     }
 
-    /// `None` without subscribers.
+    /// Returns the parcel of the notice; `None` without subscribers.
     async fn parcel(&self, to: TenantId, notice: &Notice) -> Result<Option<NewParcel>> {
         let targets = self.registry.of(to).await?;
         let now = self.clock.now();
@@ -115,7 +115,8 @@ impl Notifier {
     }
 }
 
-/// A notice about the same thing a moment later may differ in a count, and is the same notice.
+/// Returns the idempotency key. The text of a repeated notice may differ in a count, so the key does not
+/// contain it.
 fn once_of(event_type: &str, what: &str, now: Time) -> IdempotencyKey {
     let key = ["notice", event_type, what].map(|part| Some(part.as_bytes()));
     IdempotencyKey::of_key(&key, now + ONCE_WITHIN)

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 pub struct OrphanSweeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// Deleted on this node, and not cleared yet.
+    /// Endpoints deleted on this node that are not cleared yet.
     deleted: Mutex<BTreeSet<TenantEndpoint>>,
     bell: Notify,
 }
@@ -26,7 +26,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 const STEP: usize = 500;
 /// The pause between two steps, so that others can use the store.
 const BREATH: Duration = Duration::from_millis(20);
-/// Endpoints deleted beyond this wait for the sweep.
+/// Maximum deleted endpoints that wait to be cleared. Others wait for the sweep.
 const MAX_DELETED: usize = 10_000;
 
 impl OrphanSweeper {
@@ -34,7 +34,7 @@ impl OrphanSweeper {
         Self { store, clock, deleted: Mutex::default(), bell: Notify::new() }
     }
 
-    /// An endpoint was deleted here.
+    /// Notes that an endpoint was deleted on this node.
     pub fn note_deleted(&self, scope: TenantScope, endpoint: EndpointId) {
         let mut deleted = self.deleted.lock();
         if deleted.len() < MAX_DELETED {
@@ -43,7 +43,7 @@ impl OrphanSweeper {
         self.bell.notify_one();
     }
 
-    /// Runs until it is stopped. `tell` gets what was ended.
+    /// Runs until it is stopped. Calls `tell` with the deliveries that it ended.
     pub async fn run(&self, tell: impl Fn(&[EndedDelivery]) + Sync, stop: CancellationToken) {
         let mut sweep_at = Instant::now();
         loop {

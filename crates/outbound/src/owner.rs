@@ -28,7 +28,7 @@ impl Owner {
         }
     }
 
-    /// For the gateway itself.
+    /// The tenant, or the gateway itself if there is none.
     pub(crate) fn of(tenant: Option<TenantId>) -> Self {
         tenant.map_or(Self::Operator, |id| Self::Tenant(TenantScope::internal(id)))
     }

@@ -1,4 +1,4 @@
-//! Plans: the maximum number of endpoints, and of events per month, of a tenant.
+//! Plans: a tenant's maximum number of endpoints and of events per month.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Plans {
         self.0.get(name).copied()
     }
 
-    /// The plan of a tenant. A tenant with an unknown plan is not limited: a mistake in the settings must
-    /// not stop its events.
+    /// Returns the plan of a tenant. A tenant with an unknown plan is not limited, because a mistake in the
+    /// settings must not stop its events.
     pub fn of(&self, tenant: &Tenant) -> Plan {
         self.get(&tenant.plan).unwrap_or_default()
     }
@@ -92,13 +92,13 @@ impl Default for Plans {
     }
 }
 
-/// The month of a time, as a key of the usage: `2026-11`.
+/// Returns the month of a time as a key of the usage: `2026-11`.
 pub fn period(now: Time) -> String {
     let date = date_of(now);
     format!("{:04}-{:02}", date.year(), date.month())
 }
 
-/// The end of the month.
+/// Returns the end of the month.
 pub fn resets_at(now: Time) -> Time {
     let next = date_of(now).first_of_month().saturating_add(1.month());
     match next.to_zoned(TimeZone::UTC) {

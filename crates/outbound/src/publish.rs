@@ -1,4 +1,4 @@
-//! Accepting events: when an answer is `Ok`, every matching endpoint has a stored delivery.
+//! Accepts events. When an answer is `Ok`, every matching endpoint has a stored delivery.
 //!
 //! admit (rate limit, event types) → charge (the plan) → look up the endpoints → stamp and fan out → accept
 //! (one transaction) → results. A batch is accepted like a single event, with one result per event.
@@ -49,10 +49,10 @@ pub struct NewEvent {
     pub idempotency_key: Option<Box<str>>,
     pub deliver_at: Option<Time>,
     pub is_test: bool,
-    /// The publisher's place in its trace. Not part of what a repeated key is compared by.
+    /// The publisher's position in its trace. Not compared if an idempotency key is repeated.
     pub trace: Option<TraceContext>,
-    /// The id under which `gancho.publish` has stored it. It then leaves the intake in the transaction that accepts it;
-    /// a batch has all of its events from there, or none.
+    /// The id under which `gancho.publish` has stored it. The transaction that accepts it removes it from the
+    /// intake. Either all events of a batch are from the intake, or none.
     pub intake_id: Option<EventId>,
 }
 
@@ -63,7 +63,7 @@ pub const REMEMBERED: Duration = Duration::from_hours(24);
 pub struct Published {
     pub id: EventId,
     pub created_at: Time,
-    /// The number of endpoints that get it.
+    /// The number of endpoints that get the event.
     pub deliveries: usize,
     /// Whether it is a duplicate; the id is then that of the first event.
     pub is_repeat: bool,
@@ -88,7 +88,7 @@ pub enum PublishError {
 type Answer = Result<Published, PublishError>;
 
 impl Publisher {
-    /// A caller that disconnects does not interrupt it.
+    /// Publishes one event. A caller that disconnects does not interrupt it.
     pub async fn publish(
         self: &Arc<Self>,
         scope: TenantScope,
@@ -98,14 +98,14 @@ impl Publisher {
         only(self.publish_all(scope, tenant, vec![event]).await)
     }
 
-    /// One result for each event, in order.
+    /// Publishes a batch. Returns one result for each event, in order.
     pub async fn publish_all(
         self: &Arc<Self>,
         scope: TenantScope,
         tenant: &Tenant,
         events: Vec<NewEvent>,
     ) -> Vec<Answer> {
-        // Not by an attribute, with which the future would be twice as large.
+        // Not an attribute, which would make the future twice as large.
         let span = debug_span!("publish", tenant = tenant.slug);
         let steps = async {
             let admit = self.admit(scope, tenant, events).instrument(debug_span!("admit"));
@@ -120,7 +120,8 @@ impl Publisher {
         steps.instrument(span).await
     }
 
-    /// Must run to completion: unused charges are refunded at the end.
+    /// Charges the plan and accepts the events. Must run to completion, because unused charges are refunded
+    /// at the end.
     async fn charge_and_accept(
         self: &Arc<Self>,
         allowance: Allowance,
@@ -141,7 +142,8 @@ impl Publisher {
         self.engine.run_to_completion(steps).await.unwrap_or_default()
     }
 
-    /// Looks up the endpoints, and stores the events and their deliveries. One result for each event, in order.
+    /// Looks up the endpoints, and stores the events and their deliveries. Returns one result for each event,
+    /// in order.
     async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
         let count = events.len();
         if count == 0 {
@@ -163,8 +165,7 @@ impl Publisher {
         answers.unwrap_or_else(|error| vec![Err(error.into()); count])
     }
 
-    /// Publishes to one endpoint only, whatever it subscribes to; within the rate limit, outside of the
-    /// quota.
+    /// Publishes to one endpoint only, whatever it subscribes to. The rate limit applies, the quota does not.
     pub(crate) async fn publish_to(
         self: &Arc<Self>,
         scope: TenantScope,

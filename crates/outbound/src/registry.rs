@@ -1,5 +1,5 @@
-//! The endpoints of tenants, cached: with their keys prepared for signing and their headers for sending.
-//! The read cache decides how long they are valid.
+//! The cache of tenants' endpoints, with their keys prepared for signing and their headers for sending. The
+//! read cache decides how long entries are valid.
 
 mod target;
 
@@ -42,8 +42,8 @@ impl Registry {
         self.known.get(tenant, |before| self.read(tenant, before)).await
     }
 
-    /// Reads the endpoints that these are for, so that they are cached for the attempt. If the store fails,
-    /// the carrier reads them again.
+    /// Reads the endpoints of these jobs, so that they are cached for the attempt. If the store fails, the
+    /// carrier reads them again.
     pub async fn prepare(&self, jobs: &[Job]) {
         let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();
         for tenant in tenants {
@@ -51,7 +51,7 @@ impl Registry {
         }
     }
 
-    /// What is cached, without reading the store.
+    /// Returns a cached endpoint, without reading the store.
     pub fn known(&self, tenant: TenantId, id: EndpointId) -> Option<Arc<Target>> {
         self.known.peek(tenant).and_then(|targets| targets.get(id).cloned())
     }
@@ -65,17 +65,17 @@ impl Registry {
         self.profiles.get(name).cloned()
     }
 
-    /// In order.
+    /// Returns the names of the profiles, in order.
     pub fn profile_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
     }
 
-    /// Reads nothing if nothing has changed, and prepares only what has changed.
+    /// Reads the endpoints if they have changed, and prepares only what has changed.
     async fn read(&self, tenant: TenantId, before: Option<Arc<Targets>>) -> Result<Arc<Targets>> {
         let scope = TenantScope::internal(tenant);
-        // The version is read first: a change between the two reads is then seen the next time.
+        // The version is read first, so that a change between the two reads is seen the next time.
         let version = self.store.endpoints_version(scope).await?;
         if let Some(before) = &before
             && before.version == version

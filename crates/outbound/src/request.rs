@@ -1,5 +1,5 @@
-//! The headers of an attempt: the tenant's custom headers, overridden by the gateway's own, so that each
-//! occurs once and none of the gateway's can be forged.
+//! The headers of an attempt: the tenant's custom headers and the gateway's own, which override them, so that
+//! each name occurs once and no header of the gateway can be forged.
 
 use bytes::Bytes;
 use gancho_egress::{add_signed, header_record, header_value, hops};
@@ -33,7 +33,7 @@ pub(crate) fn prepare(
 }
 
 impl Target {
-    /// The headers of a signed request to this endpoint.
+    /// Returns the headers of a signed request to this endpoint.
     pub fn signed_headers(&self, sending: &Sending<'_>, body: &[u8]) -> Result<HeaderMap, String> {
         let keys = self.keys(sending.at);
         let signed = sign(&self.profile, sending, body, keys).map_err(|error| error.to_string())?;

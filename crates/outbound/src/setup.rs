@@ -1,4 +1,4 @@
-//! Sending webhooks, put together: what its services share, and each of them made from that.
+//! Assembles the crate: what its services share, and the services made from it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,12 +27,12 @@ pub struct OutboundSetup {
     pub operator: Option<TenantScope>,
     /// An endpoint that fails for this long is disabled.
     pub failing_for: Duration,
-    /// Gets every notice as well.
+    /// Receives every notice, in addition to endpoints.
     pub notice_sink: Option<Arc<dyn NoticeSink>>,
 }
 
 impl OutboundSetup {
-    /// With the built-in profiles and plans, and without an operator's endpoints.
+    /// Creates a setup with the built-in profiles and plans, and without an operator's endpoints.
     pub fn new(
         store: Arc<dyn Store>,
         ring: Arc<KeyRing>,
@@ -103,7 +103,7 @@ impl Outbound {
         }
     }
 
-    /// Delivers what is due. The client's policy decides where it may connect to.
+    /// Creates the carrier, which delivers to the addresses that the client's policy allows.
     pub fn carrier(&self, client: &Client) -> WebhookCarrier {
         WebhookCarrier {
             registry: self.registry.clone(),
@@ -114,7 +114,8 @@ impl Outbound {
         }
     }
 
-    /// The engine also decides when the health of endpoints may be judged by the clock.
+    /// Creates the publisher. The engine also decides when the clock may be used to judge the health of
+    /// endpoints.
     pub fn publisher(&self, engine: Arc<Engine>) -> Publisher {
         self.health.judge_clock_by(&engine);
         Publisher {
@@ -129,7 +130,7 @@ impl Outbound {
         }
     }
 
-    /// The client's policy decides which URLs are allowed.
+    /// Creates the service. The client's policy decides which URLs are allowed.
     pub fn endpoints(&self, client: &Client) -> EndpointService {
         EndpointService {
             store: self.store.clone(),

@@ -1,5 +1,5 @@
-//! The business of sending webhooks, from an endpoint's draft to what arrives: with a real SQLite
-//! file, a real engine and receivers on loopback. Time is set by hand.
+//! Webhooks from an endpoint's draft to the receiver: with a real SQLite file, a real engine and receivers on
+//! loopback. The clock is manual.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What the tests share: a gateway without its API, receivers, and ways to wait for what happens.
+//! What the tests share: a gateway without its API, receivers, and ways to wait for results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,9 +29,9 @@ pub const DAY: Duration = Duration::from_hours(24);
 pub struct Setup {
     pub plans: Plans,
     pub rate: Option<Rate>,
-    /// Whether the operator wants notices too.
+    /// Whether the operator gets notices too.
     pub with_operator: bool,
-    /// When a delivery that waits is given up.
+    /// When a waiting delivery is given up.
     pub expiry: Option<Duration>,
 }
 
@@ -104,7 +104,7 @@ impl Stage {
         }
     }
 
-    /// What another node of the same store would have.
+    /// Returns what another node of the same store would have.
     pub fn other_node(&self) -> Outbound {
         let (store, ring) = (self.store.clone(), self.ring.clone());
         Outbound::new(OutboundSetup::new(store, ring, self.ids.clone(), self.clock.clone()))
@@ -114,7 +114,7 @@ impl Stage {
         self.desk.create(self.scope, &self.tenant, draft).await.unwrap()
     }
 
-    /// An endpoint at a receiver, wanting the given types, with two quick retries.
+    /// Creates an endpoint at a receiver for these event types, with two quick retries.
     pub async fn endpoint(&self, receiver: &Receiver, events: &[&str]) -> EndpointId {
         self.create(draft(receiver, events)).await.endpoint.id
     }
@@ -143,7 +143,7 @@ impl Stage {
         self.store.delivery(self.scope, id).await.unwrap().unwrap()
     }
 
-    /// The one delivery of a type to this tenant's endpoints, once there is one.
+    /// Waits for the one delivery of a type to this tenant's endpoints.
     pub async fn of_type(&self, scope: TenantScope, event_type: &str) -> DeliveryRow {
         let filter =
             DeliveryFilter { event_type: Some(event_type.into()), ..DeliveryFilter::default() };
@@ -153,7 +153,7 @@ impl Stage {
         .await
     }
 
-    /// Publishes one and lets time pass until it has ended.
+    /// Publishes an event and advances the clock until its delivery has ended.
     pub async fn publish_and_end(&self, event: NewEvent) -> DeliveryView {
         let id = self.publish(event).await.id;
         let event = self.store.event(self.scope, id).await.unwrap().unwrap();
@@ -173,7 +173,7 @@ impl Stage {
     }
 }
 
-/// Loopback is allowed, and waits are short.
+/// Settings that allow loopback, with short waits.
 fn settings() -> Settings {
     Settings {
         policy: Policy { allow_http: true, ..Policy::for_dev() },

@@ -11,14 +11,14 @@ use gancho_ledger::Checkpoint;
 use super::{CheckpointSettings, CheckpointerError, name};
 use crate::SigningKeys;
 
-/// The extension of complete files. Others are ignored.
+/// The extension of complete files. Files with others are ignored.
 const WHOLE: &str = "txt";
 const UNFINISHED: &str = "tmp";
 /// Maximum number of checkpoints of the same size.
 const MAX_COPIES: u32 = 1_000;
 
-/// Written under a temporary name first, so that an interrupted process leaves nothing that looks like a
-/// checkpoint. Never overwrites a file: one of the same size gets another name.
+/// Writes a checkpoint. Uses a temporary name first, so that an interrupted process leaves nothing that looks
+/// like a checkpoint. Never overwrites a file: a checkpoint of the same size gets another name.
 pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), CheckpointerError> {
     let error = |error| CheckpointerError::File(folder.to_owned(), error);
     fs::create_dir_all(folder).map_err(error)?;
@@ -38,7 +38,7 @@ pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), Checkpoi
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)
 }
 
-/// The first free name for this size.
+/// Returns the first free name for this size.
 fn first_free<T>(
     folder: &Path,
     size: u64,
@@ -60,7 +60,7 @@ fn first_free<T>(
     Err(CheckpointerError::File(folder.to_owned(), full))
 }
 
-/// All existing checkpoints, with verified signatures.
+/// Returns all existing checkpoints, with verified signatures.
 pub fn on_file(
     settings: &CheckpointSettings,
     keys: &SigningKeys,

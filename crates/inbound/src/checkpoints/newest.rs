@@ -1,7 +1,7 @@
 //! The newest checkpoint in the store, of any node.
 //!
-//! Documents are listed from the first on, and there may be one per minute of several years, so the last
-//! one is found by a search from the end of the ledger.
+//! Documents are listed from the first on, and there may be one per minute of several years, so the last one
+//! is found by a search from the end of the ledger.
 
 use gancho_ledger::Checkpoint;
 use gancho_store::{Document, Result, Store};
@@ -9,7 +9,7 @@ use gancho_store::{Document, Result, Store};
 use super::{COLLECTION, name};
 use crate::SigningKeys;
 
-/// `None` if there is none, or if this gateway has not signed the newest.
+/// Returns the newest checkpoint. `None` if there is none, or if this gateway has not signed the newest.
 pub(super) async fn in_store(
     store: &dyn Store,
     keys: &SigningKeys,
@@ -39,7 +39,7 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Document>> {
         }
         step = step.saturating_mul(2);
     };
-    // There is none after `end`, and one at `begin`.
+    // Invariant: there is none after `end`, and one at `begin`.
     let mut begin = size(&found);
     while begin < end {
         let middle = begin + (end - begin) / 2;
@@ -54,7 +54,7 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Document>> {
     Ok(Some(found))
 }
 
-/// The first checkpoint of more than this many lines.
+/// Returns the first checkpoint of more than this many lines.
 pub(super) async fn after(store: &dyn Store, lines: u64) -> Result<Option<Document>> {
     Ok(store.documents(COLLECTION, Some(&name(lines)), 1).await?.pop())
 }

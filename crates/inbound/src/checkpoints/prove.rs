@@ -1,5 +1,5 @@
-//! The proof that a checkpoint covers the line of a receipt, made by the running gateway. `gancho ledger check-proof`
-//! checks it without one.
+//! Proves that a checkpoint covers the line of a receipt, in a running gateway. `gancho ledger check-proof`
+//! verifies the proof without a gateway.
 
 use gancho_domain::ReceiptId;
 use gancho_ledger::{AuditError, Hash, Head, Line, Prover, Tree};
@@ -11,7 +11,8 @@ use crate::PublicKey;
 
 /// The format of a proof. A later one gets another name.
 pub const PROOF_FORM: &str = "gancho-ledger-proof/1";
-/// All lines that the checkpoint covers are read and verified, so a running gateway proves no more than this.
+/// Maximum lines of a checkpoint that a running gateway proves. Larger ones would take too long, because all
+/// covered lines are read and verified.
 pub const MAX_PROVED_LINES: u64 = 200_000;
 
 #[derive(Debug, Error)]
@@ -27,8 +28,8 @@ pub enum ProofError {
 }
 
 impl Checkpointer {
-    /// Proves that the oldest checkpoint that covers the receipt's line does. Verifies every line on the way: an
-    /// invalid ledger proves nothing.
+    /// Proves that the oldest checkpoint that covers the receipt's line does so. Verifies every line on the
+    /// way, so an invalid ledger proves nothing.
     pub async fn prove(&self, receipt: ReceiptId) -> Result<Value, ProofError> {
         let line = self.store.ledger_line_of(receipt.cast()).await.map_err(unreadable)?;
         let line = line.filter(|line| is_of(line, receipt)).ok_or(ProofError::NotInLedger)?;
@@ -62,7 +63,7 @@ impl Checkpointer {
 
     /// Verifies the first `size` lines, and returns their root.
     async fn pass_lines(&self, number: u64, size: u64) -> Result<(Prover, Hash), ProofError> {
-        // One proof at a time: one who asks for many waits for them.
+        // One proof at a time, so that a caller who requests many waits for them.
         let _turn = self.proving.lock().await;
         let mut prover = Prover::new(number, size).ok_or(ProofError::NotInLedger)?;
         let (mut head, mut tree) = (Head::start(), Tree::default());
@@ -86,7 +87,8 @@ impl Checkpointer {
     }
 }
 
-/// Checks the line itself: other columns in the database are not part of the chain.
+/// Whether the line is of this receipt. Reads the line itself: other columns in the database are not part of
+/// the chain.
 fn is_of(line: &Line, receipt: ReceiptId) -> bool {
     let entry: Value = serde_json::from_slice(&line.entry).unwrap_or_default();
     entry["receipt"] == receipt.to_string()

@@ -25,12 +25,12 @@ impl PublicKey {
         &self.0
     }
 
-    /// The key id, derived from the key.
+    /// Returns the key id, which is derived from the key.
     pub fn kid(&self) -> String {
         HEXLOWER.encode(&digest(&SHA256, self.0.bytes()).as_ref()[..8])
     }
 
-    /// As a JSON Web Key (RFC 8037).
+    /// Returns the key as a JSON Web Key (RFC 8037).
     pub fn jwk(&self) -> Value {
         json!({
             "kty": "OKP",
@@ -42,7 +42,7 @@ impl PublicKey {
         })
     }
 
-    /// `None` for other kinds of keys.
+    /// Parses a JSON Web Key; `None` for other kinds of keys.
     pub fn from_jwk(jwk: &Value) -> Option<Self> {
         if jwk["kty"] != "OKP" || jwk["crv"] != "Ed25519" {
             return None;
@@ -51,7 +51,7 @@ impl PublicKey {
         Some(Self(Verifier::new(bytes.try_into().ok()?)))
     }
 
-    /// The keys of a key set, as served at `/.well-known/jwks.json`, or a single key.
+    /// Parses the keys of a key set, as served at `/.well-known/jwks.json`, or a single key.
     pub fn from_jwks(set: &Value) -> Vec<Self> {
         match set["keys"].as_array() {
             Some(keys) => keys.iter().filter_map(Self::from_jwk).collect(),
@@ -66,8 +66,8 @@ impl From<Verifier> for PublicKey {
     }
 }
 
-/// All keys in the store, the oldest first. They are only as trustworthy as the store: anyone who can write to it
-/// can put others there.
+/// Returns all keys in the store, oldest first. They are only as trustworthy as the store: anyone who can
+/// write to it can add keys.
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
     let documents = store.documents(COLLECTION, None, 1_000).await?;
     let one = |document| {

@@ -1,5 +1,5 @@
 //! Re-encrypts everything of this crate that is encrypted in the store, and counts which keys are in use.
-//! An interruption at any point leaves nothing that cannot be read.
+//! Whenever it is interrupted, everything stays readable.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,10 +17,10 @@ use crate::{
 
 /// The collections, in the order in which they are re-encrypted.
 const COLLECTIONS: [Collection; 3] = [ON_SOURCES, ON_KEYS, public_keys::COLLECTION];
-/// Maximum number of passes, if documents are changed concurrently.
+/// Maximum passes, if documents are changed concurrently.
 const TRIES: usize = 10;
 
-/// How many documents each key encrypts.
+/// Returns how many documents each key encrypts.
 pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     let mut counts = BTreeMap::new();
     for collection in COLLECTIONS {
@@ -39,7 +39,7 @@ pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     Ok(counts)
 }
 
-/// Re-encrypts with the newest key what is encrypted with another, and returns the number of documents.
+/// Re-encrypts everything that was not encrypted with the newest key, and returns the number of documents.
 pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
     let mut count = 0;
     for _ in 0..TRIES {
@@ -52,7 +52,7 @@ pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
     Err(StoreError::Unavailable("sources were changed concurrently: run it again".into()))
 }
 
-/// How many were re-encrypted, and how many were changed concurrently.
+/// Returns how many documents were re-encrypted, and how many were changed concurrently.
 async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     let (mut resealed, mut missed) = (0, 0);
     let mut sources = HashMap::new();
@@ -71,7 +71,7 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     Ok((resealed, missed))
 }
 
-/// The re-encrypted document; `None` if it is up to date.
+/// Returns the re-encrypted document; `None` if it is up to date.
 fn reseal_document(
     ring: &KeyRing,
     collection: Collection,

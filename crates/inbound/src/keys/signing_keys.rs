@@ -30,7 +30,7 @@ pub struct SigningKeys {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
-    /// The newest last.
+    /// The keys, newest last.
     keys: RwLock<Vec<Arc<GatewayKey>>>,
 }
 
@@ -95,16 +95,16 @@ impl SigningKeys {
         Ok(keys)
     }
 
-    /// Whether the ring decrypts the keys in the store, if there are any. Writes nothing.
+    /// Checks that the ring decrypts the keys in the store, if there are any. Writes nothing.
     pub async fn check(store: &dyn Store, ring: &KeyRing) -> Result<(), SigningKeysError> {
         let documents = store.documents(COLLECTION, None, 1_000).await?;
         documents.iter().try_for_each(|document| prepare(ring, document).map(drop))
     }
 
-    /// The key that signs.
+    /// Returns the key that signs.
     pub fn current(&self) -> Arc<GatewayKey> {
         let keys = self.keys.read();
-        // There is always one: `open` fails without, and none is ever removed.
+        // The list is never empty: `open` fails without a key, and none is ever removed.
         keys[keys.len() - 1].clone()
     }
 
@@ -112,7 +112,7 @@ impl SigningKeys {
         self.keys.read().iter().map(|key| key.signer.public_key()).collect()
     }
 
-    /// Creates a key that signs from now on. Other nodes use it when they reload the keys.
+    /// Creates a key that signs from now on. Other nodes use it after they have reloaded the keys.
     pub async fn rotate(&self) -> Result<Arc<GatewayKey>, SigningKeysError> {
         self.read().await?;
         let last = self.current().name.parse::<u64>().unwrap_or(0);
@@ -123,7 +123,7 @@ impl SigningKeys {
         Ok(self.current())
     }
 
-    /// The public keys as a JSON Web Key Set (RFC 8037).
+    /// Returns the public keys as a JSON Web Key Set (RFC 8037).
     pub fn jwks(&self) -> Value {
         let keys = self.keys.read();
         let each = keys.iter().map(|key| PublicKey::from(key.signer.public_key()).jwk());
@@ -141,7 +141,7 @@ impl SigningKeys {
         Ok(())
     }
 
-    /// False if a key with that name exists.
+    /// Creates a key. Returns false if a key with that name exists.
     async fn make(&self, name: &str) -> Result<bool, SigningKeysError> {
         let mut seed = Zeroizing::new([0; 32]);
         aws_lc_rs::rand::fill(&mut *seed).map_err(|_| SigningKeysError::NoRandom)?;
@@ -177,7 +177,7 @@ fn prepare(ring: &KeyRing, document: &Document) -> Result<Arc<GatewayKey>, Signi
     Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
 }
 
-/// The document re-encrypted with the newest key; `None` if it is up to date.
+/// Returns the document re-encrypted with the newest key; `None` if it is up to date.
 pub(crate) fn resealed(
     ring: &KeyRing,
     document: &Document,
@@ -191,7 +191,7 @@ pub(crate) fn resealed(
     Ok(Some(body(&stored)?))
 }
 
-/// The encrypted part.
+/// Returns the encrypted part.
 pub(crate) fn sealed(document: &Document) -> Result<String, StoreError> {
     Ok(parse_document::<KeyDocument>(document)?.sealed)
 }

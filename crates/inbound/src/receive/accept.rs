@@ -1,7 +1,8 @@
-//! The last step: deduplication, ledger line, receipt and deliveries, in one transaction.
+//! The last step stores the deduplication key, the ledger line, the receipt and the deliveries in one
+//! transaction.
 //!
-//! An event id that is reused with a different body is stored as well, as a receipt whose deliveries are
-//! dead letters: nothing that was verified is lost, and the operator can replay it.
+//! A body that reuses an event id of another body is stored as well, as a receipt whose deliveries are dead
+//! letters: nothing verified is lost, and the operator can replay it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,10 +33,10 @@ pub struct Parts {
     pub key_id: Box<str>,
     pub label: Box<str>,
     pub body: Bytes,
-    /// The stored form of the request.
+    /// Why it is stored but not dispatched.
     pub request: Bytes,
     pub is_test: bool,
-    /// Why it is stored and not dispatched.
+    /// Marks the webhook as stored but not dispatched.
     pub withheld: Option<Failure>,
 }
 
@@ -74,8 +75,8 @@ struct Entry<'a> {
 }
 
 impl Acceptor {
-    /// A caller that disconnects does not interrupt it. `meanwhile` runs during the write, for the receipt
-    /// that it will be if it is new.
+    /// Stores a webhook. A caller that disconnects does not interrupt it. `meanwhile` runs during the write,
+    /// for the receipt that the webhook becomes if it is new.
     pub async fn accept<T>(
         &self,
         parts: Parts,
@@ -95,8 +96,8 @@ impl Acceptor {
         }
     }
 
-    /// With its own idempotency key, so that its duplicates are detected too. Nothing of it was stored yet,
-    /// so it keeps its id.
+    /// Stores a body that reuses an event id, with its own idempotency key, so that its duplicates are
+    /// detected too. It keeps its id, because nothing of it was stored yet.
     async fn accept_clash(&self, mut new: NewParcel, first: ReceiptId) -> Result<AcceptedReceipt> {
         if let Some(once) = &mut new.once {
             once.key = Identity::clash_key(&once.key, &once.content);

@@ -1,4 +1,4 @@
-//! Handshakes: before a sender sends anything, it asks something that only the right receiver can answer.
+//! Handshakes: before a sender sends anything, it asks a question that only the right receiver can answer.
 //! Nothing of it is stored.
 
 use bytes::Bytes;
@@ -19,9 +19,9 @@ use crate::{
 const MAX_LENGTH: usize = 2_048;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Microsoft's handshake, which asks for its `validationToken` back. It is answered for every partner name,
-/// known or not, so that it does not reveal which partners use Microsoft. A request without a body can be
-/// nothing else.
+/// Answers Microsoft's handshake with its `validationToken`. Every partner name gets the answer, known or
+/// not, so that it does not reveal which partners use Microsoft. A request without a body can be nothing
+/// else.
 pub fn for_anyone(request: &ReceivedRequest) -> Option<Reply> {
     if request.verb != Verb::Post || !request.body.is_empty() {
         return None;
@@ -54,7 +54,7 @@ pub async fn signed(
     }
 }
 
-/// `{"type":"url_verification","challenge":…}`, which asks for the challenge back.
+/// Answers `{"type":"url_verification","challenge":…}` with the challenge.
 fn url_verification(body: &[u8]) -> Option<Reply> {
     #[derive(Deserialize)]
     struct Challenge {
@@ -69,7 +69,7 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
     Some(Reply { content_type: "application/json", body: body.into() })
 }
 
-/// `hub.challenge`, by GET: a caller that knows the verify token gets the challenge back.
+/// Answers a GET with `hub.challenge`, if the caller knows the verify token.
 fn verify_token(source: &PreparedSource, request: &ReceivedRequest) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
     let refused = || ReceiveError::unproven(Reason::Handshake);
@@ -86,7 +86,7 @@ fn verify_token(source: &PreparedSource, request: &ReceivedRequest) -> Result<Re
         .ok_or_else(refused)
 }
 
-/// As plain text, so that no browser renders it as a page.
+/// Replies with plain text, so that no browser renders it as a page.
 fn echo(text: &str) -> Option<Reply> {
     let fits = !text.is_empty() && text.len() <= MAX_LENGTH && !text.chars().any(char::is_control);
     fits.then(|| Reply { content_type: PLAIN, body: Bytes::from(text.to_owned()) })

@@ -1,5 +1,5 @@
-//! The identity of a message, for deduplication: the partner's event id if it is authenticated, otherwise
-//! the hash of the signed bytes.
+//! The identity of a message, for deduplication: the partner's event id if it is authenticated, otherwise the
+//! hash of the signed bytes.
 
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
@@ -17,13 +17,13 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// For a body whose event id was already used with a different body: identified by both.
+    /// Returns the key of a body whose event id was already used with a different body: both identify it.
     pub fn clash_key(key: &[u8; 32], body_sha256: &[u8; 32]) -> [u8; 32] {
         sha256(&[b"clash\0", key, body_sha256])
     }
 
-    /// For a body that does not match the schema: identified by its bytes alone. After a correction of the
-    /// body or the schema, the event is a new one and not a duplicate of the rejected one.
+    /// Returns the identity of a body that does not match the schema: its bytes alone. After a correction of
+    /// the body or the schema, the event is a new one, not a duplicate of the rejected one.
     pub fn of_misfit(self) -> Self {
         let key = sha256(&[b"misfit\0", &self.key, &self.body_sha256]);
         Self { key, ..self }
@@ -32,8 +32,8 @@ impl Identity {
 
 const MAX_ID_BYTES: usize = 256;
 
-/// An event id from a JSON value: a string or a number, as text. `None` for anything else, and for text that is empty,
-/// too long, or has control characters.
+/// Returns the event id in a JSON value: a string or a number, as text. `None` for other values, and for text
+/// that is empty, too long, or has control characters.
 pub fn event_id(value: &str) -> Option<String> {
     let text = match value.as_bytes().first()? {
         b'-' | b'0'..=b'9' => value.into(),
@@ -43,7 +43,7 @@ pub fn event_id(value: &str) -> Option<String> {
     fits.then(|| text.into_owned())
 }
 
-/// `in_body` is the value at the source's event-id pointer.
+/// Identifies a message. `in_body` is the value at the source's event-id pointer.
 pub fn identify(
     message: &VerifiedMessage<'_>,
     in_body: Option<String>,
@@ -57,7 +57,7 @@ pub fn identify(
     let key = if let Some(id) = &event_id {
         key_of(partner, b"id", id.as_bytes())
     } else {
-        // With a token nothing is signed; only the body is left.
+        // With a token nothing is signed, so only the body is left.
         let base = message.base_sha256().map(String::into_bytes);
         let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
         let topic = message.source.preset.telling_topic(topic);
@@ -67,7 +67,7 @@ pub fn identify(
     Identity { event_id, key, body_sha256 }
 }
 
-/// The hash of a body as in a ledger line.
+/// Returns the hash of a body as in a ledger line.
 pub fn body_sha256(body: &[u8]) -> String {
     HEXLOWER.encode(&sha256(&[body]))
 }

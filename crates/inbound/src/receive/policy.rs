@@ -108,12 +108,12 @@ impl Pack {
         Ok(Self { wires: read.wires, hash })
     }
 
-    /// SHA-256 of its text, in hex.
+    /// Returns the SHA-256 of its text, in hex.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The first wire whose bits are all set decides; without one, the request is denied.
+    /// Decides by the first wire whose bits are all set. If there is none, the request is denied.
     pub fn decide(&self, bits: Bits) -> Decision {
         let is_set = |bit: &String| match bit.as_str() {
             VERIFIED => bits.verified,
@@ -134,7 +134,7 @@ pub struct PolicyService {
 }
 
 impl PolicyService {
-    /// From a file, or the built-in pack.
+    /// Reads the pack from a file, or uses the built-in one.
     pub fn open(path: Option<PathBuf>) -> Result<Self, PolicyError> {
         let pack = RwLock::new(Arc::new(read(path.as_ref())?));
         Ok(Self { path, pack })
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(pack.hash().len(), 64);
     }
 
-    /// No policy lets a request pass whose signature is not verified.
+    /// No policy accepts a request whose signature is not verified.
     #[test]
     fn no_pack_lets_the_unverified_pass() {
         let open = BUILT_IN.replace(

@@ -1,7 +1,7 @@
 //! `X-Policy-Sign`: the gateway's signature of what it received, as proof for the partner.
 //!
-//! The header reads `ed25519=<base64>; receipt=rcp_…; t=<unix ms>; kid=<key>`. Signed are the bytes of
-//! `<receipt id>.<SHA-256 of the body, in hex>.<t>`, by the Ed25519 key with that id at
+//! The header reads `ed25519=<base64>; receipt=rcp_…; t=<unix ms>; kid=<key>`. The signature covers the bytes
+//! of `<receipt id>.<SHA-256 of the body, in hex>.<t>`. Its Ed25519 key has that id at
 //! `/.well-known/jwks.json`.
 
 use data_encoding::{BASE64, HEXLOWER};

@@ -7,7 +7,7 @@ use crate::{
     outcome::{Reason, ReceiveError},
 };
 
-/// Checks that apply to every body.
+/// Checks what applies to every body.
 pub fn check_size(request: &ReceivedRequest, limits: &Limits) -> Result<(), ReceiveError> {
     if request.body.len() <= limits.body_bytes { Ok(()) } else { Err(too_large(limits)) }
 }
@@ -25,8 +25,8 @@ pub enum Media {
     PlainText,
 }
 
-/// JSON in UTF-8, not compressed. Plain text passes here for every partner: if it were refused
-/// for all but SNS, anyone could find out which partners are SNS.
+/// Accepts JSON in UTF-8 without compression. Plain text passes here for every partner: if only SNS could
+/// send it, anyone could find out which partners are SNS.
 pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
     let refused = |detail| Err(not_taken(detail));
     let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
@@ -43,7 +43,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
 
 const SEND_JSON: &str = "send it as `content-type: application/json`";
 
-/// For senders that are verified and are not SNS.
+/// Accepts JSON only, for verified senders other than SNS.
 pub fn only_json(media: Media) -> Result<(), ReceiveError> {
     if media == Media::Json { Ok(()) } else { Err(not_taken(SEND_JSON)) }
 }
@@ -52,7 +52,7 @@ fn not_taken(detail: &'static str) -> ReceiveError {
     ReceiveError::new(415, "unsupported_media_type", Reason::MediaType, detail)
 }
 
-/// The type, and at most a charset, which can only be UTF-8.
+/// Whether the media type is `wanted`, with at most a charset, which must be UTF-8.
 fn is(value: &[u8], wanted: &str) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     let mut parts = text.split(';').map(str::trim);

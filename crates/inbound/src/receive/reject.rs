@@ -1,5 +1,5 @@
-//! Requests that end early: how they are counted, recorded and answered. Unverified ones are answered as if the partner did
-//! not exist.
+//! Requests that end early: how they are counted, recorded and answered. The answer to an unverified request
+//! is the same as if the partner did not exist.
 
 use gancho_domain::Time;
 
@@ -49,7 +49,7 @@ impl Inbound {
         Outcome::Rejected(error)
     }
 
-    /// A request whose body was refused before it was read: counted, but not recorded.
+    /// Counts a request whose body was refused before it was read. It is not recorded.
     pub fn refused_unread(&self) {
         self.counters.denied(Reason::TooLarge);
     }
@@ -64,10 +64,9 @@ impl Inbound {
         }
     }
 
-    /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
-    /// malformed header would reveal which partners exist, and which preset they use.
-    /// The recorded reason stays the same. A 503 is passed on as it is, so that the sender retries: it says nothing
-    /// about the partner.
+    /// Answers an unverified request as if the partner did not exist. Otherwise the error about a malformed
+    /// header would reveal which partners exist, and which preset they use. The recorded reason stays the
+    /// same. A 503 stays a 503, so that the sender retries: it says nothing about the partner.
     pub(super) fn as_unknown(
         &self,
         error: ReceiveError,

@@ -18,7 +18,7 @@ use crate::{
 pub struct VerifiedMessage<'a> {
     pub source: &'a PreparedSource,
     pub key: &'a PreparedKey,
-    /// `None` if it was authenticated by a token: then nothing is signed.
+    /// `None` if it was authenticated by a token, which signs nothing.
     signed: Option<VerifiedSignature<'a>>,
 }
 
@@ -28,7 +28,7 @@ enum VerifiedSignature<'a> {
 }
 
 impl VerifiedMessage<'_> {
-    /// The message id, if the signature covers one.
+    /// Returns the message id, if the signature covers one.
     pub fn message_id(&self) -> Option<&str> {
         match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.message_id(),
@@ -36,7 +36,7 @@ impl VerifiedMessage<'_> {
         }
     }
 
-    /// SHA-256 of the signed bytes; `None` if nothing was signed.
+    /// Returns the SHA-256 of the signed bytes; `None` if nothing was signed.
     pub fn base_sha256(&self) -> Option<String> {
         Some(match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.base_sha256(),
@@ -44,7 +44,7 @@ impl VerifiedMessage<'_> {
         })
     }
 
-    /// The event type that the sender claims: signed, or in an unsigned header.
+    /// Returns the event type that the sender claims, signed or in an unsigned header.
     pub fn topic<'b>(&'b self, request: &'b ReceivedRequest) -> Option<&'b str> {
         if let Some(VerifiedSignature::BySns(message)) = &self.signed {
             return receipt_label::topic(message.topic.as_bytes());
@@ -53,7 +53,7 @@ impl VerifiedMessage<'_> {
         receipt_label::topic(request.headers.get(name)?.as_bytes())
     }
 
-    /// Whether it must be JSON, whatever its content type, since the signature is in the body.
+    /// Whether it must be JSON, whatever its content type, because the signature is in the body.
     pub fn is_json_by_itself(&self) -> bool {
         matches!(self.signed, Some(VerifiedSignature::BySns(_)))
     }
@@ -78,7 +78,7 @@ impl RequestVerifier {
         Self { sns: Some(sns), ..self }
     }
 
-    /// Only SNS messages cause a request, for the certificate.
+    /// Verifies a request. Only SNS messages cause a request of the gateway, for the certificate.
     pub async fn verify<'a>(
         &self,
         source: &'a PreparedSource,
@@ -109,7 +109,7 @@ impl RequestVerifier {
             }
             ProofKeys::Sns(topics) => {
                 let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
-                // Boxed, so that the futures of all others stay small.
+                // Boxed, so that the futures of all other requests stay small.
                 let proving = Box::pin(sns.prove(topics, &request.body, now, tolerance));
                 let message = proving.await?;
                 Some((0, Some(VerifiedSignature::BySns(message))))
@@ -126,7 +126,7 @@ impl RequestVerifier {
         Ok(VerifiedMessage { source, key, signed })
     }
 
-    /// For an unknown partner: the same work, so that the response takes as long and reveals nothing.
+    /// Does the same work for an unknown partner, so that the response takes as long and reveals nothing.
     pub fn refuse_unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
         let Some(decoy) = &self.decoy else {
             return ReceiveError::unproven(Reason::UnknownPartner);
@@ -160,7 +160,7 @@ impl RequestVerifier {
     }
 }
 
-/// The indexes of the keys to try: valid now and, if the sender names one, with that id.
+/// Returns the indexes of the keys to try: valid now and, if the sender names one, with that id.
 fn choose(source: &PreparedSource, claimed: Option<&str>, now: Time) -> Vec<usize> {
     let fits = |ready: &PreparedKey| {
         claimed.is_none_or(|id| ready.key.key_id == id) && ready.key.is_valid_at(now)
@@ -168,7 +168,7 @@ fn choose(source: &PreparedSource, claimed: Option<&str>, now: Time) -> Vec<usiz
     source.keys.iter().enumerate().filter(|(_, key)| fits(key)).map(|(index, _)| index).collect()
 }
 
-/// The selected keys, without a copy if it is one or all.
+/// The selected keys. Does not copy if it is one key or all of them.
 enum KeySelection<'a> {
     Some(&'a [VerifyingKey]),
     Copied(Vec<VerifyingKey>),
@@ -221,7 +221,8 @@ fn explain(
     }
 }
 
-/// The first token that matches. All are compared, so that the time does not depend on which one matches.
+/// Returns the first token that matches. Compares all of them, so that the time does not depend on which one
+/// matches.
 fn first(
     chosen: &[usize],
     tokens: &[Token],
@@ -250,7 +251,7 @@ fn client_states(body: &[u8]) -> Vec<String> {
     states.unwrap_or_default()
 }
 
-/// All of them must match, and there must be at least one.
+/// Checks that all states match the token, and that there is at least one.
 fn all_are(token: &Token, states: &[String]) -> Result<(), VerifyError> {
     const NAME: &str = "client-state";
     if states.is_empty() {

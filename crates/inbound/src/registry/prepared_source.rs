@@ -30,7 +30,7 @@ pub struct PreparedSource {
     pub targets: Vec<Target>,
     pub plan: Arc<RetryPlan>,
     pub rate: Option<Rate>,
-    /// Signs dispatched requests.
+    /// The key that signs dispatched requests.
     pub dispatch_keys: [SigningKey; 1],
     /// The verify token of Meta's handshake.
     pub verify_token: Option<Token>,
@@ -60,7 +60,7 @@ const SNS: &str = "sns";
 
 pub struct PreparedKey {
     pub key: SourceKey,
-    /// How much of its rate is used. A change to the source resets it.
+    /// How much of the rate is used. A change of the source resets it.
     used: Mutex<Gcra>,
 }
 
@@ -137,7 +137,7 @@ impl PreparedSource {
         })
     }
 
-    /// Schema errors, with pointers into the body.
+    /// Returns the schema errors, with pointers into the body.
     pub async fn schema_errors(
         self: &Arc<Self>,
         body: &Bytes,
@@ -152,13 +152,13 @@ impl PreparedSource {
         Ok(errors.into_iter().flatten().map(into_body).collect())
     }
 
-    /// Where a delivery to this target goes now: see [`Source::destination`].
+    /// Returns where a delivery to this target goes now: see [`Source::destination`].
     pub fn destination(&self, id: EndpointId, is_replay: bool) -> Option<&Target> {
         self.source.destination(id, is_replay).and_then(|place| self.targets.get(place))
     }
 }
 
-/// The validator reports pointers into an event's data, which here is the whole body.
+/// Moves a pointer into an event's data, which is what the validator reports, to the whole body.
 fn into_body(error: FieldError) -> FieldError {
     match error.pointer.strip_prefix("/data") {
         Some(within) => FieldError { pointer: within.to_owned(), ..error },

@@ -1,9 +1,9 @@
 //! A certificate of SNS, and the verification with its key.
 //!
-//! Its issuer is not asked for. The file that SNS serves holds this one certificate without the one
-//! between it and a root, so there is no chain to build; that it is Amazon's is known because it came
-//! over TLS, under roots that the gateway trusts, from a host that is Amazon's. What anyone could write
-//! into it, such as the name, proves nothing more.
+//! The issuer is not checked. The file that SNS serves has only this certificate, without the intermediate
+//! one, so there is no chain to build. It is known to be Amazon's because it came over TLS, under roots that
+//! the gateway trusts, from a host that is Amazon's. Fields that anyone could write, such as the name, would
+//! prove nothing more.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use super::message::Hash;
 
 pub struct Certificate {
     der: CertificateDer<'static>,
-    /// At least 2048 bits. SHA-1 is what SNS signs with unless a topic says otherwise. Two texts with one
-    /// hash could be made only by someone who may publish to the topic, and who may publish either; the
-    /// id, the time and the topic behind them are Amazon's to write.
+    /// SHA-1 with a key of at least 2048 bits. SNS signs with SHA-1 unless a topic says otherwise. Only
+    /// someone who may publish to the topic could make two texts with the same hash, and they may publish
+    /// either; Amazon writes the id, the time and the topic that follow them.
     sha1: ParsedPublicKey,
     sha256: ParsedPublicKey,
 }

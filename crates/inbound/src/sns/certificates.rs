@@ -1,6 +1,6 @@
-//! Fetches certificates and keeps them. Bounded in every direction, since until a certificate is there
-//! nothing in a message is verified: the cache is bounded, one caller at a time fetches a URL, failures are
-//! cached for a while, and the fetches per minute are limited for each source and in total.
+//! Fetches and caches certificates. Everything is bounded, because nothing in a message is verified before
+//! its certificate is there: the cache is bounded, one caller at a time fetches a URL, failures are cached
+//! for a while, and the fetches per minute are limited for each source and in total.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -11,16 +11,17 @@ use url::Url;
 
 use super::certificate::Certificate;
 
-/// Amazon has one a region, and a new one a year.
+/// Maximum certificates. Amazon has one per region, and a new one each year.
 const KEPT: usize = 32;
 const REFUSED_KEPT: usize = 256;
-/// After this it is fetched again, so that one that Amazon withdrew is not trusted for ever.
+/// How long a certificate is used before it is fetched again, so that one that Amazon withdrew is not trusted
+/// forever.
 const TRUSTED: Duration = Duration::from_hours(24);
 /// How long a URL without a certificate is not fetched again. Unreachable URLs are retried sooner.
 const REFUSED_FOR: Duration = Duration::from_mins(1);
 const AWAY_FOR: Duration = Duration::from_secs(2);
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Amazon's have about 2 KiB.
+/// Maximum length of a certificate. Amazon's have about 2 KiB.
 const MAX_LENGTH: usize = 16 * 1024;
 
 pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
@@ -28,23 +29,23 @@ pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CertificateError {
-    /// What is there is none to be trusted.
+    /// The certificate cannot be trusted.
     Refused(String),
-    /// It may be there the next time.
+    /// The certificate could not be fetched, but may be available the next time.
     Away(String),
 }
 
 pub struct Certificates {
     client: Client,
     cache: Mutex<CertificateCache>,
-    /// Who is fetching what.
+    /// The URLs that are being fetched, each with its queue.
     turns: Mutex<HashMap<Box<str>, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 #[derive(Default)]
 struct CertificateCache {
     good: HashMap<Box<str>, CachedCertificate>,
-    /// Kept apart, so that forged URLs push no certificate out.
+    /// Failures by URL. They are separate from the certificates, so that forged URLs evict none.
     bad: HashMap<Box<str>, (CertificateError, Time)>,
     fetched: Gcra,
 }
@@ -62,7 +63,8 @@ impl Certificates {
         Self { client, cache: Mutex::default(), turns: Mutex::default() }
     }
 
-    /// The URL must have been judged. `own` is what the source has had fetched.
+    /// Returns the certificate at a URL, which the caller must have checked. `own` is the rate of fetches for
+    /// the source.
     pub async fn get(&self, url: &Url, own: &Mutex<Gcra>, now: Time) -> CertificateResult {
         if let Some(known) = self.cache.lock().known(url.as_str(), now) {
             return known;
@@ -104,7 +106,7 @@ impl Certificates {
         }
     }
 
-    /// Takes a fetch from both rations, or from neither.
+    /// Takes a fetch from both rates, or from neither.
     fn spend(&self, own: &Mutex<Gcra>, now: Time) -> bool {
         let (mut used, mut all) = (own.lock(), self.cache.lock());
         let is_free =
@@ -122,7 +124,7 @@ impl Certificates {
     }
 }
 
-/// A place in the queue for a URL. The last one to leave takes the queue away.
+/// A place in the queue for a URL. The last one to leave removes the queue.
 struct Turn<'a> {
     of: &'a Certificates,
     url: &'a str,
@@ -132,7 +134,7 @@ struct Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut turns = self.of.turns.lock();
-        // One is the map's, one is ours.
+        // One reference is the map's, the other is this one.
         if Arc::strong_count(&self.lock) == 2 {
             turns.remove(self.url);
         }
@@ -165,7 +167,7 @@ impl CertificateCache {
             }
             Err(why) => {
                 self.bad.retain(|_, (_, until)| *until > now);
-                // There can be no more than were fetched in a minute, but a clock may stand still.
+                // The rate allows no more than this in a minute, but a clock may stand still.
                 if self.bad.len() >= REFUSED_KEPT {
                     self.bad.clear();
                 }

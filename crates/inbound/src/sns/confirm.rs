@@ -1,5 +1,5 @@
-//! Answers what is no notification: a subscription is confirmed by fetching the URL that SNS sent, and
-//! the end of one is only noted. Nothing of either is kept.
+//! Answers messages other than notifications: confirms a subscription by fetching the URL that SNS sent, and
+//! only logs the end of one. Stores neither.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::{
     outcome::{Reason, ReceiveError, Reply},
 };
 
-/// SNS itself waits 15 s for our answer.
+/// SNS itself waits 15 s for the response.
 const DEADLINE: Duration = Duration::from_secs(10);
 const MAX_LENGTH: usize = 4 * 1024;
-/// Who saw a confirmation could send it again and again.
+/// Maximum confirmations, because anyone who saw one could send it again and again.
 const MAX_COUNT: Rate = Rate { count: 20, per: Duration::from_mins(1) };
 const DONE: Reply = Reply { content_type: "text/plain; charset=utf-8", body: Bytes::new() };
 
 impl Sns {
-    /// Nothing if it is a notification.
+    /// Answers a message; `None` if it is a notification.
     pub(crate) async fn answer(
         &self,
         message: &VerifiedSnsMessage,
@@ -37,7 +37,7 @@ impl Sns {
         }
     }
 
-    /// If it fails, the answer makes SNS try again.
+    /// Confirms a subscription. If it fails, the response makes SNS retry.
     async fn confirm(
         &self,
         message: &VerifiedSnsMessage,

@@ -1,9 +1,9 @@
-//! Which URLs in a message are Amazon's. The message is untrusted until its signature is verified, and one of the
-//! URLs is that of the certificate for it: the verification depends on this rule.
+//! Decides which URLs in a message are Amazon's. The message is untrusted until its signature is verified,
+//! and one of the URLs is that of the certificate for it: the verification depends on this rule.
 
 use url::{Host, Position, Url};
 
-/// Amazon's hosts, and those that the operator adds for services that speak as SNS does.
+/// Amazon's hosts, and those that the operator adds for services that are compatible with SNS.
 #[derive(Debug, Clone, Default)]
 pub struct SnsHosts {
     /// `host` or `host:port`.
@@ -11,20 +11,21 @@ pub struct SnsHosts {
 }
 
 impl SnsHosts {
-    /// Amazon's alone.
+    /// Trusts Amazon's hosts only.
     pub fn amazon() -> Self {
         Self::default()
     }
 
-    /// Others besides, each as `host` (for port 443) or `host:port`. They are asked over https too.
+    /// Trusts other hosts as well, each as `host` (for port 443) or `host:port`. They are contacted over
+    /// https too.
     pub fn with(extra: impl IntoIterator<Item = String>) -> Self {
         Self { extra: extra.into_iter().map(|host| host.to_ascii_lowercase()).collect() }
     }
 
-    /// Where a certificate may be fetched.
+    /// Returns the URL if a certificate may be fetched from it.
     pub fn certificate(&self, text: &str) -> Result<Url, &'static str> {
         let (url, is_amazons) = self.admitted(text)?;
-        // Whatever else a host serves by its query or deeper down is not looked at.
+        // A host may serve anything else by a query or in subdirectories, so neither is accepted.
         let is_file = url.path().strip_suffix(".pem").is_some() && url.query().is_none();
         let is_at_top = !url.path().get(1..).unwrap_or_default().contains('/');
         if is_file && (is_at_top || !is_amazons) {
@@ -34,13 +35,14 @@ impl SnsHosts {
         }
     }
 
-    /// Where a subscription may be confirmed.
+    /// Returns the URL if a subscription may be confirmed there.
     pub fn confirmation(&self, text: &str) -> Result<Url, &'static str> {
         self.admitted(text).map(|(url, _)| url)
     }
 
     fn admitted(&self, text: &str) -> Result<(Url, bool), &'static str> {
-        // A URL parser drops tabs and line ends, and takes `\` for `/`: what is odd is refused unread.
+        // A URL parser drops tabs and line ends, and reads `\` as `/`, so such text is refused before it is
+        // parsed.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
         if text.len() > 2_048 || !text.bytes().all(is_plain) {
             return Err("the URL contains invalid characters or is too long");
@@ -65,8 +67,8 @@ impl SnsHosts {
     }
 }
 
-/// `sns.<region>.amazonaws.com`, and `.com.cn`. What stands for the region must look like one: others
-/// can have `sns.s3-us-west-2.amazonaws.com`, by naming a bucket `sns`.
+/// Whether the host is `sns.<region>.amazonaws.com` or `.com.cn`. The region must look like one: others can
+/// own `sns.s3-us-west-2.amazonaws.com`, by naming a bucket `sns`.
 fn is_amazons(name: &str) -> bool {
     let rest = name.strip_prefix("sns.");
     let region = rest.and_then(|rest| {
@@ -75,7 +77,7 @@ fn is_amazons(name: &str) -> bool {
     region.is_some_and(is_region)
 }
 
-/// `eu-west-1`, `us-gov-east-1`: words, and a number at the end.
+/// Whether the text looks like `eu-west-1` or `us-gov-east-1`: words, and a number at the end.
 pub(crate) fn is_region(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let is_word = |part: &&str| {
@@ -115,7 +117,7 @@ mod tests {
         }
     }
 
-    /// Whatever else a host may be called.
+    /// Other hosts, whatever their names.
     #[test]
     fn strangers() {
         let hosts = SnsHosts::amazon();

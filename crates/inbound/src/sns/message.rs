@@ -1,8 +1,8 @@
-//! A message of SNS, and the text that its signature is of.
+//! A message of SNS, and its signed text.
 //!
-//! That text is lines: a name, and then its value, which is not escaped. It can be read in one way only
-//! as long as no value but `Message` itself has a line end in it, so a message in which another has one
-//! is none. `MessageAttributes` are not signed at all.
+//! The signed text has lines: a name, then its value, which is not escaped. It is unambiguous only if no
+//! value but that of `Message` contains a line end, so a message with another such value is refused.
+//! `MessageAttributes` are not signed at all.
 
 use gancho_domain::Time;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub enum Kind {
     UnsubscribeConfirmation,
 }
 
-/// By `SignatureVersion`.
+/// The hash that `SignatureVersion` selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hash {
     Sha1,
@@ -28,7 +28,7 @@ pub struct Message {
     pub message_id: String,
     pub topic_arn: String,
     pub sent_at: Time,
-    /// In base64.
+    /// The signature in base64.
     pub signature: String,
     pub signing_cert_url: String,
     pub subscribe_url: Option<String>,
@@ -56,7 +56,7 @@ struct Raw {
     subscribe_url: Option<String>,
 }
 
-/// Longer ids and names are not Amazon's.
+/// Maximum length of ids and names. Amazon's are shorter.
 const MAX_LENGTH: usize = 2_048;
 
 impl Message {
@@ -102,7 +102,7 @@ impl Message {
         })
     }
 
-    /// What is signed, in Amazon's order.
+    /// Returns the signed text, in Amazon's order.
     pub fn base(&self) -> String {
         let kind = match self.kind {
             Kind::Notification => "Notification",
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// As in Amazon's documentation.
+    /// A notification as in Amazon's documentation.
     fn notification() -> Value {
         json!({
             "Type": "Notification",

@@ -1,5 +1,5 @@
-//! Judges a draft and puts it into a source: every fault is found, and nothing is changed where there
-//! is one.
+//! Validates a draft and applies it to a source. All errors are reported, and nothing changes if there is
+//! one.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const MAX_PER_PERIOD: u32 = 1_000_000;
 const MAX_POINTER_LENGTH: usize = 256;
 
 impl SourceService {
-    /// The source as the draft would have it, and the secret if a new one was given or made.
+    /// Returns the source with the draft applied, and the secret if a new one was given or generated.
     pub(super) fn apply(
         &self,
         mut source: Source,
@@ -142,7 +142,7 @@ impl SourceService {
     }
 }
 
-/// What a new source is called.
+/// Returns the name of a new source.
 pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
     let error = match &draft.partner {
         None => FieldError::missing("partner", "set the partner name of the URL path"),

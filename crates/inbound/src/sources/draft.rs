@@ -1,19 +1,19 @@
-//! What an operator gives for a source or a key, before it is judged.
+//! The input for a source or a key, before validation.
 
 use std::fmt;
 
 use gancho_domain::{RateDraft, RetryDraft, Time};
 use serde_json::value::RawValue;
 
-/// Every field as it was given; `None` if it was not. The fields that can be unset by giving
-/// `null` have two layers: given at all, and given as something.
+/// Fields that are missing in the request are `None`. Fields that `null` can unset have two layers: present
+/// at all, and present with a value.
 #[derive(Clone, Default)]
 pub struct SourceDraft {
     pub partner: Option<String>,
     pub is_active: Option<bool>,
     /// A name such as `"stripe"`, or `{"generic": {…}}`.
     pub preset: Option<Box<RawValue>>,
-    /// One target; the same as a list of one.
+    /// The only target; the same as a list of one.
     pub target_url: Option<String>,
     pub targets: Option<Vec<String>>,
     pub schema: Option<Option<Box<RawValue>>>,
@@ -28,7 +28,7 @@ pub struct SourceDraft {
 pub struct KeyDraft {
     /// `hmac` or `ed25519`.
     pub scheme: Option<String>,
-    /// `sha256`, the only one there is.
+    /// `sha256`, the only supported value.
     pub algo: Option<String>,
     pub secret: Option<String>,
     /// `raw`, `base64` or `hex`.
@@ -36,13 +36,13 @@ pub struct KeyDraft {
     pub public_key: Option<String>,
     pub not_before: Option<Time>,
     pub not_after: Option<Time>,
-    /// The id of a key that this one follows: it ends after `overlap`.
+    /// The id of the key that this one replaces: the old key expires after `overlap`.
     pub replaces: Option<String>,
-    /// Such as `24h`, which is usual.
+    /// How long the replaced key stays valid. Default: `24h`.
     pub overlap: Option<String>,
 }
 
-/// Without what is secret.
+/// Omits secrets.
 impl fmt::Debug for SourceDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SourceDraft")
@@ -52,7 +52,7 @@ impl fmt::Debug for SourceDraft {
     }
 }
 
-/// Without the secret.
+/// Omits the secret.
 impl fmt::Debug for KeyDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyDraft")

@@ -1,6 +1,6 @@
-//! Reads keys as they stand in a key-value store: `webhook:partner:<name>:key:<id>` and a value such as
-//! `{"scheme":"hmac","algo":"sha256","secret":"…"}`. Either one object of those, or the list of
-//! `{"key": …, "value": …}` in which such stores are exported, where values may be text.
+//! Reads keys in the form of a key-value store: `webhook:partner:<name>:key:<id>` and a value such as
+//! `{"scheme":"hmac","algo":"sha256","secret":"…"}`. Accepts an object of such pairs, or the list of `{"key":
+//! …, "value": …}` that such stores export, in which values may be text.
 
 use gancho_domain::FieldError;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{KeyDraft, SourceDraft, SourceError, SourceService};
 use crate::Partner;
 
-/// One key as it was read.
+/// One key of the import.
 #[derive(Debug)]
 pub struct Entry {
     pub partner: Partner,
@@ -35,9 +35,9 @@ struct KeyEntry {
 
 const MAX_ENTRIES: usize = 10_000;
 
-/// All of it, or what is wrong with it.
+/// Returns all entries, or all errors.
 pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
-    // A fault of the parser is not shown: it could quote a secret.
+    // The parser's error is not shown, because it could quote a secret.
     let malformed = || {
         let message = "not JSON: send an object of entries, or the list of an export";
         vec![FieldError::new("malformed", "", message)]
@@ -101,7 +101,7 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
 }
 
 impl SourceService {
-    /// Makes the sources that are not there yet, as any new source, and puts the keys.
+    /// Creates the sources that do not exist yet with their defaults, and stores the keys.
     pub async fn import(&self, text: &str) -> Result<ImportSummary, SourceError> {
         let entries = read(text).map_err(SourceError::Faulty)?;
         let mut done = ImportSummary::default();
@@ -143,7 +143,7 @@ mod tests {
             "webhook:partner:c:key:k":{"scheme":"hmac","sekret":"hush-hush"}}"#;
         let errors = read(invalid).unwrap_err();
         let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
-        // By name, as they stand in memory.
+        // By name, as they are in memory.
         assert_eq!(
             pointers,
             ["/webhook:partner:a~1b:key:k", "/webhook:partner:acme", "/webhook:partner:c:key:k"]

@@ -1,5 +1,5 @@
-//! A source's keys: several at a time, each valid for as long as it says, so that an old one and a new
-//! one overlap.
+//! A source's keys. There may be several, each with its own period of validity, so that an old and a new one
+//! overlap.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::{
     source::{KeyScheme, ON_KEYS, document_key},
 };
 
-/// For how long the old key is still good where a new one replaces it.
+/// How long a replaced key stays valid by default.
 const DEFAULT_OVERLAP: Duration = Duration::from_hours(24);
 const MAX_OVERLAP: Duration = Duration::from_hours(30 * 24);
 
 impl SourceService {
-    /// Puts a key in place, new or instead of the one with the same id.
+    /// Creates a key, or replaces the one with the same id.
     pub async fn put_key(
         &self,
         partner: &Partner,
@@ -33,7 +33,7 @@ impl SourceService {
         if is_new && documents.len() >= MAX_KEYS {
             return Err(SourceError::TooMany { max: MAX_KEYS });
         }
-        // The new one is there before the old one is given an end: at no time is there none.
+        // The new key is written before the old one gets an end, so that there is always a valid one.
         self.write_key(partner, &key, Expect::Anything).await?;
         if let Some(old) = &draft.replaces {
             self.end_key(partner, old, self.clock.now() + overlap).await?;
@@ -62,7 +62,7 @@ impl SourceService {
         partner: &Partner,
     ) -> Result<Vec<Document>, SourceError> {
         let prefix = document_key(partner, "");
-        // `/` sorts before all that a name can go on with, so those of one partner stand together.
+        // `/` sorts before every character that a name can have, so the keys of one partner are adjacent.
         let documents = self.store.documents(ON_KEYS, Some(&prefix), MAX_KEYS + 1).await?;
         Ok(documents.into_iter().filter(|document| document.key.starts_with(&prefix)).collect())
     }
@@ -73,7 +73,7 @@ impl SourceService {
             let document = self.store.document(ON_KEYS, &name).await?;
             let document = document.ok_or(SourceError::NotFound)?;
             let mut key: SourceKey = parse_document(&document)?;
-            // An end that was set before and comes sooner stays.
+            // An earlier end that was set before stays.
             let end = key.not_after().map_or(end, |set| set.min(end));
             key.set_window(key.not_before(), Some(end));
             if self.write_key(partner, &key, Expect::Version(document.version)).await? {

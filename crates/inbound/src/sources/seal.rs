@@ -1,4 +1,4 @@
-//! How a source's secrets are kept: sealed, and bound to the source, the column and the row.
+//! Encrypts a source's secrets, bound to the source, the column and the row.
 
 use data_encoding::BASE64;
 use gancho_vault::{KeyRing, Place, Secret};
@@ -95,12 +95,12 @@ pub(crate) fn encoding(key: &SourceKey) -> SecretEncoding {
     }
 }
 
-/// Whether something is sealed with another key than the newest.
+/// Whether the value is not encrypted with the newest key.
 fn is_old(ring: &KeyRing, sealed: &str) -> bool {
     key_of(sealed) != Some(ring.newest())
 }
 
-/// Seals with the newest key what is sealed with another, and says whether anything was.
+/// Re-encrypts everything that was not encrypted with the newest key, and returns whether anything changed.
 pub(crate) fn reseal_source(ring: &KeyRing, source: &mut Source) -> Result<bool, String> {
     let mut changed = false;
     if is_old(ring, &source.sealed_dispatch_secret) {
@@ -129,7 +129,7 @@ pub(crate) fn reseal_key(
     Ok(true)
 }
 
-/// The number of the key that sealed it.
+/// Returns the number of the key that encrypted the value.
 pub(crate) fn key_of(sealed: &str) -> Option<u32> {
     KeyRing::key_of(&BASE64.decode(sealed.as_bytes()).unwrap_or_default())
 }

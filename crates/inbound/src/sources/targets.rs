@@ -1,16 +1,16 @@
-//! The ids of a source's targets. Deliveries refer to the id, so a target that keeps an id gets what
-//! still waits for it.
+//! Assigns the ids of a source's targets. Deliveries refer to the id, so a target that keeps its id gets the
+//! deliveries that wait for it.
 
 use gancho_domain::EndpointId;
 
 use crate::{Source, source::DispatchTarget};
 
-/// Retired targets are kept up to this number; the oldest are dropped first.
+/// Maximum retired targets that are stored; the oldest are dropped first.
 const MAX_RETIRED: usize = 50;
 
-/// Makes `urls` the source's targets. A URL that stays keeps its id; one that takes another's place
-/// takes its id, so that what waits for the old URL goes to the new one; one that comes back gets its
-/// former id. All others get a new one.
+/// Makes `urls` the source's targets. A URL that stays keeps its id. A URL that replaces another takes its
+/// id, so that waiting deliveries go to the new URL. A URL that was removed earlier gets its former id. All
+/// others get a new one.
 pub(super) fn replace(
     source: &mut Source,
     urls: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) fn replace(
     for (id, url) in ids.iter_mut().zip(&urls) {
         *id = take(&mut old, |target| target.url == *url);
     }
-    // The one at the same place in the list is the likeliest to have been replaced.
+    // The URL at the same position in the list is the likeliest replacement.
     for (place, id) in ids.iter_mut().enumerate() {
         if id.is_none() {
             *id = old.get_mut(place).and_then(Option::take).map(|target| target.id);
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// The ids that each list of URLs gets, one list after the other.
+    /// Returns the ids that each list of URLs gets, one list after the other.
     fn ids(steps: &[&[&str]]) -> Vec<Vec<u128>> {
         let id = SourceId::from_bits(1);
         let mut source = Source::blank(id, "acme".parse().unwrap(), Time::from_secs(0));
@@ -96,7 +96,7 @@ mod tests {
         let steps = &[&["a", "b"][..], &["b"], &["b", "c"], &["c", "b", "a"]];
         let expected = vec![vec![1, 2], vec![2], vec![2, 3], vec![3, 2, 1]];
         assert_eq!(ids(steps), expected);
-        // Where one takes another's place, that one's deliveries come first.
+        // If one URL replaces another, the deliveries of the replaced one take precedence.
         assert_eq!(ids(&[&["a", "b"][..], &["b"], &["a"]]), vec![vec![1, 2], vec![2], vec![2]]);
     }
 

@@ -1,4 +1,4 @@
-//! The ledger's checkpoints: signed, on file, and a ledger that is not what it was is not signed again.
+//! The ledger's checkpoints: they are signed and on disk, and a ledger that was changed is not signed again.
 
 use gancho_inbound::{
     Checkpointer, CheckpointerError,
@@ -19,7 +19,7 @@ fn open(stage: &Stage) -> Checkpointer {
     Checkpointer::open(node.store.clone(), node.keys.clone(), clock, settings(stage))
 }
 
-/// What is in the folder, by name.
+/// Returns the names of the files in the directory.
 fn names(stage: &Stage) -> Vec<String> {
     let entries = std::fs::read_dir(settings(stage).folder).unwrap();
     let mut names: Vec<String> =
@@ -55,15 +55,15 @@ async fn they_are_kept_outside_and_the_ledger_agrees(stage: &Stage) {
         audit.take(&line).unwrap();
     }
     assert_eq!(audit.finish().unwrap().checkpoints, 2);
-    // Another process goes on where this one was, also with a new key.
+    // Another process continues where this one stopped, even with a new key.
     stage.node.keys.rotate().await.unwrap();
     receive(stage, 10..11).await;
     assert_eq!(open(stage).run_once(false).await.unwrap().unwrap().size, 11);
     assert_eq!(on_file(&settings(stage), &stage.node.keys).unwrap().len(), 3);
 }
 
-/// faults.md B14: a node that signs nothing and has no files knows the newest from the store, however many
-/// there are before it and however many lines are behind it.
+/// faults.md B14: a node that signs nothing and has no files finds the newest checkpoint in the store,
+/// however many are before it and however many lines are after it.
 async fn any_node_knows_the_newest(stage: &Stage) {
     stage.acme(&core().await).await;
     let checkpointer = open(stage);
@@ -89,7 +89,7 @@ async fn any_node_knows_the_newest(stage: &Stage) {
     assert_eq!((standing.size, standing.newest), (u64::from(lines) + 30, newest));
 }
 
-/// A file that is there is never written over, and one that was changed is noticed.
+/// A file is never overwritten, and a changed file is noticed.
 async fn files_are_not_written_over(stage: &Stage) {
     stage.acme(&core().await).await;
     receive(stage, 0..1).await;
@@ -104,9 +104,8 @@ async fn files_are_not_written_over(stage: &Stage) {
     assert!(matches!(error, CheckpointerError::Foreign(invalid) if invalid == path));
 }
 
-/// A process that ended while it wrote leaves a file that is not whole. Under a name of its own it is
-/// in nobody's way; under that of a checkpoint it may have been one, so nothing is signed until someone
-/// has looked.
+/// A process that ended while it wrote leaves an incomplete file. Under a temporary name it has no effect.
+/// Under the name of a checkpoint it may have been one, so nothing is signed until someone has checked it.
 async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
     stage.acme(&core().await).await;
     receive(stage, 0..2).await;
@@ -140,12 +139,12 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
     assert_eq!(checkpointer.run_once(false).await.unwrap().unwrap().size, 4);
 }
 
-/// An old copy of the database that is put back is shorter than what was signed for.
+/// A database that was restored from an old copy has fewer lines than were signed for.
 async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
     stage.acme(&core().await).await;
     receive(stage, 0..5).await;
     open(stage).run_once(false).await.unwrap().unwrap();
-    // Another store with the same keys and fewer lines stands for the old copy.
+    // Another store with the same keys and fewer lines represents the old copy.
     let old = if stage.is_postgres() { Stage::postgres().await } else { Stage::sqlite().await };
     old.acme(&core().await).await;
     for n in 0..2 {
@@ -162,8 +161,8 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
     };
     let error = running.run_once(false).await.unwrap_err();
     assert!(is_short(&error), "{error}");
-    // One with as many lines, but not these, was rewritten. However often it is looked at, whatever is
-    // added, and also by a process that knows only the files: it is not signed.
+    // A ledger with as many other lines was rewritten. It is never signed: however often it is checked,
+    // whatever is appended, and also by a process that knows only the files.
     for end in [6, 7, 12, 20] {
         for n in end - 4..end {
             old.send(&old.signed(&format!("{{\"other\":{n}}}"))).await;
@@ -185,12 +184,13 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
     assert_eq!(names(stage), before);
     let collection = Collection::operators(CHECKPOINTS);
     assert_eq!(old.node.store.documents(collection, None, 10).await.unwrap(), []);
-    // The ledger that they were made of is still signed for.
+    // The ledger of these checkpoints is still signed for.
     receive(stage, 5..6).await;
     assert_eq!(open(stage).run_once(false).await.unwrap().unwrap().size, 6);
 }
 
-/// Several on file, of which the first agree: each later one would have been passed by.
+/// Several checkpoints on disk, of which the first match: the walk must not pass over the first that does
+/// not.
 async fn the_first_that_differs_is_the_last_word(stage: &Stage) {
     stage.acme(&core().await).await;
     receive(stage, 0..2).await;

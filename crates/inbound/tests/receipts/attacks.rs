@@ -1,5 +1,5 @@
-//! Attacks on signatures, timestamps, bodies and names, through the whole flow: nothing of it reaches the store. Each request
-//! is one that would be accepted but for the one thing that is spoiled.
+//! Attacks on signatures, timestamps, bodies and names, through the whole flow: nothing of them reaches the
+//! store. Each request would be accepted without the one part that is manipulated.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn odd_signatures(stage: &Stage) {
     stage.kept(&good).await;
 }
 
-/// Lists of signatures, headers twice, and cutting at another place.
+/// Lists of signatures, repeated headers, and other splits of the signed text.
 async fn lists_and_doubles(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -135,7 +135,7 @@ async fn lists_and_doubles(stage: &Stage) {
     stage.kept(&make("msg_2")).await;
 }
 
-/// The key decides the algorithm; the path names whose keys are looked at.
+/// The key decides the algorithm; the path decides whose keys are tried.
 async fn confusion(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -163,13 +163,13 @@ async fn confusion(stage: &Stage) {
             refused(stage, &invalid, 403, scheme).await;
         }
     }
-    // The partner's own HMAC key named as the Ed25519 one, and the other way round.
+    // The partner's own HMAC key used under the id of the Ed25519 key, and vice versa.
     refused(stage, &signed("acme", "k9", SECRET, &time, BODY), 403, "hmac under k9").await;
     let private = SigningKey::ed25519(&pair.private_key).unwrap();
     let signature = sign_as_partner(&private, &time, BODY.as_bytes());
     let by_ed25519 = signed("acme", "k9", SECRET, &time, BODY).with("x-signature", &signature);
     refused(stage, &by_ed25519.clone().with("x-key-id", "k1"), 403, "ed25519 under k1").await;
-    // Another partner's name, key id or key.
+    // The name, key id or key of another partner.
     refused(stage, &by_ed25519.clone().to("beta"), 403, "swapped").await;
     let foreign = signed("acme", "other", "the secret of beta only", &time, BODY);
     assert_eq!(refused(stage, &foreign, 403, "foreign key").await, Reason::UnknownKey);
@@ -181,7 +181,7 @@ async fn confusion(stage: &Stage) {
     refused(stage, &stage.signed(BODY).without("x-key-id"), 403, "no key id").await;
     nothing_was_kept(stage, &core).await;
     stage.kept(&by_ed25519).await;
-    // Weak keys are refused when they are given.
+    // Weak keys are refused when they are created.
     for weak in
         [BASE64.encode(&[0; 32]), BASE64.encode(&[1, 0].repeat(16)), "AA==".into(), String::new()]
     {
@@ -190,7 +190,7 @@ async fn confusion(stage: &Stage) {
     }
 }
 
-/// A body that differs from what was signed is refused, also where it means the same.
+/// A body that differs from the signed one is refused, even if it means the same.
 async fn changed_bodies(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -214,7 +214,7 @@ async fn changed_bodies(stage: &Stage) {
     stage.kept(&good).await;
 }
 
-/// Timestamps that are too old, too new, malformed, or not the ones that were signed.
+/// Timestamps that are too old, too new, malformed, or not the signed ones.
 async fn timestamps(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -254,7 +254,7 @@ async fn timestamps(stage: &Stage) {
         assert!(denied.detail.contains("expected seconds"), "{}", denied.detail);
     }
     refused(stage, &at(&now.to_string()).without("x-timestamp"), 403, "none").await;
-    // What is signed is the text as sent.
+    // The signature covers the text as sent.
     let iso = stage.clock.now().to_string();
     refused(stage, &at(&now.to_string()).with("x-timestamp", &iso), 403, "rewritten").await;
     let zoned = iso.replace('Z', "+00:00");
@@ -272,7 +272,7 @@ async fn timestamps(stage: &Stage) {
             r#"{"at":"2016-12-31T23:59:60Z","week":"2020-W53-7"}"#,
         ))
         .await;
-    // A clock that jumps refuses what is far from it, and goes on when it is right again.
+    // While the clock is wrong, requests far from it are refused; when it is right again, they are accepted.
     let request = at(&now.to_string());
     for jump in [3_600, 86_400 * 365] {
         stage.clock.advance(Duration::from_secs(jump));
@@ -282,7 +282,7 @@ async fn timestamps(stage: &Stage) {
     assert!(stage.kept(&request).await.is_repeat);
 }
 
-/// Bodies that are signed correctly, but too long, no JSON, or of another media type.
+/// Bodies with a valid signature that are too long, not JSON, or of another media type.
 async fn bodies(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -320,7 +320,7 @@ async fn bodies(stage: &Stage) {
     let invalid =
         invalid.with("x-signature", &format!("hmac-sha256={}", BASE64.encode(&signature)));
     assert_eq!(refused(stage, &invalid, 400, "not UTF-8").await, Reason::BadJson);
-    // A caller that proves nothing learns nothing of its JSON.
+    // An unverified caller learns nothing about its JSON.
     refused(stage, &stage.signed("{}").body("{"), 403, "bad JSON, not proved").await;
     nothing_was_kept(stage, &core).await;
     for size in [262_143, 262_144] {
@@ -352,7 +352,7 @@ async fn names(stage: &Stage) {
     {
         refused(stage, &stage.signed(BODY).to(invalid), 403, invalid).await;
     }
-    // A source that is paused looks the same to others. Its partner loses nothing, and sends again.
+    // A paused source looks the same to others. Its partner loses nothing, and sends the request again.
     let off = SourceDraft { is_active: Some(false), ..SourceDraft::default() };
     stage.node.desk.change(&"acme".parse().unwrap(), off).await.unwrap();
     assert_eq!(

@@ -1,12 +1,12 @@
-//! Between any two steps the process may end. What was acknowledged is not lost, and what was
-//! not is not kept from coming again.
+//! The process may end between any two steps. What was acknowledged is not lost, and what was not
+//! acknowledged can be sent again.
 
 use gancho_inbound::{ReceiptStatus, SourceDraft};
 use gancho_testkit::wait_for;
 
 use crate::stage::{Stage, core, kept};
 
-/// Received by a node that has no dispatch lane, as `--role ingest` is, and dispatched by another.
+/// Received by a node without a dispatch lane, as with `--role ingest`, and dispatched by another.
 async fn what_one_node_received_another_dispatches(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -16,8 +16,8 @@ async fn what_one_node_received_another_dispatches(stage: &Stage) {
     assert_eq!(receipt.id, first.receipt);
 }
 
-/// The node that holds the delivery dies after the commit, before or while it dispatches: another
-/// takes it over.
+/// The node that holds the delivery dies after the commit, before or during the dispatch: another takes it
+/// over.
 async fn a_node_that_dies_holding_it(stage: &Stage) {
     let hanging = gancho_testkit::receiver::Receiver::plain(|number| {
         use gancho_testkit::receiver::Step;
@@ -34,17 +34,17 @@ async fn a_node_that_dies_holding_it(stage: &Stage) {
     let first = kept(dying.inbound.receive(&stage.signed(body)).await);
     wait_for("the first attempt", || async { (hanging.accepted() > 0).then_some(()) }).await;
     dying.engine.abort();
-    // It does not say goodbye: its heartbeat grows old, and its work is taken over.
+    // The node does not leave: its heartbeat expires, and its work is taken over.
     let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
     assert_eq!(receipt.id, first.receipt);
     assert!(hanging.accepted() >= 2);
-    // The partner, who may not have had the answer, sends it again.
+    // The partner, which may not have received the response, sends it again.
     let again = kept(stage.node.inbound.receive(&stage.signed(body)).await);
     assert!(again.is_repeat && again.receipt == first.receipt);
     assert_eq!(stage.ledger().await.len(), 1);
 }
 
-/// A caller that goes away in the middle of it changes nothing: it is kept, or it can come again.
+/// A caller that disconnects halfway changes nothing: the webhook is stored, or it can be sent again.
 async fn a_caller_that_goes_away(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;

@@ -1,4 +1,4 @@
-//! The same message is one receipt, however often and wherever it comes.
+//! The same message is one receipt, however often and to whichever node it is sent.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use gancho_testkit::{http_request::arrived, wait_for};
 
 use crate::stage::{SECRET, Stage, core, kept, name, raw, signed};
 
-/// A hundred at once, on two nodes.
+/// A hundred concurrent requests, on two nodes.
 async fn a_hundred_at_once_are_one(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -44,7 +44,7 @@ async fn a_hundred_at_once_are_one(stage: &Stage) {
     assert_eq!(counts[0].repeats + counts[1].repeats, 99);
 }
 
-/// faults.md 11: kept, signed for and shown with its code; sent when the operator replays it.
+/// faults.md 11: it is stored, signed for and shown with its code; it is sent if the operator replays it.
 async fn an_id_with_another_body(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -55,7 +55,7 @@ async fn an_id_with_another_body(stage: &Stage) {
     assert_eq!((second.clashes_with, second.is_repeat), (Some(first.receipt), false));
     assert!(second.receipt != first.receipt);
     assert!(second.policy_sign.contains(&format!("receipt={}", second.receipt)));
-    // Each is known again, whichever comes.
+    // Each is recognized as a duplicate, whichever is sent.
     for (body, known) in [(paid, &second), (created, &first), (paid, &second)] {
         stage.clock.advance(Duration::from_secs(1));
         let again = stage.kept(&stage.signed(body)).await;
@@ -97,14 +97,14 @@ async fn an_id_with_another_body(stage: &Stage) {
     assert_eq!(left.total, 0);
 }
 
-/// faults.md 11: thirty bodies under one id, each four times, at the same moment and on two nodes: each
-/// body is one receipt, one of them is sent, and no other is lost.
+/// faults.md 11: thirty bodies under one id, each four times, concurrently and on two nodes: each body is one
+/// receipt, one of them is dispatched, and none is lost.
 async fn bodies_that_fight_for_an_id_are_all_kept(stage: &Stage) {
     const BODIES: usize = 30;
     let core = core().await;
     stage.acme(&core).await;
     let second = stage.second_node().await;
-    // On SQLite there is one node, and one maker of ids.
+    // On SQLite there is one node, and one id maker.
     let second = if stage.is_postgres() { &second } else { &stage.node };
     let body = |n: usize| format!(r#"{{"event_id":"e_1","n":{n}}}"#);
     let mut all = tokio::task::JoinSet::new();
@@ -130,8 +130,8 @@ async fn bodies_that_fight_for_an_id_are_all_kept(stage: &Stage) {
     assert_eq!((dead.total, core.accepted()), (BODIES as u64 - 1, 1));
 }
 
-/// A replay within the window is a repeat, after it is refused, and a proper retry with a new
-/// timestamp is a repeat for a day.
+/// A replay within the window is a duplicate; after the window it is refused; a proper retry with a new
+/// timestamp is a duplicate for a day.
 async fn replays_and_retries(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -154,7 +154,7 @@ async fn replays_and_retries(stage: &Stage) {
     assert!(!later.is_repeat && later.receipt != first.receipt, "after a day it is a new one");
 }
 
-/// Without an id the signed text is the identity: the same body later is another message.
+/// Without an id the signed text is the identity: the same body at a later time is another message.
 async fn without_an_id_what_was_signed_counts(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -164,13 +164,13 @@ async fn without_an_id_what_was_signed_counts(stage: &Stage) {
     stage.clock.advance(Duration::from_secs(1));
     let second = stage.kept(&stage.signed(r#"{"event":"ping"}"#)).await;
     assert!(!second.is_repeat && second.receipt != first.receipt);
-    // An id that is empty, or no plain value, is none.
+    // An id that is empty, or not a plain value, does not count.
     for body in [r#"{"event_id":""}"#, r#"{"event_id":{"a":1}}"#, r#"{"event_id":null}"#] {
         assert!(!stage.kept(&stage.signed(body)).await.is_repeat, "{body}");
     }
 }
 
-/// Event ids are a partner's own: two partners with the same id make two receipts.
+/// Each partner has its own event ids: two partners with the same id make two receipts.
 async fn two_partners_with_one_id(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -183,7 +183,7 @@ async fn two_partners_with_one_id(stage: &Stage) {
     assert_eq!((stage.receipts("acme").await.len(), stage.receipts("beta").await.len()), (1, 1));
 }
 
-/// The place of the id can be said.
+/// The location of the id can be configured.
 async fn ids_stand_where_the_source_says(stage: &Stage) {
     let core = core().await;
     let pointer = Some(Some("/meta/delivery/0".to_owned()));
@@ -198,8 +198,8 @@ async fn ids_stand_where_the_source_says(stage: &Stage) {
     assert_eq!(ids, ["2", "2", "1"]);
 }
 
-/// What was refused for its schema is not a repeat once it is corrected, or once the schema is
-/// mended; until then it is the same dead letter, however often it comes.
+/// A body that was refused for its schema is no duplicate once the body or the schema is corrected; until
+/// then it is the same dead letter, however often it is sent.
 async fn what_did_not_fit_can_come_again(stage: &Stage) {
     let core = core().await;
     let schema = r#"{"properties":{"n":{"type":"string"}}}"#;
@@ -215,7 +215,7 @@ async fn what_did_not_fit_can_come_again(stage: &Stage) {
     assert!(!first.is_repeat);
     assert_eq!(arrived(&core, 1).await[0].body, corrected);
     assert!(stage.kept(&stage.signed(corrected)).await.is_repeat);
-    // Another one that does not fit is refused, and is no clash that would look accepted.
+    // Another body that does not match is refused; it must not look accepted because of the id clash.
     let denied = stage.denied(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
     assert_eq!(denied.status, 422);
 
@@ -230,8 +230,8 @@ async fn what_did_not_fit_can_come_again(stage: &Stage) {
     assert!(again.is_repeat && again.receipt == second.receipt);
 }
 
-/// While keys are forgotten whose time is over, no other is, and at its last moment none passes
-/// twice.
+/// While expired keys are deleted, no other key is, and no message passes twice at the last moment of its
+/// key.
 async fn pruning_opens_no_window(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -240,7 +240,7 @@ async fn pruning_opens_no_window(stage: &Stage) {
     let end = stage.clock.now() + Duration::from_hours(24);
     for (now, new) in [(end - Duration::from_millis(1), 0), (end, 1)] {
         stage.clock.set(now);
-        // No key is over before upkeep has named the time.
+        // No key expires before upkeep has passed the time to the store.
         stage.node.store.prune(now, 100, now).await.unwrap();
         let request = Arc::new(stage.signed(body));
         let prune = async {

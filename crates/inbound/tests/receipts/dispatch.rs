@@ -1,4 +1,4 @@
-//! From the receipt to the core: retried by its plan, given up in the end, and never twice at once.
+//! From the receipt to the core: retried by its plan, given up in the end, and never sent twice at once.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use gancho_testkit::{
 
 use crate::stage::{Stage, core, name, quick};
 
-/// The fourth "proof of done": the core is away, attempts rise, and it ends as a dead letter.
+/// The fourth "proof of done": the core is down, attempts increase, and the delivery becomes a dead letter.
 async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {
     let core = answering(|_| "503 Service Unavailable").await;
     stage.acme(&core).await;
@@ -37,7 +37,7 @@ async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {
     assert_eq!((dead.len(), dead[0].failed_attempts), (1, 10));
 }
 
-/// 2 s, doubled, at most 32 s, with a quarter of chance either way.
+/// 2 s, doubled up to 32 s, with a jitter of a quarter.
 async fn the_usual_plan_is_that_of_the_lane(stage: &Stage) {
     let core = answering(|_| "500 No").await;
     stage.acme(&core).await;
@@ -71,7 +71,7 @@ async fn what_was_received_stays_when_the_source_goes(stage: &Stage) {
     assert!(left.is_some(), "what was received stays");
 }
 
-/// Each partner is its own tenant: one with a core that hangs holds up no other.
+/// Each partner is its own tenant: a hanging core delays no other partner.
 async fn partners_do_not_wait_for_each_other(stage: &Stage) {
     let hanging = gancho_testkit::receiver::Receiver::plain(|_| {
         vec![gancho_testkit::receiver::Step::ReadRequest, gancho_testkit::receiver::Step::Hang]
@@ -102,8 +102,7 @@ async fn a_source_may_have_a_plan_of_its_own(stage: &Stage) {
     assert_eq!(stage.until("acme", ReceiptStatus::Dlq).await.attempts, 3);
 }
 
-/// What is inside the gateway is handed the body, and judged as a core is: it may fail for now, or for
-/// good.
+/// An internal target gets the body and is treated like a core: it may fail temporarily or permanently.
 async fn a_target_inside_the_gateway(stage: &Stage) {
     let internal_target =
         |url: &str| SourceDraft { targets: Some(vec![url.into()]), ..SourceDraft::default() };
@@ -141,13 +140,13 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     }
 }
 
-/// A node without e-mail leaves it to one that has: no report is given up for being claimed by
-/// the wrong one.
+/// A node without e-mail leaves it to a node with e-mail: no report is given up because the wrong node
+/// claimed it.
 async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     let core = core().await;
     let targets = Some(vec!["gancho:email-feedback".to_owned()]);
     stage.source("acme", &core, SourceDraft { targets, ..SourceDraft::default() }).await;
-    // Alone at first, so that no other can be faster.
+    // Alone at first, so that no other node is faster.
     stage.node.engine.abort();
     let without = stage.node_without_inside(31).await;
     let first = crate::stage::kept(without.inbound.receive(&stage.signed("{}")).await);
@@ -160,7 +159,7 @@ async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     assert_eq!(with.internal_target.taken.lock().unwrap().len(), 1);
 }
 
-/// A dead letter that is replayed while or after its source is deleted goes nowhere.
+/// A dead letter that is replayed during or after the deletion of its source is not sent.
 async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     let core = answering(|_| "503 No").await;
     let draft = SourceDraft { retry: Some(Some(quick())), ..SourceDraft::default() };
@@ -184,7 +183,7 @@ async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     assert_eq!(core.accepted(), sent);
 }
 
-/// What a node receives for a source that was created a moment ago, another node dispatches.
+/// A node receives for a source that was just created; another node dispatches it.
 async fn a_source_of_another_node_does_not_count_as_deleted(stage: &Stage) {
     let elsewhere = Sources::new(stage.node.store.clone(), stage.ring.clone());
     elsewhere.all().await.unwrap();

@@ -1,5 +1,5 @@
-//! A proved request: kept, in the ledger, dispatched, and answered with a signature that the partner
-//! can check. The "proof of done" of the partners' blueprint, and what is around it.
+//! A verified request is stored, in the ledger, dispatched, and answered with a signature that the partner
+//! can verify. The "proof of done" of the partners' blueprint, and related cases.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, RateDraft};
@@ -64,7 +64,7 @@ async fn the_core_can_verify(stage: &Stage) {
     assert!(recipe.verify(&keys, &headers, b"{}", now, DEFAULT_TOLERANCE).is_err());
 }
 
-/// With nothing but the header, the body and the public key.
+/// Verifies with only the header, the body and the public key.
 async fn the_partner_can_prove_it(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -87,7 +87,7 @@ async fn the_partner_can_prove_it(stage: &Stage) {
     assert!(!verifier.verify_bytes(format!("{base}0").as_bytes(), &signature));
     assert_eq!(time, stage.clock.now().millis().to_string());
 
-    // Another node of the same store signs with the same key, and a new one is known to both.
+    // Another node of the same store signs with the same key, and both know a new one.
     let other = stage.second_node().await;
     assert_eq!(other.keys.jwks(), jwks);
     let new = other.keys.rotate().await.unwrap();
@@ -97,7 +97,7 @@ async fn the_partner_can_prove_it(stage: &Stage) {
     assert_eq!(stage.node.keys.jwks()["keys"].as_array().unwrap().len(), 2);
 }
 
-/// It is recorded and reported, and goes straight to the dead letters.
+/// It is recorded and reported, and becomes a dead letter at once.
 async fn what_does_not_fit_the_schema_is_given_up_at_once(stage: &Stage) {
     let core = core().await;
     let schema = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;
@@ -116,13 +116,13 @@ async fn what_does_not_fit_the_schema_is_given_up_at_once(stage: &Stage) {
     assert_eq!(receipt.attempts, 0, "nothing was tried");
     assert!(receipt.last_error.unwrap().starts_with("SCHEMA_INVALID: "));
     assert_eq!(core.accepted(), 0, "nothing was sent");
-    // The same again is the same answer, and nothing new.
+    // The same request gets the same answer, and nothing new is stored.
     assert_eq!(stage.denied(&request).await.status, 422);
     assert_eq!(stage.ledger().await.len(), 1);
     stage.kept(&stage.signed(r#"{"id":"7"}"#)).await;
     arrived(&core, 1).await;
 
-    // Once the schema is mended, the dead letter can be replayed.
+    // Once the schema is corrected, the dead letter can be replayed.
     let draft = SourceDraft { schema: Some(None), ..SourceDraft::default() };
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
     let source = stage.node.desk.get(&name("acme")).await.unwrap();
@@ -138,7 +138,7 @@ async fn each_key_has_its_rate(stage: &Stage) {
     let draft = SourceDraft { rate_limit: Some(Some(rate)), ..SourceDraft::default() };
     stage.source("acme", &core, draft).await;
     stage.put_key("acme", "k2", crate::stage::hmac_key("another secret of length")).await;
-    // What is not proved uses nothing up.
+    // Unverified requests do not count against the rate.
     for n in 0..10 {
         let invalid =
             stage.signed(&format!("{{\"n\":{n}}}")).with("x-signature", "hmac-sha256=AAAA");
@@ -168,7 +168,7 @@ async fn bytes_are_kept_as_they_came(stage: &Stage) {
     assert_eq!(view.parcel.body, body.as_bytes());
 }
 
-/// Both ways of writing the signature, and both of writing the time.
+/// Both forms of the signature, and both of the time.
 async fn every_form_of_the_headers_is_taken(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;

@@ -1,5 +1,5 @@
-//! A caller without a valid signature learns nothing, not even which partners exist or which preset they use.
-//! Whatever is sent, a source of any preset answers as a partner does that does not exist.
+//! A caller without a valid signature learns nothing, not even which partners exist or which preset they use:
+//! a source of any preset answers like a partner that does not exist.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const PRESETS: [(&str, &str); 11] = [
     ("by-sns", r#"{"sns":{"topics":["arn:aws:sns:eu-west-1:123456789012:bounces"]}}"#),
 ];
 
-/// Every header that any of them reads, well-formed, with a signature that nobody made.
+/// Every header that any preset reads, well-formed, with a signature that nobody made.
 fn headers(now: i64) -> Vec<(&'static str, String)> {
     let (hex, base64) = ("00".repeat(32), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
     vec![
@@ -46,7 +46,7 @@ fn headers(now: i64) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Each part of a request spoiled in each way, with all the other parts there and with none of them.
+/// Manipulates each part of a request in each way, with all the other parts present and with none of them.
 fn requests(now: i64) -> Vec<ReceivedRequest> {
     let headers = headers(now);
     let bare = request("", "{}");
@@ -81,7 +81,7 @@ fn requests(now: i64) -> Vec<ReceivedRequest> {
         all.push(full.clone().with("content-type", kind));
         all.push(full.clone().with("content-type", kind).with("x-timestamp", "soon"));
     }
-    // A greeting that is none.
+    // Queries that only look like a handshake.
     for query in ["validationToken=", "validationToken=a%0Ab", "hub.mode=subscribe"] {
         for request in [bare.clone(), full.clone(), full.clone().with("x-timestamp", "soon")] {
             all.push(ReceivedRequest { query: Some(query.into()), ..request });
@@ -90,7 +90,7 @@ fn requests(now: i64) -> Vec<ReceivedRequest> {
     all
 }
 
-/// All that the sender sees.
+/// Returns all that the sender sees.
 fn told(denied: &ReceiveError) -> impl PartialEq + std::fmt::Debug {
     let ReceiveError { status, code, detail, errors, retry_after, receipt, .. } = denied.clone();
     (status, code, detail, errors, retry_after, receipt)
@@ -107,7 +107,7 @@ async fn a_source_of_any_form_answers_as_one_that_is_not_there(stage: &Stage) {
         };
         stage.node.desk.create(draft).await.unwrap();
         if partner != "by-sns" {
-            // One that is long enough for all of them.
+            // A secret that is long enough for all presets.
             let secret = "another secret of some length, in no header";
             stage.put_key(partner, "k1", hmac_key(secret)).await;
         }
@@ -126,7 +126,7 @@ async fn a_source_of_any_form_answers_as_one_that_is_not_there(stage: &Stage) {
     assert_eq!(stage.ledger().await.len(), 0);
 }
 
-/// The operator sees what it was.
+/// The operator sees the real reason.
 async fn the_true_reason_is_noted(stage: &Stage) {
     let core = core().await;
     for (partner, preset) in &PRESETS[1..3] {

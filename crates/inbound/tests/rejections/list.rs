@@ -1,4 +1,4 @@
-//! What the operator can see of what was turned away: why, and never a secret.
+//! What the operator sees of rejected requests: the reason, and never a secret.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn the_reason_is_for_the_operator(stage: &Stage) {
     assert_eq!(Reason::MalformedSignature.deny_label(), "policy_fail");
 }
 
-/// Bounded by partner, by name and by time, whatever is sent; every one is counted.
+/// Recorded rejections are bounded by partner, by name and by time, whatever is sent; all are counted.
 async fn a_flood_is_counted_and_not_kept(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -65,7 +65,7 @@ async fn a_flood_is_counted_and_not_kept(stage: &Stage) {
     assert_eq!(stage.ledger().await.len(), 0);
 }
 
-/// A token proves by being known, so the header that carries it is never shown, whatever it is called.
+/// A token is a secret, so the header that carries it is never shown, whatever its name.
 async fn tokens_are_never_shown(stage: &Stage) {
     let core = core().await;
     for (n, header) in ["User-Agent", "X-Signature", "X-Key-Id", "X-Request-Id"].iter().enumerate()
@@ -74,7 +74,7 @@ async fn tokens_are_never_shown(stage: &Stage) {
         let draft = SourceDraft { preset: Some(preset), ..SourceDraft::default() };
         let partner = format!("partner-{n}");
         stage.source(&partner, &core, draft).await;
-        // Proved, and turned away for its form.
+        // Verified, but rejected for its form.
         let request = request(&partner, "{").with(header, SECRET).with("date", "today");
         assert_eq!(stage.denied(&request).await.status, 400);
         let noted = stage.node.inbound.rejections.of(&partner);

@@ -1,4 +1,4 @@
-//! faults.md B14: what was received and what was turned away is the fleet's, whichever node is asked.
+//! faults.md B14: every node shows what all nodes have received and rejected.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
     stage.denied(&stage.signed("{}").with("x-key-id", "k9")).await;
     stage.denied(&invalid.clone().to("nobody")).await;
 
-    // The node itself knows at once; another, and the next life of this one, once it was saved.
+    // The node itself sees it at once; another node, and this one after a restart, once it was saved.
     let here = seen(&stage.node, "acme").await;
     stage.node.inbound.save_activity().await.unwrap();
     let other = stage.another(11, false).await;
@@ -56,7 +56,7 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
         (1, "nobody")
     );
 
-    // It is added to, not counted from zero.
+    // New counts are added to it; it does not start at zero.
     assert_eq!(seen(&stage.node, "acme").await, there);
     stage.node.inbound.save_activity().await.unwrap();
     assert_eq!(seen(&other, "acme").await, there);
@@ -71,7 +71,7 @@ async fn what_two_nodes_saw_adds_up(stage: &Stage) {
         stage.clock.advance(Duration::from_secs(1));
         for (n, node) in [&stage.node, &second, &stage.node].into_iter().enumerate() {
             let body = format!(r#"{{"round":{round},"n":{n}}}"#);
-            // On SQLite there is one node that receives, and one maker of ids.
+            // On SQLite there is one node that receives, and one id maker.
             let receiving = if stage.is_postgres() { node } else { &stage.node };
             kept(receiving.inbound.receive(&stage.signed(&body)).await);
             let invalid = stage.signed(&body).with("x-key-id", "k9");
@@ -119,7 +119,8 @@ async fn a_flood_costs_a_write_and_not_one_for_each(stage: &Stage) {
     assert_eq!((seen.rejections.len(), seen.rejections[0].size), (50, 3), "the newest are kept");
 }
 
-/// However many partners are flooded, so much is written at a time, and each has its turn.
+/// However many partners are flooded, a bounded number of documents is written at a time, and each partner
+/// has its turn.
 async fn partners_take_turns_in_being_saved(stage: &Stage) {
     let core = core().await;
     for n in 0..45 {
@@ -145,7 +146,7 @@ async fn partners_take_turns_in_being_saved(stage: &Stage) {
     assert_eq!(sizes(&all), [45, 40, 20], "none is lost meanwhile");
 }
 
-/// A source of the same name that is made later begins at nothing.
+/// A later source of the same name starts at zero.
 async fn it_goes_with_its_source(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;

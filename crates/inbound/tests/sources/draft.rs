@@ -1,4 +1,4 @@
-//! Making and changing sources: every fault at once, and changes that count at once.
+//! Creating and changing sources: all errors are reported at once, and changes apply at once.
 
 use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
@@ -85,8 +85,8 @@ async fn a_name_is_taken_once(stage: &Stage) {
     assert_eq!(stage.node.desk.list(Some("acme"), 10).await.unwrap().len(), 1);
 }
 
-/// A change made here counts for the next request, also while deliveries wait; a target keeps its id
-/// as long as it is there.
+/// A change applies to the next request, also while deliveries wait; a target keeps its id as long as it
+/// exists.
 async fn changes_count_at_once(stage: &Stage) {
     let (old, new) = (answering(|_| "503 No").await, core().await);
     stage.acme(&old).await;
@@ -101,7 +101,7 @@ async fn changes_count_at_once(stage: &Stage) {
     arrived(&old, 1).await;
     let unknown = stage.node.desk.change(&name("nobody"), SourceDraft::default()).await;
     assert!(matches!(unknown, Err(SourceError::NotFound)));
-    // Keys that do not fit are not left behind.
+    // A change must not leave keys that do not fit.
     let pair = gancho_wire::new_key_pair().unwrap();
     let key = gancho_inbound::KeyDraft {
         scheme: Some("ed25519".into()),
@@ -115,7 +115,7 @@ async fn changes_count_at_once(stage: &Stage) {
     stage.kept(&stage.signed("{\"n\":2}")).await;
 }
 
-/// Another node knows of it within seconds; one that was deleted and created again is another.
+/// Another node sees a change within seconds; a source that was deleted and created again is another source.
 async fn other_nodes_follow(stage: &Stage) {
     let core = core().await;
     let second = stage.second_node().await;
@@ -134,8 +134,8 @@ async fn other_nodes_follow(stage: &Stage) {
     assert!(!stage.kept(&stage.signed("{}")).await.is_repeat, "it is another source");
 }
 
-/// One document that this node cannot read, say of a newer version, is the trouble of that source alone:
-/// the others go on, and a key that is taken away is taken away.
+/// A document that this node cannot read, for instance of a newer version, affects only its source: the
+/// others continue, and a removed key is removed.
 async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -167,8 +167,8 @@ async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
 }
 
-/// A key that outlived its source, because the process ended or because it was put while the source
-/// was deleted, is not good for the next source of that name, and is in nobody's way.
+/// A key may outlive its source, because the process ended or because it was added while the source was
+/// deleted. It is not valid for the next source of that name, and does not count as one of its keys.
 async fn keys_do_not_outlive_their_source(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -192,7 +192,7 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
         key.as_object_mut().unwrap().remove("source").unwrap();
         (document.key.clone(), serde_json::to_vec(&key).unwrap().into())
     });
-    // As keys are now, and as they were before the source stood in them.
+    // Keys in the current form, and in the form before they named their source.
     let bound = old.iter().map(|document| (document.key.clone(), document.body.clone()));
     let both: [Vec<(String, bytes::Bytes)>; 2] = [bound.collect(), unbound.collect()];
     for left in both {
@@ -207,7 +207,7 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
         assert_eq!(stage.denied(&stage.signed("{}")).await.status, 403);
         assert!(stage.node.desk.keys(&name("acme")).await.unwrap().is_empty());
     }
-    // Written late by one who had seen the old source.
+    // Written late by a process that had read the old source.
     for document in old {
         stage
             .node

@@ -1,4 +1,4 @@
-//! How senders greet: answered where they should be, kept never.
+//! Handshakes of senders: answered where they should be, and never stored.
 
 use data_encoding::HEXLOWER;
 use gancho_domain::Clock;
@@ -28,7 +28,7 @@ fn query(verb: Verb, query: &str) -> ReceivedRequest {
     ReceivedRequest { verb, query: Some(query.to_owned()), ..request("acme", "") }
 }
 
-/// Signed like everything that Slack sends.
+/// Signed like all requests of Slack.
 async fn slack(stage: &Stage) {
     source(stage, "\"slack\"").await;
     let time = stage.clock.now().secs();
@@ -98,7 +98,7 @@ async fn microsoft(stage: &Stage) {
     }
 }
 
-/// Nobody else answers to a GET, and no greeting is answered for whom it is not.
+/// No other preset answers a GET, and no handshake is answered for another preset.
 async fn the_others_are_silent(stage: &Stage) {
     source(stage, "\"partner\"").await;
     for asked in [
@@ -112,8 +112,8 @@ async fn the_others_are_silent(stage: &Stage) {
     }
 }
 
-/// faults.md 32: a greeting of Microsoft's tells nobody who is Microsoft's. It is not kept, and nothing
-/// with a body is taken for one.
+/// faults.md 32: the answer to Microsoft's handshake does not reveal which partners use Microsoft. It is not
+/// stored, and no request with a body is taken for one.
 async fn a_validation_is_answered_for_everyone(stage: &Stage) {
     let asked = query(Verb::Post, "validationToken=abc%26d").without("content-type");
     let expected = ("abc&d".to_owned(), "text/plain; charset=utf-8");

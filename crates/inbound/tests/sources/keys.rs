@@ -1,5 +1,4 @@
-//! Several keys, each valid for as long as it says, and the import of keys as a
-//! key-value store holds them.
+//! Several keys, each with its own period of validity, and the import of keys from a key-value store.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,7 +11,7 @@ use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};
 
 const NEW: &str = "the new secret of acme";
 
-/// Old only, new only, both, neither; and the last second of the overlap.
+/// Only the old key, only the new one, both, neither; and the last second of the overlap.
 async fn old_and_new_overlap(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -56,7 +55,7 @@ async fn a_key_begins_when_it_says(stage: &Stage) {
     stage.kept(&at(begin)).await;
 }
 
-/// The operator sees that a key has run out, and when; the partner is not.
+/// The operator sees that a key has expired, and when; the partner does not.
 async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -73,7 +72,7 @@ async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
     assert!(noted.detail.as_ref().unwrap().contains(&end.to_string()), "{noted:?}");
 }
 
-/// Raw is usual; base64 and hex can be said.
+/// Raw is the default; base64 and hex can be configured.
 async fn secrets_are_read_as_they_are_written(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
@@ -146,7 +145,7 @@ async fn weak_and_misplaced_secrets_are_refused(stage: &Stage) {
     stage.put_key("acme", "k5", hmac_key(NEW)).await;
 }
 
-/// As the partners' blueprint writes them to its key-value store.
+/// In the form that the partners' blueprint uses for its key-value store.
 async fn keys_are_imported(stage: &Stage) {
     let pair = new_key_pair().unwrap();
     let public = pair.public_key.strip_prefix("whpk_").unwrap();
@@ -167,7 +166,7 @@ async fn keys_are_imported(stage: &Stage) {
     assert_eq!(source.targets[0].url, "http://127.0.0.1:9458/core/hooks/ingest");
 }
 
-/// What is secret is sealed, and resealed with a new key of the ring.
+/// Secrets are encrypted, and re-encrypted with a new key of the ring.
 async fn secrets_are_sealed(stage: &Stage) {
     let core = core().await;
     let draft = SourceDraft {

@@ -1,4 +1,4 @@
-//! Each sender's form is received, by what the simulator sends and by requests made by hand.
+//! The scheme of each sender, with requests of the simulator and handmade ones.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
@@ -16,7 +16,7 @@ async fn source(stage: &Stage, preset: &str, core: &gancho_testkit::receiver::Re
     stage.source("acme", core, draft).await;
 }
 
-/// What the simulator makes is received like any other, and marked.
+/// A simulated request is received like any other, and marked.
 async fn the_simulator_speaks_every_form(stage: &Stage) {
     let core = core().await;
     source(stage, "\"partner\"", &core).await;
@@ -43,7 +43,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
         assert_eq!(seen[count - 1].one("x-gancho-test"), "true");
     }
     assert!(stage.receipts("acme").await.iter().all(|receipt| receipt.is_test));
-    // The ledger does not say that the partner sent them.
+    // The ledger does not claim that the partner sent them.
     assert!(stage.ledger().await.iter().all(|line| line["test"] == true));
     let own = stage.node.inbound.simulate(&stage.ring, "acme", Some("{\"own\":1}".into())).await;
     assert_eq!(own.unwrap().body, "{\"own\":1}");
@@ -54,8 +54,8 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
     assert!(matches!(keyless, Err(SimulateError::NoKey)));
 }
 
-/// GitHub signs neither its event's name nor a delivery id: the name is handed on, and the one who writes
-/// another name on the same body makes no other event of it.
+/// GitHub signs neither the event's name nor a delivery id: the name is passed on, and another name on the
+/// same body does not make another event.
 async fn github(stage: &Stage) {
     let core = core().await;
     source(stage, "\"github\"", &core).await;
@@ -103,7 +103,8 @@ async fn shopify_and_generic(stage: &Stage) {
         .with("x-shopify-topic", "orders/create");
     stage.kept(&event).await;
     assert_eq!(arrived(&core, 1).await[0].one("x-gancho-topic"), "orders/create");
-    // An order that is created and paid at once has one body; what Shopify would not write is no topic.
+    // An order that is created and paid at once has the same body twice; text that is not in Shopify's format
+    // is not a topic.
     assert!(!stage.kept(&event.clone().with("x-shopify-topic", "orders/paid")).await.is_repeat);
     stage.kept(&event.clone().without("x-shopify-topic")).await;
     for invalid in ["a1", "orders/paid/2", "orders/a1", "Orders/paid", "orders/", "orders/paid."] {

@@ -1,5 +1,6 @@
-//! Amazon SNS: what it signed is kept once, its subscriptions are confirmed, and nothing else passes.
-//! The certificate and the confirmation are fetched over real TLS, from hosts that the operator added.
+//! Amazon SNS: its signed messages are stored once, its subscriptions are confirmed, and nothing else is
+//! accepted. The certificate and the confirmation are fetched over real TLS, from hosts that the operator
+//! added.
 
 mod amazon;
 mod certificates;
@@ -23,7 +24,7 @@ async fn both_versions_are_kept_once_and_dispatched(stage: &Stage) {
     for (version, id) in [("1", "id-1"), ("2", "id-2")] {
         let mut message = amazon.notification(stage, id, "two\nlines, \"quoted\" \u{e9}");
         message["Subject"] = json!("A subject");
-        // Not signed, and none of our business.
+        // Not signed, and not used.
         message["MessageAttributes"] = json!({ "a": { "Type": "String", "Value": "b" } });
         amazon.signer.sign(&mut message, version).unwrap();
         let first = kept(amazon.send(&message).await);
@@ -39,11 +40,11 @@ async fn both_versions_are_kept_once_and_dispatched(stage: &Stage) {
     assert_eq!(seen[0].one("x-gancho-key-id"), "sns");
     assert_eq!(seen[0].one("x-gancho-topic"), TOPIC);
     assert_eq!(stage.ledger().await[0]["event_id"], "id-1");
-    // JSON by name is JSON too.
+    // A JSON content type is accepted too.
     let message = amazon.sign(amazon.notification(stage, "id-3", "hello"));
     let as_json = posted(&message).with("content-type", "application/json");
     let third = kept(amazon.inbound.receive(&as_json).await);
-    // An id that comes again with another text is kept apart, and SNS is not asked to send it again.
+    // An id that is sent again with another text is stored separately, and SNS does not send it again.
     let clash = amazon.sign(amazon.notification(stage, "id-3", "another"));
     assert_eq!(kept(amazon.send(&clash).await).clashes_with, Some(third.receipt));
     assert_eq!(stage.receipts("ses").await.len(), 4);
@@ -51,7 +52,7 @@ async fn both_versions_are_kept_once_and_dispatched(stage: &Stage) {
     assert!(dead[0].last_error.as_ref().unwrap().starts_with("ID_CLASH: "));
 }
 
-/// Each field that is signed, and each that says how.
+/// Each signed field, and each field that says how it is signed.
 async fn nothing_signed_can_be_changed(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
     let mut fine = amazon.notification(stage, ID, "text");
@@ -83,7 +84,7 @@ async fn nothing_signed_can_be_changed(stage: &Stage) {
         (changed("Signature", Value::Null), Reason::NotSns),
         (changed("TopicArn", json!(format!("{TOPIC}-2"))), Reason::Topic),
         (changed("TopicArn", json!(format!("{TOPIC}\n"))), Reason::NotSns),
-        // A message that a stranger published to be read as something else.
+        // A message that was published so that it is read as another one.
         (changed("MessageId", json!(format!("a\nMessageId\n{ID}"))), Reason::NotSns),
         (changed("Type", json!("SubscriptionConfirmation")), Reason::NotSns),
     ] {
@@ -93,7 +94,7 @@ async fn nothing_signed_can_be_changed(stage: &Stage) {
     confirm["Token"] = json!("t");
     confirm["SubscribeURL"] = json!(format!("https://127.0.0.1:{}/", amazon.subscriptions.port()));
     amazon.refused(&confirm, Reason::SignatureMismatch).await;
-    // Another's key, though its certificate is Amazon's too.
+    // Signed with another key, whose certificate is Amazon's too.
     let mut foreign = fine.clone();
     Signer::new(Life::Now).unwrap().sign(&mut foreign, "2").unwrap();
     amazon.refused(&foreign, Reason::SignatureMismatch).await;
@@ -118,7 +119,7 @@ async fn what_is_not_signed_is_refused(stage: &Stage) {
     }
     let detail = amazon.inbound.rejections.of("ses")[0].detail.clone().unwrap();
     assert!(detail.contains("raw message delivery"), "{detail}");
-    // Plain text tells nobody which partner is SNS: others are refused alike until they are proved.
+    // Plain text reveals no SNS partner: others are refused alike until they are verified.
     stage.acme(&amazon.core).await;
     for partner in ["acme", "nobody", "ses"] {
         let plain = request(partner, "{}").with("content-type", "text/plain");
@@ -130,7 +131,7 @@ async fn what_is_not_signed_is_refused(stage: &Stage) {
     assert_eq!(denied.status, 415);
     amazon.nothing_was_kept(stage).await;
     assert_eq!(amazon.certificates.accepted(), 0);
-    // A gateway that knows nothing of SNS asks for it to be sent again.
+    // A gateway without SNS makes the sender retry.
     let message = amazon.sign(amazon.notification(stage, ID, "text"));
     assert_eq!(stage.denied(&posted(&message)).await.status, 503);
 }
@@ -139,7 +140,7 @@ async fn old_messages_are_replays(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
     let message = amazon.sign(amazon.notification(stage, ID, "text"));
     let begin = stage.clock.now();
-    // SNS tries for up to an hour.
+    // SNS retries for up to an hour.
     stage.clock.set(begin + Duration::from_secs(3_700));
     kept(amazon.send(&message).await);
     stage.clock.set(begin + Duration::from_secs(2 * 3_600 + 1));
@@ -172,7 +173,7 @@ async fn the_source_of_a_topic(stage: &Stage) {
     let sns = format!(r#"{{"sns":{{"topics":["{TOPIC}"]}}}}"#);
     let changed = desk.change(&name("acme"), draft(&sns)).await;
     assert_eq!(errors(changed.map(|_| ())), "preset_unfit", "it has a key");
-    // What comes while it is paused is sent again later.
+    // Messages that arrive while the source is paused are sent again later.
     let message = amazon.sign(amazon.notification(stage, ID, "text"));
     let off = SourceDraft { is_active: Some(false), ..SourceDraft::default() };
     desk.change(&name("ses"), off).await.unwrap();

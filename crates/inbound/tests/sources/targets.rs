@@ -1,5 +1,5 @@
-//! Targets that change while receipts wait for them: what waits, and what is replayed, goes to where the
-//! source's receipts go now.
+//! Targets that change while receipts wait for them: waiting and replayed receipts go to the current targets
+//! of the source.
 
 use gancho_domain::{Clock, Lane};
 use gancho_inbound::{Receipt, ReceiptStatus, SourceDraft};
@@ -29,7 +29,7 @@ async fn change(stage: &Stage, draft: SourceDraft) {
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
 }
 
-/// Lets time pass until this number of requests has arrived.
+/// Advances the clock until this number of requests has arrived.
 async fn arrives(stage: &Stage, target: &Receiver, count: usize) -> Vec<String> {
     wait_for("requests", || async {
         stage.clock_step();
@@ -70,7 +70,7 @@ async fn a_corrected_url_gets_what_waits(stage: &Stage) {
     assert!(stage.receipts_of("acme", Some(ReceiptStatus::Dlq)).await.is_empty());
 }
 
-/// faults.md B1: also once it was given up.
+/// faults.md B1: also after it was given up.
 async fn a_corrected_url_gets_what_is_replayed(stage: &Stage) {
     let (wrong, right) = (down().await, core().await);
     let draft = SourceDraft { retry: Some(Some(quick())), ..SourceDraft::default() };
@@ -83,7 +83,7 @@ async fn a_corrected_url_gets_what_is_replayed(stage: &Stage) {
     stage.until("acme", ReceiptStatus::Dispatched).await;
 }
 
-/// faults.md B1: whichever of the URLs is the last, and whatever came between.
+/// faults.md B1: whichever URL is the last, and whatever came in between.
 async fn a_url_that_is_put_back_gets_what_waits(stage: &Stage) {
     let (first, second, up) = (down().await, down().await, core().await);
     stage.acme(&first).await;
@@ -99,7 +99,7 @@ async fn a_url_that_is_put_back_gets_what_waits(stage: &Stage) {
     stage.until("acme", ReceiptStatus::Dispatched).await;
 }
 
-/// faults.md B1: of several, one is changed and the others keep what is theirs.
+/// faults.md B1: one of several is changed, and the others keep their deliveries.
 async fn one_of_several_is_changed(stage: &Stage) {
     let (up, wrong, right) = (core().await, down().await, core().await);
     stage.source("acme", &up, to_many(&[&up, &wrong])).await;
@@ -112,8 +112,8 @@ async fn one_of_several_is_changed(stage: &Stage) {
     assert_eq!((receipt.deliveries.len(), up.accepted()), (2, 1));
 }
 
-/// faults.md B1: what waited for one that was taken away is a dead letter; replayed, it goes to a
-/// target that is there. One whose URL comes back gets its own.
+/// faults.md B1: deliveries that waited for a removed target are dead letters; if they are replayed, they go
+/// to an existing target. A target whose URL is added again gets its own.
 async fn one_of_several_is_taken_away(stage: &Stage) {
     let (up, other, gone) = (core().await, core().await, down().await);
     stage.source("acme", &up, to_many(&[&gone, &up, &other])).await;

@@ -19,8 +19,8 @@ const MAX_EVENTS: usize = 100;
 const MAX_METADATA_LENGTH: usize = 16 * 1024;
 
 impl EndpointService {
-    /// The endpoint with the draft applied. With `whole`, fields that are not given are reset to their
-    /// defaults.
+    /// Returns the endpoint with the draft applied. With `whole`, fields that the draft does not have are
+    /// reset to their defaults.
     pub(super) fn apply(
         &self,
         mut endpoint: Endpoint,
@@ -138,7 +138,7 @@ impl EndpointService {
     ) -> Result<(), EndpointError> {
         let stored = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
         let Some(given) = &draft.headers else {
-            // They stay, but the profile may have changed.
+            // The headers stay, but the profile may have changed.
             if draft.profile.is_some() {
                 header_check::against_profile(&stored, profile, errors);
             }
@@ -176,8 +176,8 @@ impl EndpointService {
     }
 }
 
-/// A draft in which every field is given, with defaults for those that were not. What others know the endpoint by, its
-/// secret and its external id, stays.
+/// Returns a draft in which every field is set, with defaults for missing ones. The endpoint keeps what
+/// others know: its secret and its external id.
 fn filled(draft: EndpointDraft) -> EndpointDraft {
     EndpointDraft {
         name: draft.name.or_else(|| Some(String::new())),

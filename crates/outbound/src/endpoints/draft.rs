@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fmt};
 use gancho_domain::{RateDraft, RetryDraft};
 use serde_json::value::RawValue;
 
-/// Fields that were not given are `None`. Fields that can be unset with `null` have two layers: given at
-/// all, and given with a value.
+/// Fields that are missing in the request are `None`. Fields that `null` can unset have two layers: present
+/// at all, and present with a value.
 #[derive(Clone, Default)]
 pub struct EndpointDraft {
     pub url: Option<String>,

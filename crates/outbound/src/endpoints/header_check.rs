@@ -1,5 +1,5 @@
-//! Validates the custom headers of an endpoint. They are sent unchanged, so nothing is accepted that could
-//! end a line, be read as framing, or imitate a header of the gateway.
+//! Validates the custom headers of an endpoint. They are sent unchanged, so this rejects everything that
+//! could end a line, be read as framing, or imitate a header of the gateway.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ const MAX_VALUE_LENGTH: usize = 8 * 1024;
 /// Maximum length of all names and values together.
 const MAX_TOTAL_LENGTH: usize = 64 * 1024;
 
-/// Framing and hop-by-hop headers, and those that every request has. Folded, as all names are compared.
+/// Framing and hop-by-hop headers, and headers that every request has. In the folded form in which all names
+/// are compared.
 const RESERVED: [&str; 30] = [
     "host",
     "content-length",
@@ -53,7 +54,8 @@ const RESERVED: [&str; 30] = [
 ];
 const RESERVED_BEGINNINGS: [&str; 5] = ["webhook-", "x-webhook-", "x-gancho-", "proxy-", "sec-"];
 
-/// The headers to store. [`MASK`] keeps the stored value, so that a response can be sent back as a request.
+/// Returns the headers to store. [`MASK`] keeps the stored value, so that a response can be sent back as a
+/// request.
 pub(super) fn check(
     given: &BTreeMap<String, String>,
     kept: &Headers,
@@ -158,7 +160,8 @@ fn value_fits(value: &str) -> Result<&str, String> {
     }
 }
 
-/// Ignores case, and the difference between `_` and `-`, which receivers like CGI and WSGI do not see.
+/// Folds a name: ignores case, and the difference between `_` and `-`, which receivers such as CGI and WSGI
+/// do not see.
 fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }

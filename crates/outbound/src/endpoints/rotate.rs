@@ -37,8 +37,8 @@ pub struct RevealedSecret {
 }
 
 impl EndpointService {
-    /// The new secret signs immediately, the old one until the overlap ends. A generated secret has the
-    /// kind of the old one.
+    /// Rotates the secret: the new one signs immediately, the old one until the overlap ends. A generated
+    /// secret has the format of the old one.
     pub async fn rotate(
         &self,
         scope: TenantScope,

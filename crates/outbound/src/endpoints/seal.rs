@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gancho_domain::{Endpoint, EndpointId, TenantId};
 use gancho_vault::{KeyRing, Place, Secret};
 
-/// Custom headers, by name as it was given.
+/// Custom headers by name, as the tenant wrote it.
 pub type Headers = BTreeMap<String, String>;
 
 /// The row of an endpoint, to which ciphertexts are bound.
@@ -19,7 +19,7 @@ pub fn place(tenant: TenantId, endpoint: EndpointId) -> SecretPlace {
 }
 
 impl SecretPlace {
-    /// For the secret and for rotated ones, which move without being decrypted.
+    /// The place of the current secret and of rotated ones, which move without being decrypted.
     pub fn as_place(&self) -> Place<'_> {
         self.column("secret")
     }
@@ -37,7 +37,7 @@ pub fn secret(ring: &KeyRing, endpoint: &Endpoint) -> Result<Secret, String> {
     open_secret(ring, endpoint, &endpoint.sealed_secret)
 }
 
-/// The current secret or a rotated one.
+/// Decrypts the current secret or a rotated one.
 pub fn open_secret(ring: &KeyRing, endpoint: &Endpoint, sealed: &[u8]) -> Result<Secret, String> {
     ring.open(place(endpoint.tenant, endpoint.id).as_place(), sealed)
         .map_err(|error| error.to_string())
@@ -58,7 +58,7 @@ pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
     serde_json::from_str(&text).map_err(|_| "the stored headers are corrupt".to_owned())
 }
 
-/// `None` if there are none.
+/// Encrypts the headers. Returns `None` if there are none.
 pub fn seal_headers(
     ring: &KeyRing,
     endpoint: &Endpoint,
@@ -73,7 +73,7 @@ pub fn seal_headers(
     ring.seal(place.headers(), &text).map(Some).map_err(|error| error.to_string())
 }
 
-/// Re-encrypts with the newest key what is encrypted with another, and returns whether anything changed.
+/// Re-encrypts everything that was not encrypted with the newest key, and returns whether anything changed.
 pub fn reseal(ring: &KeyRing, endpoint: &mut Endpoint) -> Result<bool, String> {
     let place = place(endpoint.tenant, endpoint.id);
     let mut changed = false;

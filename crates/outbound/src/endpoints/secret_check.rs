@@ -1,4 +1,4 @@
-//! Validates or generates a secret. `wire` decides which secrets are valid, since it signs with them.
+//! Validates or generates a secret. `wire` decides which secrets are valid, because it signs with them.
 
 use gancho_domain::field_error::FieldErrors;
 use gancho_vault::Secret;
@@ -14,7 +14,8 @@ pub(super) struct NewSecret {
     pub public_key: Option<String>,
 }
 
-/// `None` if the given secret is invalid. A generated secret has the kind of `before`.
+/// Validates the given secret or generates one in the format of `before`. Returns `None` if the given secret
+/// is invalid.
 pub(super) fn check(
     given: Option<&str>,
     before: Option<SecretFormat>,
@@ -37,7 +38,7 @@ pub(super) fn check(
     }
 }
 
-/// Receivers that verify with a public key continue to do so.
+/// Generates a secret. Receivers that verify with a public key continue to do so.
 fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError> {
     match before {
         Some(SecretFormat::Ed25519) => new_key_pair().map(|pair| pair.private_key),
@@ -45,7 +46,7 @@ fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError
     }
 }
 
-/// Whether the endpoint's secret can sign in another profile.
+/// Checks whether the endpoint's secret can sign in another profile.
 pub(super) fn stays_fit(profile: &Profile, secret: &str, errors: &mut FieldErrors) {
     if let Err(error) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(

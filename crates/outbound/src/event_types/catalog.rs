@@ -52,12 +52,12 @@ pub(super) fn get(name: &str) -> Option<&'static Arc<CompiledType>> {
     BUILT_IN.get(name)
 }
 
-/// The names of all.
+/// Returns the names of all built-in types.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.keys().copied()
 }
 
-/// By name.
+/// Returns all built-in types by name.
 pub(super) fn all() -> impl Iterator<Item = &'static CompiledType> {
     BUILT_IN.values().map(|one| &**one)
 }

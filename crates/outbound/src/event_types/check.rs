@@ -16,7 +16,7 @@ use super::{
 };
 
 impl EventTypes {
-    /// Most types have no schema; this is then only a cache lookup.
+    /// Checks an event. Most types have no schema, which makes this a cache look-up.
     pub async fn check(
         &self,
         scope: TenantScope,

@@ -62,7 +62,7 @@ impl TypeDocument {
 }
 
 impl EventTypes {
-    /// Creates an event type. Of several who create it at once, one does.
+    /// Creates an event type. If several callers create it at once, one succeeds.
     pub async fn create(
         &self,
         owner: impl Into<Owner>,

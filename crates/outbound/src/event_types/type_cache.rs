@@ -18,11 +18,11 @@ use crate::Owner;
 pub(super) struct CompiledType {
     pub shown: EventTypeInfo,
     pub schema: Option<Result<Arc<Schema>, InvalidSchema>>,
-    /// The document it was compiled from, to detect changes.
+    /// The document that it was compiled from, to detect changes.
     body: Bytes,
 }
 
-/// A stored schema that cannot be compiled any more. Its events are refused.
+/// A stored schema that cannot be compiled any more. Events of its type are refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InvalidSchema;
 
@@ -52,7 +52,7 @@ impl CompiledType {
 /// The event types of an owner.
 #[derive(Default)]
 struct Collection {
-    /// In the store, when they were read.
+    /// The version in the store when the types were read.
     version: u64,
     types: HashMap<String, Arc<CompiledType>>,
 }
@@ -88,10 +88,10 @@ impl TypeCache {
         self.collections.get(owner, |before| self.read(owner, before)).await
     }
 
-    /// Reads nothing if nothing has changed, and compiles only what has changed.
+    /// Reads the types if they have changed, and compiles only what has changed.
     async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
         let place = owner.collection(KIND);
-        // The version is read first: a change between the two reads is then seen the next time.
+        // The version is read first, so that a change between the two reads is seen the next time.
         let version = self.store.collection_version(place).await?;
         if let Some(before) = before.as_ref().filter(|before| before.version == version) {
             return Ok(before.clone());
@@ -116,7 +116,7 @@ impl Types {
         own.or_else(|| catalog::get(name)).cloned()
     }
 
-    /// Sorted by name, without duplicates.
+    /// Returns all types sorted by name, without duplicates.
     pub fn all(&self) -> impl Iterator<Item = &CompiledType> {
         let built_in = catalog::all().map(|one| (one.shown.name.as_str(), one));
         let operators = self.operators.types.iter().map(|(name, one)| (name.as_str(), &**one));

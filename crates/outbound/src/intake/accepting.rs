@@ -1,4 +1,4 @@
-//! The tenants whose events are being accepted, each in a task of its own.
+//! The tenants whose events are being accepted, each in its own task.
 
 use std::collections::HashMap;
 
@@ -16,15 +16,15 @@ impl Accepting {
         self.tasks.len()
     }
 
-    /// Does nothing if events of the tenant are still being accepted: their lease has ended, and these are taken again
-    /// when theirs has.
+    /// Starts the work of a tenant. Does nothing if earlier events of the tenant are still being accepted,
+    /// although their lease has ended: the new ones are taken again when their own lease has ended.
     pub fn start(&mut self, tenant: TenantId, work: impl Future<Output = ()> + Send + 'static) {
         if self.tenants.values().all(|one| *one != tenant) {
             self.tenants.insert(self.tasks.spawn(work).id(), tenant);
         }
     }
 
-    /// Waits until the events of a tenant are accepted; for ever, if there is none.
+    /// Waits until the events of a tenant are accepted; forever, if there is none.
     pub async fn next_end(&mut self) {
         match self.tasks.join_next_with_id().await {
             Some(ended) => self.forget(ended),
@@ -32,7 +32,7 @@ impl Accepting {
         }
     }
 
-    /// Makes room for others where tenants have ended.
+    /// Removes tenants whose work has ended, to make room for others.
     pub fn forget_ended(&mut self) {
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.forget(ended);
@@ -40,7 +40,7 @@ impl Accepting {
     }
 
     fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
-        // A panic was reported. The events are taken again when their lease has ended.
+        // The panic has been logged. The events are taken again when their lease has ended.
         let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
         self.tenants.remove(&task);
     }

@@ -25,7 +25,7 @@ const MAX_KNOWN: usize = 1_000;
 #[derive(Default)]
 pub(crate) struct Digests {
     windows: Mutex<HashMap<(TenantId, EndpointId), Window>>,
-    /// A window has counted its first dead letter: nothing of it is stored yet.
+    /// Rung when a window has counted its first dead letter, so that nothing of it is stored yet.
     first_counted: Notify,
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Window {
     single: Vec<DeliveryId>,
     known: HashSet<DeliveryId>,
     pub counted: u64,
-    /// How many of them are in the stored digest.
+    /// How many of its dead letters are in the stored digest.
     saved: u64,
     pub url: Option<String>,
-    /// Of the counted dead letters.
+    /// The start of the period of the counted dead letters.
     pub since: Time,
     pub until: Time,
     pub by_code: BTreeMap<String, u64>,
@@ -57,7 +57,7 @@ pub(crate) struct DeadLetter<'a> {
 }
 
 impl Digests {
-    /// Whether this dead letter is reported by itself. If not, it is counted, once.
+    /// Whether this dead letter is reported by itself. If not, it is counted once.
     pub fn is_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         let key = (what.job.tenant, what.job.target);
         let id = what.job.delivery;
@@ -85,8 +85,8 @@ impl Digests {
         false
     }
 
-    /// Counts a dead letter that is not reported by itself. Beyond the maximum number of windows it is reported by
-    /// none: the list of dead letters has it.
+    /// Counts a dead letter that is not reported by itself. Beyond the maximum number of windows no notice
+    /// reports it; it is only in the list of dead letters.
     pub fn count(&self, key: (TenantId, EndpointId), letter: &DeadLetter<'_>) {
         let mut windows = self.windows.lock();
         if windows.contains_key(&key) || windows.len() < MAX_WINDOWS {
@@ -107,7 +107,7 @@ impl Digests {
         self.first_counted.notified().await;
     }
 
-    /// The windows that have ended, and with `all` the others too. Empty windows are forgotten.
+    /// Returns the windows that have ended; with `all` also the others. Forgets empty windows.
     pub fn ended(&self, now: Time, all: bool) -> Vec<(TenantId, EndpointId, Window)> {
         let mut windows = self.windows.lock();
         let has_ended = |window: &Window| all || now.since(window.began) >= WINDOW;
@@ -116,12 +116,12 @@ impl Digests {
         ended.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone())).collect()
     }
 
-    /// At most `max` windows that have counted something since they were saved.
+    /// Returns at most `max` windows that have counted something since they were saved.
     pub fn unsaved(&self, max: usize) -> Vec<(TenantId, EndpointId, Window)> {
         let windows = self.windows.lock();
         let unsaved = windows.iter().filter(|(_, window)| window.counted > window.saved);
         let mut all: Vec<_> = unsaved.collect();
-        // Those that are not stored at all come first.
+        // Windows that are not stored at all come first.
         all.sort_by_key(|(_, window)| window.saved);
         let all = all.into_iter().take(max);
         all.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone())).collect()
@@ -133,7 +133,7 @@ impl Digests {
         }
     }
 
-    /// Its digest is stored; what was counted meanwhile starts another window.
+    /// Notes that the digest is stored. What was counted meanwhile starts another window.
     pub fn sent(&self, tenant: TenantId, endpoint: EndpointId, sent: &Window, now: Time) {
         let mut windows = self.windows.lock();
         let Some(window) = windows.get_mut(&(tenant, endpoint)) else { return };
@@ -193,7 +193,7 @@ impl Window {
         Notice::digest(tenant, endpoint, self)
     }
 
-    /// The same for the digest that was stored and the one that is sent.
+    /// The idempotency key. It is the same for the stored digest and the one that is sent.
     pub fn once(&self, endpoint: EndpointId) -> String {
         format!("{endpoint} {} {}", self.began.micros(), self.since.micros())
     }

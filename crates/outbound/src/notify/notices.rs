@@ -16,7 +16,7 @@ pub const DISABLED: &str = "webhook.endpoint.disabled";
 pub struct Notice {
     pub event_type: &'static str,
     pub data: Bytes,
-    /// The endpoint it is about. It does not get the notice itself, since it is failing.
+    /// The endpoint that the notice is about. It does not get the notice itself, because it is failing.
     pub about: EndpointId,
 }
 
@@ -131,7 +131,8 @@ fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
     })
 }
 
-/// A query may contain a token, and a notice goes to other servers than the endpoint's own.
+/// Returns the URL without its query, which may contain a token: notices go to other servers than the
+/// endpoint's own.
 fn shown(url: &str) -> String {
     match url.split_once('?') {
         Some((place, _)) => format!("{place}?{MASK}"),

@@ -1,7 +1,9 @@
-//! Digests that are not sent yet, in the store: if this node dies, another one sends them, or this one after its restart.
+//! Digests that are not sent yet, in the store: if this node dies, another node sends them, or this one after
+//! its restart.
 //!
-//! Each is a document of the operator with the whole notice, written again as it grows, and deleted when it is sent. What
-//! was counted in the last seconds before a crash is missing, so that one taken over says that it is not exact.
+//! Each is a document of the operator with the whole notice, written again as it grows, and deleted when it
+//! is sent. The counts of the last seconds before a crash are missing, so a digest that was taken over says
+//! that it is not exact.
 
 use std::time::Duration;
 
@@ -17,24 +19,24 @@ use super::{
 };
 
 const COLLECTION: Collection = Collection::operators("pending_digest");
-/// How long after its time a digest is taken over.
+/// How long after it is due a digest is taken over.
 const GRACE: Duration = Duration::from_mins(1);
-/// When the store may remove one that nobody sent.
+/// When the store may remove a digest that no node sent.
 const TTL: Duration = Duration::from_hours(24);
-/// Documents that are read at a time.
+/// Maximum documents in one read.
 const MAX_READ: usize = 100;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredDigest {
     tenant: String,
     endpoint: String,
-    /// When the node that counts is to send it.
+    /// When the node that counts must have sent it.
     due_at_micros: i64,
     once: String,
     data: Value,
 }
 
-/// The digests of one process. Another one, also after a restart, has another name.
+/// The digests of one process. Every process has a unique name, also after a restart.
 pub(crate) struct StoredDigests {
     process: String,
 }
@@ -76,7 +78,7 @@ impl StoredDigests {
         Ok(())
     }
 
-    /// Sends what processes that are gone have left.
+    /// Sends the digests that dead processes have left.
     pub async fn take_over(&self, notifier: &Notifier) -> Result<()> {
         let mut after = None;
         loop {
@@ -96,13 +98,13 @@ impl StoredDigests {
     async fn take_over_one(&self, notifier: &Notifier, document: &Document) -> Result<()> {
         let (now, store) = (notifier.clock.now(), &*notifier.store);
         let Ok(mut digest) = read::<StoredDigest>(&document.body) else {
-            // Of another version, which takes it over itself, or it expires.
+            // Written by another version, which takes it over itself, or it expires.
             return Ok(());
         };
         if now.since(Time::from_micros(digest.due_at_micros)) < GRACE {
             return Ok(());
         }
-        // Of several nodes, one sends it; if that one dies, another.
+        // If several nodes try, one sends it; if that node dies, another does.
         digest.due_at_micros = now.micros();
         let mine = put(store, &document.key, &digest, Expect::Version(document.version)).await?;
         if mine.is_none() {

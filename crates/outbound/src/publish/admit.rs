@@ -19,7 +19,7 @@ pub(super) struct Refusals {
     rate: Option<RateStanding>,
     /// The number of events in the batch.
     count: usize,
-    /// By the position in the batch, in order.
+    /// The refused events by their position in the batch, in order.
     refused: Vec<(usize, PublishError)>,
 }
 
@@ -31,7 +31,7 @@ impl Publisher {
         mut events: Vec<NewEvent>,
     ) -> Admission {
         let count = events.len();
-        // Workers move what `gancho.publish` has stored.
+        // Workers publish what `gancho.publish` has stored, so the rate is divided among them.
         let is_moved = events.first().is_some_and(|event| event.intake_id.is_some());
         let role = if is_moved { NodeRole::Worker } else { NodeRole::Api };
         let taken = self.take_rate(tenant, u32::try_from(count).unwrap_or(u32::MAX), role);
@@ -64,7 +64,7 @@ impl Publisher {
         self.rates.take(tenant, count, self.engine.nodes_with(role), self.clock.now())
     }
 
-    /// For an event without a type check.
+    /// Checks the rate limit for an event without a type check.
     pub(super) fn within_rate(&self, tenant: &Tenant) -> Result<(), PublishError> {
         let taken = self.take_rate(tenant, 1, NodeRole::Api);
         match taken.standing {
@@ -75,7 +75,7 @@ impl Publisher {
 }
 
 impl Refusals {
-    /// One result for each event of the batch, in order. `accepted` has one for each admitted event.
+    /// Returns one result for each event of the batch, in order. `accepted` has one for each admitted event.
     pub fn merge(self, mut accepted: Vec<Answer>) -> Vec<Answer> {
         for published in accepted.iter_mut().flatten() {
             published.rate = self.rate;

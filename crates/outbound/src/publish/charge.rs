@@ -24,7 +24,7 @@ pub(super) struct Charge {
 }
 
 impl Publisher {
-    /// `None` for an unlimited plan, which costs no write.
+    /// Returns the quota; `None` for an unlimited plan, which costs no write.
     pub(super) fn allowance(&self, tenant: &Tenant) -> Option<Allowance> {
         let limit = self.plans.of(tenant).events?;
         Some(Allowance { plan: tenant.plan.clone(), limit })
@@ -58,12 +58,12 @@ impl Publisher {
 }
 
 impl Charge {
-    /// The number of events, from the first on, that are within the plan.
+    /// Returns the number of events, from the first on, that are within the plan.
     pub fn granted(&self) -> usize {
         usize::try_from(self.spent.granted).unwrap_or(usize::MAX)
     }
 
-    /// One result for each event of the batch. Events beyond the quota are refused.
+    /// Returns one result for each event of the batch. Events beyond the quota are refused.
     pub fn fill(self, mut answers: Vec<Answer>) -> Vec<Answer> {
         let Allowance { plan, limit } = self.allowance;
         let resets_at = Some(plans::resets_at(self.at));

@@ -88,7 +88,7 @@ impl Publisher {
     }
 }
 
-/// The same key for an event that differs in one of these is a conflict.
+/// Returns the idempotency key. The same key with an event that differs in one of these fields is a conflict.
 fn once(key: &str, event: &NewEvent, now: Time) -> IdempotencyKey {
     let deliver_at = event.deliver_at.map(|at| at.micros().to_string());
     IdempotencyKey::new(

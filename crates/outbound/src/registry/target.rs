@@ -16,7 +16,7 @@ pub struct Target {
     pub id: Box<str>,
     pub url: Url,
     pub profile: Arc<Profile>,
-    /// The current key, then the rotated ones, the one that signs longest first.
+    /// The current key, then the rotated ones in the order in which they expire, latest first.
     keys: Vec<SigningKey>,
     /// Until when each of `keys` after the first signs.
     until: Vec<Time>,
@@ -27,7 +27,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// The keys that sign at a time, the newest first. An expired key is skipped without reading the store.
+    /// Returns the keys that sign at a time, newest first. An expired key is skipped without reading the
+    /// store.
     pub fn keys(&self, now: Time) -> &[SigningKey] {
         let old = self.until.iter().take_while(|until| **until > now).count();
         &self.keys[..self.keys.len().min(1 + old)]
@@ -52,7 +53,7 @@ impl Targets {
         self.all.get(place)
     }
 
-    /// Why an existing endpoint is unusable.
+    /// Returns why an existing endpoint is unusable.
     pub fn trouble(&self, id: EndpointId) -> Option<&str> {
         self.unusable.iter().find(|(endpoint, _)| endpoint.id == id).map(|(_, why)| why.as_str())
     }
@@ -95,8 +96,8 @@ pub(super) fn prepare(
     })
 }
 
-/// An old secret that cannot sign any more (the profile or the ring changed) is omitted: the new one
-/// signs, which is all that a delivery needs.
+/// Prepares the old secrets. One that cannot sign any more, because the profile or the key ring changed, is
+/// omitted: the new secret signs, which is enough for a delivery.
 fn old_keys(endpoint: &Endpoint, ring: &KeyRing, profile: &Profile) -> Vec<(Time, SigningKey)> {
     let open = |old: &gancho_domain::OldSecret| {
         let secret = seal::open_secret(ring, endpoint, &old.sealed).ok()?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NewReplay, Replay, ReplayFilter, ReplayOf};
 
-/// What is asked for.
+/// What the replay must send.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
     filter: StoredFilter,
@@ -45,7 +45,7 @@ impl Cursor {
         serde_json::to_string(self).map_err(|error| corrupt(&error.to_string()))
     }
 
-    /// The cursor of the store's pages.
+    /// Returns the cursor of the store's pages.
     pub fn place(&self) -> Result<Option<[u8; 32]>> {
         let read = |text: &str| {
             let bytes = HEXLOWER.decode(text.as_bytes()).ok();
@@ -112,7 +112,7 @@ impl Request {
         if self.oldest_first { ListOrder::OldestFirst } else { ListOrder::NewestFirst }
     }
 
-    /// The replay of a job that was created with this request.
+    /// Returns the replay of a job that was created with this request.
     pub fn replay(&self, job: &ReplayJob) -> Result<Replay> {
         Ok(Replay {
             id: job.id,

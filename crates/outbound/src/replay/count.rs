@@ -9,10 +9,10 @@ use super::{Replay, ReplayFilter, ReplayOf};
 use crate::Owner;
 
 const PAGE: usize = 1_000;
-/// Counting stops here.
+/// Maximum count; counting stops here.
 const MAX_COUNT: u64 = 100_000;
 
-/// What a replay finds.
+/// The number of items that a replay finds.
 pub(super) struct Count {
     pub sendable: u64,
     /// Dead letters whose endpoint was deleted or is disabled: they can only go to another one.
@@ -56,13 +56,13 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
     }
 }
 
-/// The tenant whose deliveries or events are replayed; `None` for dead letters.
+/// Returns the tenant whose deliveries or events are replayed; `None` for dead letters.
 pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
     let filter = &replay.filter;
     scope_of_tenant(owner, filter).filter(|_| filter.of != ReplayOf::DeadLetters)
 }
 
-/// The tenant's own scope, or that of the tenant that the operator selected.
+/// Returns the tenant's own scope, or that of the tenant that the operator selected.
 pub(super) fn scope_of_tenant(owner: Owner, filter: &ReplayFilter) -> Option<TenantScope> {
     owner.scope().or_else(|| filter.tenant.map(TenantScope::internal))
 }
@@ -79,12 +79,13 @@ async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result
     Ok(count)
 }
 
-/// Test events are replayed only if they are named, and notices of the gateway only by their type.
+/// Whether the replay includes the event. Test events are replayed only if they are named, and notices of the
+/// gateway only by their type.
 pub(super) fn is_meant(replay: &Replay, row: &EventRow) -> bool {
     !row.is_test && (replay.filter.event_type.is_some() || !is_reserved(&row.event_type))
 }
 
-/// The deliveries of an event that was listed.
+/// Whether the replay includes this delivery of a listed event.
 pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
     let filter = &replay.filter;
     row.lane == filter.lane.unwrap_or(Lane::Webhook)
@@ -119,7 +120,7 @@ pub(super) fn event_filter(replay: &Replay) -> EventFilter {
     }
 }
 
-/// The tenant's own scope, or the one that the operator selected.
+/// Returns the filter of dead letters, within the tenant's own scope or the one that the operator selected.
 pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
     let filter = &replay.filter;
     DeadFilter {

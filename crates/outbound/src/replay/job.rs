@@ -6,7 +6,7 @@ pub use gancho_store::ReplayState;
 /// What is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplayOf {
-    /// Past deliveries, to where they went.
+    /// Past deliveries, to their original endpoints.
     #[default]
     Deliveries,
     /// Past events, to the endpoint named in [`NewReplay::to`].
@@ -19,23 +19,24 @@ pub enum ReplayOf {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayFilter {
     pub of: ReplayOf,
-    /// Only for deliveries.
+    /// Applies to deliveries only.
     pub endpoint: Option<EndpointId>,
-    /// Only for deliveries.
+    /// Applies to deliveries only.
     pub status: Option<Status>,
-    /// For deliveries and events.
+    /// Applies to deliveries and events.
     pub event_type: Option<String>,
-    /// For deliveries and events: these events and no others.
+    /// Applies to deliveries and events: only these events.
     pub events: Vec<EventId>,
     /// Default: the webhook lane for deliveries, all lanes for dead letters.
     pub lane: Option<Lane>,
-    /// Only for dead letters.
+    /// Applies to dead letters only.
     pub code: Option<String>,
-    /// Only for events: those that the endpoint is subscribed to and has no delivery of.
+    /// Applies to events only: those that the endpoint is subscribed to and has no delivery of.
     pub is_missing: bool,
-    /// Only for deliveries: the publisher's own id of the event, or the partner's of what it posted.
+    /// Applies to deliveries only: the publisher's own id of the event, or the partner's event id of a
+    /// receipt.
     pub external_id: Option<String>,
-    /// Only for an operator's replay: one tenant's, or one source's.
+    /// Applies to an operator's replay only: one tenant, or one source.
     pub tenant: Option<TenantId>,
     pub since: Option<Time>,
     /// At most, and by default, the time of the request: a replay never sends what it has created itself.
@@ -45,11 +46,11 @@ pub struct ReplayFilter {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewReplay {
     pub filter: ReplayFilter,
-    /// To this endpoint, even if it was created later.
+    /// The endpoint to send to, even if it was created later.
     pub to: Option<EndpointId>,
     /// Deliveries per second.
     pub rate: Option<u32>,
-    /// Count and send nothing.
+    /// Count, but send nothing.
     pub dry_run: bool,
 }
 
@@ -64,17 +65,17 @@ pub struct Replay {
     /// Deliveries per second.
     pub rate: u32,
     pub is_dry_run: bool,
-    /// How many there are to send, once they are counted.
+    /// How many items there are to send, once they are counted.
     pub total: u64,
-    /// Counting stops at some point: then the total is a lower bound.
+    /// Whether the total is exact. Counting stops at a maximum, and the total is then a lower bound.
     pub is_total_exact: bool,
-    /// Sent again.
+    /// Items that were sent again.
     pub done: u64,
-    /// Skipped: their endpoint is deleted or disabled, or they are in flight.
+    /// Items that were skipped: their endpoint is deleted or disabled, or they are in flight.
     pub skipped: u64,
-    /// Could not be sent again.
+    /// Items that could not be sent again.
     pub failed: u64,
-    /// Why it failed as a whole.
+    /// Why the replay failed as a whole.
     pub error: Option<String>,
     pub created_at: Time,
     pub started_at: Option<Time>,

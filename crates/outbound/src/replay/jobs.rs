@@ -43,7 +43,7 @@ pub struct Replays {
     pub(super) in_doubt: Mutex<HashSet<ReplayId>>,
     pub(super) bell: Notify,
     pub(super) page_locks: PageLocks,
-    /// To send a page.
+    /// Permits for sending a page.
     pub(super) turns: FairSemaphore,
 }
 
@@ -83,19 +83,19 @@ impl Replays {
         }
     }
 
-    /// Deliveries per second of a replay without its own rate.
+    /// Sets the deliveries per second of replays without their own rate.
     #[must_use]
     pub fn at_rate(self, rate: u32) -> Self {
         self.set_rate(rate);
         self
     }
 
-    /// Applies to replays that are created from now on.
+    /// Changes the rate of replays that are created from now on.
     pub fn set_rate(&self, rate: u32) {
         self.default_rate.store(rate.max(1), Ordering::Relaxed);
     }
 
-    /// Stores the job, which any node runs; a dry run only counts.
+    /// Stores the job. Any node may run it; a dry run only counts.
     pub async fn create(
         &self,
         owner: impl Into<Owner>,
@@ -139,7 +139,7 @@ impl Replays {
         Ok(replay_of(&job.ok_or(ReplayError::NotFound)?)?)
     }
 
-    /// Newest first, after `after`.
+    /// Returns a page of replays, newest first, after `after`.
     pub async fn list(
         &self,
         owner: impl Into<Owner>,
@@ -150,7 +150,7 @@ impl Replays {
         jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
     }
 
-    /// Those of all tenants and of the operator, likewise.
+    /// Returns a page of the replays of all tenants and of the operator, newest first.
     pub async fn list_all(
         &self,
         after: Option<ReplayId>,
@@ -160,7 +160,7 @@ impl Replays {
         jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
     }
 
-    /// A replay of any owner.
+    /// Returns a replay of any owner.
     pub async fn find(&self, id: ReplayId) -> Result<Replay, ReplayError> {
         let next = ReplayId::from_bits(id.bits().saturating_add(1));
         let found = self.list_all(Some(next), 1).await?.pop();
@@ -183,7 +183,7 @@ impl Replays {
     }
 }
 
-/// The replay right after it was created.
+/// Returns the replay as it is right after its creation.
 fn pending(owner: Owner, new: &NewReplayJob) -> ReplayJob {
     ReplayJob {
         id: new.id,

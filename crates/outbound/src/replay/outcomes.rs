@@ -1,7 +1,8 @@
 //! The outcomes of the deliveries that a replay has sent.
 //!
-//! Each delivery has its state where it always is. A replay remembers which ones it has sent, the first
-//! [`MAX_REMEMBERED`] of them, so that counting them takes a bounded time; documents that expire hold their ids.
+//! Each delivery row has the delivery's state. A replay only remembers which deliveries it has sent, the
+//! first [`MAX_REMEMBERED`] of them, so that counting takes a bounded time. Their ids are in documents that
+//! expire.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,9 +16,9 @@ use crate::Owner;
 const KIND: &str = "replayed";
 /// Deliveries of a replay that are remembered.
 const MAX_REMEMBERED: u64 = 5_000;
-/// Deliveries in a document, about: a page ends in that in which it began.
+/// Approximate number of deliveries in a document: a page is stored in the document in which it begins.
 const PER_DOCUMENT: u64 = 100;
-/// Deliveries are seldom kept longer.
+/// How long the ids are stored. Deliveries are seldom stored longer.
 const KEPT_FOR: Duration = Duration::from_hours(24 * 30);
 const ID_LENGTH: usize = 16;
 
@@ -30,8 +31,9 @@ pub struct ReplayOutcomes {
 }
 
 impl Replays {
-    /// Remembers the deliveries of a page that follows what the job has recorded. A page that is sent again after a
-    /// doubt is the same page. What cannot be remembered is not counted; the replay goes on.
+    /// Remembers the deliveries of a page that follows what the job has recorded. A page that is sent again
+    /// because its outcome is unknown is the same page. Deliveries that cannot be remembered are not counted;
+    /// the replay continues.
     pub(super) async fn remember(
         &self,
         owner: Owner,

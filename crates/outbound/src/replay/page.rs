@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{Owner, registry::Targets};
 
-/// A delivery that has just arrived may not be recorded yet: one in flight is tried again, this number of times in all, and after this time.
+/// How often a delivery in flight is retried: one that has just arrived may not be recorded yet.
 const MAX_TRIES: u32 = 5;
 const IN_FLIGHT_WAIT: Duration = Duration::from_millis(200);
 
@@ -60,7 +60,7 @@ pub(super) enum ItemResult {
     Failed,
 }
 
-/// Since when a page may have been sent by a runner that died before it recorded it.
+/// Since when a runner that died may have sent a page without recording it.
 pub(super) type InDoubt = Option<Time>;
 
 impl Replays {
@@ -99,7 +99,7 @@ impl Replays {
             send(self.store.clone(), scope, event, delivery, doubt)
         };
         if to.is_some_and(|to| is_in_order(&targets, to)) {
-            // One after the other: the store queues each behind the earlier ones of its subject.
+            // One after the other, because the store queues each behind the earlier ones of its subject.
             let mut turns: BTreeMap<EventId, Vec<DeliveryRow>> = BTreeMap::new();
             for row in rows {
                 turns.entry(row.event).or_default().push(row);
@@ -125,7 +125,8 @@ impl Replays {
         Ok(sent)
     }
 
-    /// The events that the endpoint is subscribed to and has no delivery of, and the number of the others.
+    /// Returns the events that the endpoint is subscribed to and has no delivery of, and the number of the
+    /// others.
     async fn missing(
         &self,
         scope: TenantScope,
@@ -147,7 +148,7 @@ impl Replays {
         Ok((missing, others))
     }
 
-    /// In one step, in order.
+    /// Retries the deliveries in one step, in order.
     async fn retry(
         &self,
         scope: TenantScope,
@@ -198,7 +199,7 @@ impl Replays {
         }))
     }
 
-    /// The events to send, the deliveries to retry, and the cursor of the next page.
+    /// Reads a page: the events to send, the deliveries to retry, and the cursor of the next page.
     async fn read_page(
         &self,
         scope: TenantScope,
@@ -250,8 +251,8 @@ impl Replays {
         Ok((events, rows, next))
     }
 
-    /// The oldest first. Retried deliveries are not dead meanwhile, and if they fail again they do so after
-    /// the replay's time window: none is retried twice.
+    /// Retries a page of dead letters, oldest first. None is retried twice: retried deliveries are not dead
+    /// meanwhile, and if they fail again, they do so after the replay's time window.
     async fn retry_dead(
         &self,
         owner: Owner,
@@ -263,7 +264,7 @@ impl Replays {
         let replayed = self.store.replay_dead(filter, max, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
         let (done, sent) = (replayed.retried.len() as u64, replayed.retried);
-        // What is left at the end could not be sent: its endpoint was deleted or is disabled.
+        // Whatever is left at the end could not be sent, because its endpoint was deleted or is disabled.
         let rest = replay.total.saturating_sub(replay.done + replay.skipped + replay.failed + done);
         let skipped = if next.is_none() { rest } else { 0 };
         Ok(PageResult { done, skipped, sent, next, ..PageResult::default() })
@@ -281,7 +282,8 @@ impl Replays {
     }
 }
 
-/// Deliveries to the same target are retried; for another endpoint, their events are sent to it.
+/// Splits a page: deliveries to the same target are retried; for another endpoint, their events are sent to
+/// it.
 fn split(rows: Vec<DeliveryRow>, to: Option<EndpointId>) -> (BTreeSet<EventId>, Vec<DeliveryRow>) {
     match to {
         None => (BTreeSet::new(), rows),

@@ -1,4 +1,5 @@
-//! A lock for each replay, held while a page of it is sent and recorded, so that a cancellation comes before or after it.
+//! A lock for each replay, held while a page of it is sent and recorded, so that a cancellation takes effect
+//! before or after the page.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,7 +14,7 @@ impl PageLocks {
     pub async fn lock(&self, replay: ReplayId) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock();
-            // Those that nobody holds or waits for.
+            // Removes locks that no task holds or waits for.
             locks.retain(|_, lock| Arc::strong_count(lock) > 1);
             locks.entry(replay).or_default().clone()
         };

@@ -1,7 +1,7 @@
 //! Sends a page of dead letters to another endpoint of their tenant.
 //!
-//! Each becomes a new delivery there, and its dead letter is removed once that one is stored: if it fails as well, it is
-//! a dead letter of its own. So none is lost, and none is sent twice by a second replay.
+//! Each becomes a new delivery there. Its dead letter is removed after the new delivery is stored; if that
+//! fails as well, it becomes a dead letter of its own. So none is lost, and a second replay sends none twice.
 
 use gancho_domain::{EndpointId, Lane, State, TenantScope, Time};
 use gancho_store::{DeadFilter, DeadLetter, ListOrder, NewDelivery, PageRequest, Result};
@@ -20,9 +20,9 @@ pub enum RedirectOutcome {
     Sent,
     /// The tenant has no such endpoint.
     UnknownEndpoint,
-    /// The endpoint is off.
+    /// The endpoint is disabled.
     Disabled,
-    /// The letter is of another lane, is being replayed, or its event is gone.
+    /// The dead letter is of another lane, is being replayed, or its event was removed.
     NotPossible,
 }
 
@@ -73,7 +73,7 @@ impl Replays {
         since: Time,
     ) -> Result<ItemResult> {
         let view = self.store.delivery(scope, letter.delivery).await?;
-        // One that is being replayed already is left alone.
+        // A dead letter that is being replayed already is skipped.
         let is_dead = view.is_some_and(|view| view.row.state == State::Dead);
         if !is_dead || active(targets, to).is_none() {
             return Ok(ItemResult::Skipped);
@@ -85,7 +85,8 @@ impl Replays {
         self.send_letter(scope, letter, delivery, since).await
     }
 
-    /// An event goes there once, also if several of its deliveries are dead, or a runner died before it recorded it.
+    /// Sends the event of a dead letter. The endpoint gets an event once, even if several of its deliveries
+    /// are dead, or if a runner died before it recorded the page.
     async fn send_letter(
         &self,
         scope: TenantScope,
@@ -100,7 +101,7 @@ impl Replays {
         Ok(sent)
     }
 
-    /// One that already goes there is retried as it is.
+    /// Retries a dead letter that already goes to this endpoint.
     async fn arm_letter(&self, letter: &DeadLetter) -> Result<ItemResult> {
         let now = self.clock.now();
         let retried = self.store.replay_dead(only(letter), 1, None, now).await?.retried;

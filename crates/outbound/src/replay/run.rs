@@ -19,11 +19,11 @@ use super::{
 };
 use crate::Owner;
 
-/// Another node takes over a replay whose runner was silent for this long.
+/// How long a runner may be silent before another node takes over its replay.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often open replays are polled.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Maximum replays that run at the same time. Of more, the oldest of each owner come first.
+/// Maximum replays that run at the same time. If there are more, the oldest of each owner come first.
 const MAX_RUNNING: usize = 1_000;
 const MAX_PER_PAGE: u32 = 100;
 
@@ -75,7 +75,7 @@ impl Replays {
         Ok(open)
     }
 
-    /// Starts the next page of each replay that is due. Returns when to look again, at the latest.
+    /// Starts the next page of each replay that is due. Returns when to check again, at the latest.
     fn start_due<'a>(
         &'a self,
         open: &[ReplayJob],
@@ -98,7 +98,7 @@ impl Replays {
         next
     }
 
-    /// Sends a page when the owner has its turn. Returns whether another page of the replay follows.
+    /// Sends a page when it is the owner's turn. Returns whether another page of the replay follows.
     async fn take_turn(&self, job: &ReplayJob, stop: &CancellationToken) -> bool {
         let sent = async {
             let _turn = self.turns.acquire(job.tenant).await?;

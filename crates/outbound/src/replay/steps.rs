@@ -1,4 +1,4 @@
-//! The pages that are being sent, and the replays that rest.
+//! The pages that are being sent, and the replays that are not due.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +19,7 @@ use super::run::POLL_INTERVAL;
 pub(super) struct Steps<'a> {
     running: FuturesUnordered<BoxFuture<'a, (ReplayId, bool)>>,
     replays: HashSet<ReplayId>,
-    /// Replays that have ended, failed, or belong to another node: they are looked at again then.
+    /// Replays that have ended, failed, or belong to another node, with the time of the next check.
     rests: HashMap<ReplayId, Instant>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Steps<'a> {
         self.replays.contains(&replay)
     }
 
-    /// `page` returns whether another page follows.
+    /// Starts a page. The future returns whether another page follows.
     pub fn start(&mut self, replay: ReplayId, page: impl Future<Output = bool> + Send + 'a) {
         self.replays.insert(replay);
         self.running.push(page.map(move |goes_on| (replay, goes_on)).boxed());
@@ -39,7 +39,7 @@ impl<'a> Steps<'a> {
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until a page has been sent; for ever, if none is.
+    /// Waits until a page has been sent; forever, if there is none.
     pub async fn next_end(&mut self) {
         let Some((replay, goes_on)) = self.running.next().await else { return pending().await };
         self.replays.remove(&replay);

@@ -10,7 +10,7 @@ const MAX_EVENTS: usize = 1_000;
 const MAX_RATE: u32 = 1_000;
 pub(super) const DEFAULT_RATE: u32 = 100;
 
-/// Returns all errors at once.
+/// Validates the request. Returns all errors at once.
 pub(super) async fn validate(
     store: &dyn Store,
     owner: Owner,

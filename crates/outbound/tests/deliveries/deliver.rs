@@ -1,5 +1,5 @@
-//! What arrives: the bytes as they were given, the headers of the profile, the trace, and the order
-//! of attempts that an endpoint's plan and wishes make.
+//! What receivers get: the unchanged bytes, the headers of the profile, the trace, and the order of attempts
+//! that follows from an endpoint's plan and ordering.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn retry_after_is_kept_to_and_shown() {
     .await;
     assert_eq!(row.next_retry_at, Some(start + Duration::from_secs(120)));
     assert_eq!((row.status(), row.response_status), (Status::Retrying, Some(429)));
-    // One that is claimed a second before shows that the store was asked by then. (faults.md E5)
+    // A delivery that is claimed a second early shows that the store was asked in time. (faults.md E5)
     let deliver_at = Some(start + Duration::from_secs(119));
     stage.publish(NewEvent { deliver_at, ..event("c.d", "{}") }).await;
     stage.clock.advance(Duration::from_secs(119));
@@ -141,7 +141,7 @@ async fn in_order_by_subject_through_a_failure() {
     assert_eq!(order, [1, 1, 2, 3]);
 }
 
-/// What is changed here counts for the next attempt, also of deliveries that wait.
+/// A change applies to the next attempt, also of deliveries that wait.
 #[tokio::test]
 async fn a_changed_url_is_used_at_once() {
     let stage = Stage::new().await;

@@ -1,5 +1,5 @@
-//! A tenant's endpoints in memory: read again only when they changed, and then only what changed is made
-//! ready again. (faults.md 18)
+//! The cache of a tenant's endpoints: it reads only after a change, and prepares only what changed.
+//! (faults.md 18)
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn only_what_changed_is_made_ready_again() {
     let before = registry.of(tenant).await.unwrap();
     assert_eq!(before.all.len(), 3);
 
-    // A caller that asks after a change gets it, and the others as they were.
+    // A caller that reads after a change sees it; the other endpoints stay the same.
     let change = EndpointDraft { name: Some("new".into()), ..EndpointDraft::default() };
     stage.desk.change(stage.scope, ids[1], change, false).await.unwrap();
     let after = registry.of(tenant).await.unwrap();
@@ -27,7 +27,7 @@ async fn only_what_changed_is_made_ready_again() {
     assert_eq!([is_same(0), is_same(1), is_same(2)], [true, false, true]);
     assert_eq!(after.all[1].endpoint.name, "new");
 
-    // Where nothing has changed, nothing is read.
+    // If nothing has changed, nothing is read.
     registry.forget(tenant);
     assert!(Arc::ptr_eq(&after, &registry.of(tenant).await.unwrap()));
 

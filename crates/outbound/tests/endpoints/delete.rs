@@ -1,4 +1,4 @@
-//! What waits for an endpoint that is deleted ends as a dead letter, whatever it waited for.
+//! Deliveries that wait for a deleted endpoint end as dead letters, whatever they waited for.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::stage::{DAY, Stage, draft, event, failing, ok};
 
-/// The sweeper at work, as in a gateway.
+/// The running sweeper, as in a gateway.
 struct Sweeping(CancellationToken);
 
 impl Sweeping {
@@ -38,11 +38,11 @@ async fn rows(stage: &Stage, to: EndpointId) -> Vec<DeliveryRow> {
 
 async fn delete(stage: &Stage, id: EndpointId) {
     stage.desk.delete(stage.scope, id).await.unwrap();
-    // As the API does; a gateway looks once a second besides.
+    // As the API does; a gateway also reads the pauses once a second.
     stage.publisher.engine.refresh_pauses().await.unwrap();
 }
 
-/// All that went to it has failed, and the dead letters say why.
+/// Waits until all deliveries to the endpoint have failed, and checks the reasons of the dead letters.
 async fn all_ended(stage: &Stage, id: EndpointId, count: usize) {
     wait_for("all to end", || async {
         let rows = rows(stage, id).await;
@@ -58,7 +58,7 @@ async fn all_ended(stage: &Stage, id: EndpointId, count: usize) {
     }
 }
 
-// faults.md 8: also while its tenant or its lane is paused.
+// faults.md 8: also while the tenant or the lane is paused.
 #[tokio::test]
 async fn paused_ones_end_with_their_endpoint() {
     for held in [1, 2, 4, 7] {
@@ -129,7 +129,7 @@ async fn those_behind_an_open_breaker_end_too() {
         stage.publish(event("a.b", "{}")).await;
     }
     delete(&stage, id).await;
-    // The one that is to go and see whether it lives goes when the rest is over.
+    // The probe of the breaker is sent when its pause is over.
     wait_for("all to end", || async {
         stage.clock.advance(Duration::from_secs(1));
         stage.desk.orphans.sweep(&|_| {}).await.unwrap();
@@ -139,7 +139,7 @@ async fn those_behind_an_open_breaker_end_too() {
     all_ended(&stage, id, 30).await;
 }
 
-/// An attempt that was on the wire ends as it likes; a retry of it has nowhere to go.
+/// An attempt in flight runs to its end; its retry has no endpoint.
 #[tokio::test]
 async fn one_that_was_in_flight_is_found_by_the_sweep() {
     let stage = Stage::new().await;
@@ -166,7 +166,7 @@ async fn one_that_was_in_flight_is_found_by_the_sweep() {
     assert!(reason.reason().contains("HTTP_503"), "what happened stays readable: {reason}");
 }
 
-/// What a version before left behind is cleared when the gateway starts.
+/// Deliveries that an earlier version left behind are cleared when the gateway starts.
 #[tokio::test]
 async fn what_was_left_behind_is_cleared_at_the_start() {
     let stage = Stage::new().await;

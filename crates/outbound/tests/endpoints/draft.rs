@@ -1,4 +1,4 @@
-//! Drafts of endpoints: what is taken, what is refused, and that all faults come at once.
+//! Drafts of endpoints: what is accepted, what is refused, and that all errors are reported at once.
 
 use std::time::Duration;
 
@@ -234,7 +234,7 @@ async fn another_tenants_endpoint_is_not_there() {
     assert!(matches!(stage.desk.delete(stage.scope, id).await, Err(EndpointError::NotFound)));
 }
 
-/// Twenty changes at once: none undoes another.
+/// Twenty concurrent changes: none undoes another.
 #[tokio::test]
 async fn changes_at_the_same_time_all_count() {
     let stage = std::sync::Arc::new(Stage::new().await);

@@ -1,4 +1,4 @@
-//! Custom headers: which are refused, and how the others are stored and sent.
+//! Each header is on the wire once, encrypted at rest, and masked when shown.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ async fn none_that_looks_like_ours() {
     assert_eq!(verdict(&stage, &[("X-Api-Key", "a"), ("X-Api-Keys", "b")]).await, [""; 0]);
 }
 
-/// On the wire each is there once; at rest they are encrypted; shown, they are masked.
+/// A response can be written back: the mask keeps the value.
 #[tokio::test]
 async fn sent_once_and_never_shown() {
     let stage = Stage::new().await;

@@ -1,4 +1,5 @@
-//! Endpoints that fail for days, or are gone: warned of, switched off, and switched on again by hand.
+//! Endpoints that fail for days, or respond 410: the owner is warned, they are disabled, and enabled again by
+//! hand.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +14,7 @@ use gancho_testkit::{
 
 use crate::stage::{DAY, Stage, draft, event, failing, ok};
 
-/// Without retries, so that one event is one attempt.
+/// Publishes without retries, so that one event is one attempt.
 async fn once(stage: &Stage, receiver: &Receiver) -> EndpointId {
     let retry = Some(Some(RetryDraft::Schedule(vec![])));
     stage.create(EndpointDraft { retry, ..draft(receiver, &["*"]) }).await.endpoint.id
@@ -76,7 +77,8 @@ async fn five_days_of_failures() {
     .await;
 }
 
-/// Only days that have passed count: a clock that jumps ahead disables nothing, even if it stays wrong.
+/// Only days that have really passed count: a clock that jumps ahead disables nothing, even if it stays
+/// wrong.
 #[tokio::test]
 async fn a_clock_that_jumps_ahead_does_not_disable() {
     let stage = Stage::new().await;
@@ -124,8 +126,8 @@ async fn one_success_forgets_the_failures() {
     assert!(endpoint.health.failing_since >= Some(since + 6 * DAY));
 }
 
-/// An endpoint that works and fails in turn is not written at every turn.
-/// Thousands of a tenant's endpoints may begin to fail at once: that must not read all of them thousands of times.
+/// An endpoint that alternates between success and failure is not written at every change. Thousands of a
+/// tenant's endpoints may begin to fail at once, which must not read all of them thousands of times.
 #[tokio::test]
 async fn one_that_begins_to_fail_does_not_make_all_be_read_again() {
     let stage = Stage::new().await;
@@ -139,7 +141,7 @@ async fn one_that_begins_to_fail_does_not_make_all_be_read_again() {
     .await;
     let after = stage.outbound.registry.of(stage.tenant.id).await.unwrap();
     assert!(Arc::ptr_eq(&before, &after), "all were read again");
-    // What is known of it is old, but its working again is noticed.
+    // The cached state is old, but the recovery is noticed.
     attempt(&stage).await;
     wait_for("its working to be stored", || async {
         (health(&stage, id).await == Health::default()).then_some(())
@@ -192,7 +194,7 @@ async fn gone_is_switched_off_at_once() {
     assert_eq!((endpoint.is_active, endpoint.health), (true, Health::default()), "a clean slate");
 }
 
-/// A clock that jumps for years does not switch anything off by itself.
+/// A jump of the clock by years disables nothing by itself.
 #[tokio::test]
 async fn a_jump_of_the_clock_alone_switches_nothing_off() {
     let stage = Stage::new().await;
@@ -205,7 +207,7 @@ async fn a_jump_of_the_clock_alone_switches_nothing_off() {
     assert!(stage.read(id).await.is_active);
 }
 
-/// An endpoint that is known to fail is tried one by one, also by a node that has just started.
+/// An endpoint that is known to fail gets one delivery at a time, also from a node that has just started.
 #[tokio::test]
 async fn one_that_fails_is_met_with_caution() {
     let stage = Stage::new().await;

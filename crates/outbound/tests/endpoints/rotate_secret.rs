@@ -1,4 +1,4 @@
-//! Rotating a secret: both sign while the overlap lasts, seen by verifying what arrives.
+//! Rotating a secret: both secrets sign during the overlap, as the signatures that arrive show.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn verified(
     recipe.verify(&[key], &headers, seen.body.as_bytes(), now, DEFAULT_TOLERANCE).map(|_| ())
 }
 
-/// Straight from the library.
+/// Computed with the library alone.
 fn hmac(secret: &str, message: &str) -> String {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, secret.as_bytes());
     data_encoding::HEXLOWER.encode(aws_lc_rs::hmac::sign(&key, message.as_bytes()).as_ref())
@@ -62,7 +62,7 @@ async fn both_secrets_sign_until_the_overlap_is_over() {
     }
 }
 
-/// A short overlap after a long one: each ends at its own time.
+/// A short overlap after a long one: each old secret ends at its own time.
 #[tokio::test]
 async fn each_old_secret_ends_at_its_own_time() {
     let stage = Stage::new().await;
@@ -126,7 +126,7 @@ async fn one_value_headers_sign_with_the_new_one_and_saas_with_both() {
     }
 }
 
-/// faults.md B6: receivers that verify with a public key go on doing so.
+/// faults.md B6: receivers that verify with a public key continue to do so.
 #[tokio::test]
 async fn a_key_pair_is_followed_by_a_key_pair() {
     let stage = Stage::new().await;
@@ -158,7 +158,7 @@ async fn a_key_pair_is_followed_by_a_key_pair() {
             recipe.verify(&[key], &headers, seen.body.as_bytes(), now, DEFAULT_TOLERANCE).map(drop);
         assert_eq!(judged, Ok(()));
     }
-    // By name it may become HMAC, and then stays so.
+    // A named secret changes it to HMAC, and later ones stay HMAC.
     let named = Some("a text of good length".to_owned());
     stage.desk.rotate(stage.scope, id, named, None).await.unwrap();
     let made = stage.desk.rotate(stage.scope, id, None, None).await.unwrap();

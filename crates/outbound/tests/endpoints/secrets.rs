@@ -1,4 +1,4 @@
-//! Secrets: which are taken, how they are understood, and that they are sealed to their place.
+//! Secrets: which are accepted, how they are decoded, and that they are bound to their row.
 
 use gancho_outbound::{EndpointDraft, EndpointError, registry};
 use gancho_vault::KeyRing;
@@ -48,7 +48,7 @@ async fn secrets_that_are_refused() {
         ("fifteen letters", "standard"),
         ("whsec_", "standard"),
         ("whsec_c2hvcnQ=", "standard"),
-        // faults.md C5: cut, or not base64.
+        // faults.md C5: truncated, or not base64.
         ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "standard"),
         ("whsec_not-base64_at-all-but-long", "standard"),
         (pair.public_key.as_str(), "standard"),
@@ -86,7 +86,7 @@ async fn a_profile_that_the_secret_does_not_fit_is_refused() {
     assert_eq!(&**revealed.secret, "a text of good length");
 }
 
-/// faults.md C5: a text that one profile signs with as it is may be broken base64 in another.
+/// faults.md C5: a text that one profile uses unchanged may be invalid base64 in another.
 #[tokio::test]
 async fn a_secret_is_judged_again_with_another_profile() {
     let stage = Stage::new().await;
@@ -99,7 +99,8 @@ async fn a_secret_is_judged_again_with_another_profile() {
     );
     stage.desk.change(stage.scope, id, to("saas"), false).await.unwrap();
 
-    // One that was taken before this was asked signs on, and can be changed otherwise.
+    // A secret that was accepted before this check continues to sign, and the endpoint's other properties can
+    // be changed.
     let mut endpoint = stage.read(id).await;
     endpoint.profile = "standard".into();
     stage.store.save_endpoint(stage.scope, endpoint).await.unwrap();
@@ -108,7 +109,7 @@ async fn a_secret_is_judged_again_with_another_profile() {
     stage.desk.change(stage.scope, id, to("standard"), false).await.unwrap();
 }
 
-/// Sealed with another key, or moved to another row, a secret does not open.
+/// A secret that was encrypted with another key, or moved to another row, cannot be decrypted.
 #[tokio::test]
 async fn secrets_open_in_their_place_only_and_can_be_resealed() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! Trying an endpoint out.
+//! Testing an endpoint.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn a_failure_is_an_answer_too() {
     let receiver = failing().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     let tried = trying(&stage, id, None).await.unwrap();
-    // faults.md B9: it is not tried again, whatever the endpoint's plan, and leaves no dead letter.
+    // faults.md B9: it is not retried, whatever the endpoint's plan, and leaves no dead letter.
     assert_eq!(tried.status, Status::Failed);
     let attempt = tried.attempt.unwrap();
     assert_eq!(attempt.response_status, Some(503));
@@ -92,7 +92,7 @@ async fn a_failure_is_an_answer_too() {
     assert!(depths.iter().all(|depth| depth.pending + depth.leased == 0), "{depths:?}");
 }
 
-/// Someone who mends an endpoint wants to know now, not when its circuit breaker closes.
+/// Someone who repairs an endpoint wants to know now, not when its circuit breaker closes.
 #[tokio::test]
 async fn an_open_circuit_breaker_does_not_hold_up_a_test() {
     let stage = Stage::new().await;
@@ -116,7 +116,7 @@ async fn what_cannot_be_tried() {
     assert!(
         matches!(malformed, Err(EndpointTestError::Faulty(errors)) if errors[0].pointer == "/event_type")
     );
-    // faults.md C6: a test would wait with the rest, so it is refused at once.
+    // faults.md C6: a test would wait with the other deliveries, so it is refused at once.
     let tenant = stage.scope.tenant();
     for pause in [Pause::Endpoint(tenant, id), Pause::Tenant(tenant), Pause::Lane(Lane::Webhook)] {
         stage.publisher.engine.pause(pause).await.unwrap();
@@ -134,7 +134,7 @@ async fn what_cannot_be_tried() {
     assert_eq!(receiver.accepted(), 0);
 }
 
-/// The answer comes though the endpoint does not: within its time limit and a little.
+/// The answer comes even if the endpoint's response does not: slightly after its timeout.
 #[tokio::test]
 async fn an_endpoint_that_hangs_is_not_waited_for_for_ever() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! Event types: the catalog, own ones, schemas, and who stands before whom.
+//! Event types: the catalog, tenants' own types, schemas, and which type overrides which.
 
 use gancho_outbound::{Catalog, EventTypeError, NewEventType, Owner, PublishError};
 use gancho_testkit::wait_for;
@@ -84,7 +84,7 @@ async fn a_schema_is_kept_to() {
     stage.publish(event("order.placed", "1")).await;
 }
 
-/// A long text is judged beside the tasks that must not wait, with the same result.
+/// A long text is checked on another thread, with the same result.
 #[tokio::test]
 async fn long_data_is_judged_too() {
     let stage = Stage::new().await;
@@ -152,8 +152,7 @@ async fn types_that_are_refused() {
     assert_eq!(pointers(&errors), [("too_long", "/schema")]);
 }
 
-/// What another node changes is seen within seconds, and a schema that did not change is not
-/// compiled again.
+/// Another node's change is seen within seconds, and an unchanged schema is not compiled again.
 #[tokio::test]
 async fn another_nodes_change_is_seen_soon() {
     let stage = Stage::new().await;

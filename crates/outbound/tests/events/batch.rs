@@ -1,4 +1,4 @@
-//! Many events at once: each with its own answer, in order, in turns with other tenants.
+//! Batches: each event has its own result, in order, and large batches take turns with other tenants.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn each_has_its_own_answer() {
     assert_eq!(stage.publisher.publish_all(stage.scope, &stage.tenant, vec![]).await, []);
 }
 
-/// A batch that is stored as a whole would keep everybody else waiting for as long as it takes.
+/// A batch that is stored as a whole would delay all other tenants for as long as it takes.
 #[tokio::test]
 async fn others_have_their_turn_while_a_large_batch_is_stored() {
     let stage = Stage::new().await;

@@ -47,7 +47,7 @@ async fn a_plan_bounds_the_events_of_a_month() {
     assert_eq!(stage.store.used(stage.scope, "2026-12").await, Ok(1));
 }
 
-/// A repeat is not charged, a clash is not, and neither is what is refused before.
+/// A duplicate is not charged, a conflict is not, and neither is an event that is refused before.
 #[tokio::test]
 async fn what_is_not_new_is_given_back() {
     let stage = on_plan(10).await;
@@ -102,7 +102,7 @@ async fn a_rate_bounds_the_events_of_a_window() {
     assert_eq!(published.rate.unwrap().limit, 1_000, "its own rate counts first");
 }
 
-/// A hundred at once on one key: one event, charged once.
+/// A hundred concurrent calls with one key: one event, charged once.
 #[tokio::test]
 async fn parallel_repeats_are_one() {
     let stage = std::sync::Arc::new(on_plan(1_000).await);
@@ -125,7 +125,7 @@ async fn a_caller_who_goes_away_changes_nothing() {
         let _ = tokio::time::timeout(Duration::from_micros(50), publishing).await;
     }
     publish(&stage, event("a.b", "{}")).await.unwrap();
-    // Those that were begun are finished, and each is charged for.
+    // Publishes that have begun are finished, and each is charged.
     wait_for("all to be finished", || async {
         let page = gancho_store::PageRequest::first(100);
         let all = gancho_store::Deliveries::events(

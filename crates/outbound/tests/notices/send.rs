@@ -1,4 +1,4 @@
-//! Who is notified of what: the matrix of operational events.
+//! Which operational events cause which notices, and who gets them.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,7 @@ async fn where_nobody_wants_it_nothing_is_written() {
     assert_eq!(events.await.unwrap().rows.len(), 1);
 }
 
-/// A notice that cannot be delivered causes no notice, however long that goes on.
+/// A notice that cannot be delivered causes no further notice.
 #[tokio::test]
 async fn nothing_follows_from_a_notice() {
     let stage = Stage::with(Setup { with_operator: true, ..Setup::default() }).await;
@@ -140,7 +140,7 @@ async fn gone_tests_and_wishes_are_not_exhausted() {
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 0);
 }
 
-/// The notice of a switching-off says what was missed and how to get it.
+/// The notice of a disabled endpoint says what was missed and how to replay it.
 #[tokio::test]
 async fn disabled_offers_the_replay_of_what_was_missed() {
     let stage = Stage::with(Setup { with_operator: true, ..Setup::default() }).await;
@@ -201,7 +201,8 @@ async fn nobody_else_may_publish_there() {
     stage.publish(event("webhook", "{}")).await;
 }
 
-/// faults.md B7: what waits behind the breaker is missed too, and what has just failed.
+/// faults.md B7: deliveries that wait behind the breaker are missed too, and so is the one that has just
+/// failed.
 #[tokio::test]
 async fn disabled_counts_what_still_waits() {
     let stage = Stage::new().await;
@@ -228,7 +229,7 @@ async fn disabled_counts_what_still_waits() {
     assert_eq!(data["replay"]["body"]["filter"]["since"], first);
 }
 
-/// faults.md B7: the one that was answered 410 is missed.
+/// faults.md B7: the delivery that got the 410 is missed.
 #[tokio::test]
 async fn gone_counts_the_one_that_was_told_so() {
     let stage = Stage::new().await;
@@ -271,7 +272,7 @@ async fn many_that_are_exhausted_are_reported_together() {
     // The next window begins.
     stage.publish_and_end(event("a.b", "{}")).await;
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 8);
-    // What is counted is reported before the gateway stops.
+    // Counted dead letters are reported before the gateway stops.
     for _ in 0..6 {
         stage.publish_and_end(event("a.b", "{}")).await;
     }
@@ -281,7 +282,8 @@ async fn many_that_are_exhausted_are_reported_together() {
     assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));
 }
 
-/// What expires while its endpoint is paused is reported too, and the report of it is not reported again.
+/// Deliveries that expire while their endpoint is paused are reported too, but the expiry of that notice is
+/// not.
 #[tokio::test]
 async fn those_that_expire_while_they_wait_are_reported_together() {
     let stage = Stage::with(Setup { expiry: Some(DAY), ..Setup::default() }).await;
@@ -309,7 +311,8 @@ async fn those_that_expire_while_they_wait_are_reported_together() {
     assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 2);
 }
 
-/// A node dies before it sends a digest: another one sends what was counted until then, once, and says that it may be more.
+/// A node dies before it sends a digest: another node sends once what was counted until then, and says that
+/// it may be more.
 #[tokio::test]
 async fn a_digest_outlives_the_node_that_counted() {
     let stage = Stage::new().await;
@@ -334,11 +337,11 @@ async fn a_digest_outlives_the_node_that_counted() {
     let data = &digest.unwrap()["data"];
     assert_eq!(data["webhook_id"], id.to_string());
     assert_eq!((&data["failed_deliveries"], &data["is_exact"]), (&3.into(), &false.into()));
-    // The node was not dead, only late: it is the same digest.
+    // The node was not dead, only late: it sends the same digest.
     stage.outbound.health.send_digests(false).await;
     assert_eq!(exhausted().await, 6);
 
-    // What a node sends itself is not left for others.
+    // A digest that the node sends itself is not left for others.
     for _ in 0..7 {
         stage.publish_and_end(event("a.b", "{}")).await;
     }
@@ -350,13 +353,13 @@ async fn a_digest_outlives_the_node_that_counted() {
     assert_eq!(exhausted().await, count);
 }
 
-/// A node that is killed seconds after it began to count has stored it.
+/// A node that is killed seconds after it began to count has stored the digest.
 #[tokio::test]
 async fn a_new_digest_is_stored_within_about_a_second() {
     let stage = Stage::new().await;
     let (bad, notices) = (failing().await, ok().await);
     stage.create(once(&bad, &["a.b"])).await;
-    // Without anyone to send it to, nothing is stored.
+    // Without a subscriber nothing is stored.
     stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
     let (health, stop) = (stage.outbound.health.clone(), CancellationToken::new());
     let running = tokio::spawn({

@@ -1,5 +1,5 @@
-//! Replays to endpoints that are kept in order: the oldest first, and none overtakes another of its
-//! subject, whichever node dies in between. (faults.md B2)
+//! Replays to ordered endpoints: the oldest go first, and none overtakes another of its subject, even if a
+//! node dies in between. (faults.md B2)
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn strict(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
     }
 }
 
-/// Six events of one subject, each of which says its number.
+/// Publishes six events of one subject, each with its number.
 async fn publish_six(stage: &Stage) {
     for data in ["1", "2", "3", "4", "5", "6"] {
         let event = event("order.changed", data);
@@ -38,7 +38,7 @@ async fn publish_six(stage: &Stage) {
         (rows.len() == 6 && rows.iter().all(|row| row.state.is_final())).then_some(())
     })
     .await;
-    // A replay takes what was made before it was asked for.
+    // A replay includes only what was created before the request.
     stage.clock.advance(Duration::from_secs(1));
 }
 
@@ -62,7 +62,7 @@ async fn get(stage: &Stage, replays: &Replays, id: ReplayId) -> Replay {
     replays.get(stage.scope, id).await.unwrap()
 }
 
-/// The numbers of the last six of `count`, in order of arrival.
+/// Returns the numbers of the last six of `count` requests, in order of arrival.
 async fn numbers(receiver: &Receiver, count: usize) -> Vec<i64> {
     let seen = arrived(receiver, count).await;
     seen[count - 6..].iter().map(|seen| seen.json()["data"].as_i64().unwrap()).collect()
@@ -98,7 +98,7 @@ async fn deliveries_of_a_subject_arrive_in_order() {
     assert_eq!(receiver.requests().len(), 12, "each once more");
 }
 
-/// Some of the events had gone to the endpoint, others had not.
+/// The endpoint had already received some of the events.
 #[tokio::test]
 async fn deliveries_to_another_endpoint_arrive_in_order() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! Replays whose runner dies: another goes on where it stopped, and one runs at a time.
+//! Replays whose runner dies: another runner continues where it stopped, and only one runs at a time.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -34,7 +34,7 @@ async fn get(stage: &Stage, replays: &Replays, id: ReplayId) -> Replay {
     replays.get(stage.scope, id).await.unwrap()
 }
 
-/// To the end, page by page.
+/// Runs a replay to its end, page by page.
 async fn finish(stage: &Stage, replays: &Replays, id: ReplayId) -> Replay {
     wait_for("the replay to end", || async {
         replays.run_once().await.unwrap();
@@ -43,7 +43,7 @@ async fn finish(stage: &Stage, replays: &Replays, id: ReplayId) -> Replay {
     .await
 }
 
-/// How often each event arrived.
+/// Counts how often each event arrived.
 fn times(receiver: &Receiver) -> BTreeMap<String, usize> {
     let mut times = BTreeMap::new();
     for request in receiver.requests() {
@@ -87,7 +87,7 @@ async fn another_runner_goes_on_where_one_died() {
     all_arrived(&stage, &receiver, to).await;
 }
 
-/// The runner dies after a page was sent and before that was written down.
+/// The runner dies after it sent a page and before it recorded it.
 #[tokio::test]
 async fn a_page_in_doubt_is_not_sent_twice() {
     let stage = Stage::new().await;
@@ -96,7 +96,7 @@ async fn a_page_in_doubt_is_not_sent_twice() {
     let id = first.create(stage.scope, slow(to)).await.unwrap().id;
     first.run_once().await.unwrap();
     assert_eq!(get(&stage, &first, id).await.done, 3);
-    // The second page as it would have sent it, the oldest first.
+    // The second page as the runner would have sent it, oldest first.
     let page = PageRequest::first(20).in_order(ListOrder::OldestFirst);
     let events = stage.store.events(stage.scope, EventFilter::default(), page).await.unwrap();
     for event in &events.rows[3..6] {
@@ -117,7 +117,7 @@ async fn a_page_in_doubt_is_not_sent_twice() {
     all_arrived(&stage, &receiver, to).await;
 }
 
-/// The same for deliveries that are due again.
+/// The same for deliveries that were made due again.
 #[tokio::test]
 async fn a_page_in_doubt_is_not_armed_twice() {
     let stage = Stage::new().await;
@@ -156,7 +156,7 @@ async fn a_page_in_doubt_is_not_armed_twice() {
     assert!(times.values().all(|count| *count == 2), "once at first, once again: {times:?}");
 }
 
-/// Several runners at once: each page is sent by one of them.
+/// Several runners at once: one of them sends each page.
 #[tokio::test]
 async fn many_runners_send_each_once() {
     let stage = Stage::new().await;
@@ -176,8 +176,8 @@ async fn many_runners_send_each_once() {
     all_arrived(&stage, &receiver, to).await;
 }
 
-/// faults.md B8: however a cancellation falls between pages, it says what was sent: asked for on the node
-/// that runs the replay, or on another.
+/// faults.md B8: however a cancellation falls between pages, it reports what was sent, on the node that runs
+/// the replay or on another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_canceled_replay_counts_what_was_sent() {
     for round in 0..12_u64 {

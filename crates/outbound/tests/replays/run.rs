@@ -1,4 +1,4 @@
-//! Replays: what is sent again, to whom, how fast, and what is not.
+//! Replays: what is sent again, to which endpoint, how fast, and what is not.
 
 use std::{
     collections::BTreeSet,
@@ -34,7 +34,7 @@ async fn publish(stage: &Stage, event_type: &str, count: usize) -> Vec<EventId> 
         rows.iter().all(|row| row.state.is_final()).then_some(())
     })
     .await;
-    // A replay takes what was made before it was asked for.
+    // A replay includes only what was created before the request.
     stage.clock.advance(Duration::from_secs(1));
     ids
 }
@@ -93,7 +93,7 @@ async fn what_failed_goes_to_where_it_was_meant_to_go() {
     assert!(matches!(replays.cancel(stage.scope, done.id).await, Err(ReplayError::Over)));
 }
 
-/// For who has received it, a delivery is past before its response is recorded.
+/// Its receiver considers a delivery past before the response is recorded.
 #[tokio::test]
 async fn one_that_has_just_arrived_is_not_skipped() {
     let stage = Stage::new().await;
@@ -194,7 +194,7 @@ async fn named_events_and_no_others() {
     assert_eq!((done.done, done.failed), (2, 1), "one of them is not there");
 }
 
-/// Never to an endpoint that is gone or switched off.
+/// Nothing is sent to a deleted or disabled endpoint.
 #[tokio::test]
 async fn gone_and_switched_off_are_passed_over() {
     let stage = Stage::new().await;
@@ -284,7 +284,7 @@ async fn a_replay_keeps_to_its_rate() {
     running.await.unwrap();
 }
 
-/// Pages that take long hold back neither the replays of others nor their cancellation.
+/// Slow pages delay neither the replays of others nor their cancellation.
 #[tokio::test]
 async fn replays_of_others_do_not_wait_for_slow_ones() {
     let stage = Stage::new().await;
@@ -400,7 +400,7 @@ async fn replays_that_are_refused() {
     assert!(matches!(eleventh, Err(ReplayError::Faulty(errors)) if errors[0].code == "too_many"));
 }
 
-/// faults.md 9: whatever its window is, a replay sends what was there and ends.
+/// faults.md 9: whatever its window is, a replay sends what existed and ends.
 #[tokio::test]
 async fn every_window_comes_to_an_end() {
     let stage = Stage::new().await;
@@ -423,7 +423,7 @@ async fn every_window_comes_to_an_end() {
         (Some(made_at + hour), Some(made_at + year), false),
     ] {
         for (of, to, count) in [
-            // Their endpoint is gone: all are skipped.
+            // Their endpoint was deleted: all are skipped.
             (ReplayOf::DeadLetters, None, 8),
             (ReplayOf::Deliveries, None, 16),
             (ReplayOf::Deliveries, Some(later), 8),

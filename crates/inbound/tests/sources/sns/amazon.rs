@@ -1,4 +1,4 @@
-//! Amazon SNS as a test plays it: it signs, serves its certificate and counts confirmations, over real TLS.
+//! A simulated Amazon SNS: it signs, serves its certificate and counts confirmations, over real TLS.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::TOPIC;
 use crate::stage::{Spoil, Stage, core, raw, request, url};
 
-/// A gateway that believes in this SNS.
+/// A gateway that trusts this SNS.
 pub struct Amazon {
     pub signer: Signer,
     pub inbound: Inbound,
@@ -40,7 +40,7 @@ impl Amazon {
         Self::serving(stage, signer, script, always(document("200 OK", "<ok/>"))).await
     }
 
-    /// With a certificate of its own making at the URL.
+    /// Serves its own certificate at the URL.
     pub async fn with_certificate(stage: &Stage, signer: Signer, text: &str) -> Self {
         let script = always(document("200 OK", text));
         Self::serving(stage, signer, script, always(document("200 OK", "<ok/>"))).await
@@ -119,7 +119,7 @@ impl Amazon {
         }
     }
 
-    /// Refused as anything unproven is, for this reason.
+    /// Checks that a message is refused like any unverified one, for this reason.
     pub async fn refused(&self, message: &Value, reason: Reason) {
         let denied = self.denied(message).await;
         let told = (denied.status, denied.code, &*denied.detail);

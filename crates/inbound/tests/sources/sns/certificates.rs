@@ -1,4 +1,4 @@
-//! Certificates come from SNS alone, and are fetched rarely.
+//! Certificates are fetched from SNS only, and rarely.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::stage::{Spoil, Stage, kept, name};
 
-/// Nobody is asked for a certificate who is not SNS.
+/// No other host is asked for a certificate.
 async fn certificates_come_from_sns_alone(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
     let port = amazon.certificates.port();
@@ -73,7 +73,7 @@ async fn odd_certificates_are_refused(stage: &Stage) {
     }
 }
 
-/// What may pass is answered with 503, so that SNS tries again.
+/// A message that may be valid gets a 503, so that SNS retries.
 async fn a_certificate_that_is_away(stage: &Stage) {
     let signer = Signer::new(Life::Now).unwrap();
     let whole = document("200 OK", signer.certificate());
@@ -101,7 +101,7 @@ async fn a_certificate_that_is_away(stage: &Stage) {
     assert_eq!(amazon.certificates.accepted(), 4, "no redirect was followed");
 }
 
-/// Anyone who knows a topic can have certificates asked for, but not many, and not for long.
+/// Anyone who knows a topic can cause certificate fetches, but few of them.
 async fn a_flood_of_forgeries_asks_for_few_certificates(stage: &Stage) {
     let amazon = Arc::new(Amazon::new(stage).await);
     let known = amazon.sign(amazon.notification(stage, ID, "text"));
@@ -118,7 +118,7 @@ async fn a_flood_of_forgeries_asks_for_few_certificates(stage: &Stage) {
     let statuses = floods.join_all().await;
     assert!(statuses.iter().all(|status| [403, 503].contains(status)), "{statuses:?}");
     assert!(amazon.certificates.accepted() <= BY_SOURCE.count as usize);
-    // What is known still works, and so does another source.
+    // Cached certificates still work, and so does another source.
     kept(amazon.send(&amazon.sign(amazon.notification(stage, "id-2", "text"))).await);
     amazon.source(stage, "other").await;
     let mut message = amazon.notification(stage, "id-3", "text");
@@ -127,7 +127,7 @@ async fn a_flood_of_forgeries_asks_for_few_certificates(stage: &Stage) {
     kept(amazon.inbound.receive(&request).await);
 }
 
-/// One of many who wait asks, and a URL that hangs holds up nobody whose certificate is known.
+/// One of many waiting callers fetches, and a URL that hangs delays nobody whose certificate is cached.
 async fn a_certificate_that_hangs(stage: &Stage) {
     let signer = Signer::new(Life::Now).unwrap();
     let whole = document("200 OK", signer.certificate());

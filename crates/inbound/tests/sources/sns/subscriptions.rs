@@ -1,4 +1,4 @@
-//! Subscriptions are confirmed, at SNS alone.
+//! Subscriptions are confirmed at SNS only.
 
 use std::time::Duration;
 
@@ -31,14 +31,14 @@ async fn subscriptions_are_confirmed(stage: &Stage) {
     assert!(reply.body.is_empty());
     let seen = arrived(&amazon.subscriptions, 3).await;
     assert_eq!(seen[2].line, "GET /?Action=Confirm HTTP/1.1");
-    // The end of a subscription is heard, and nobody is asked to renew it.
+    // The end of a subscription is accepted, and nothing is fetched to renew it.
     let ended = amazon.greeting(stage, "UnsubscribeConfirmation");
     assert!(matches!(amazon.send(&ended).await, Outcome::Reply(_)));
     assert_eq!(amazon.subscriptions.accepted(), 3);
     amazon.nothing_was_kept(stage).await;
 }
 
-/// Anyone who saw a confirmation can send it again as long as its time is good: that makes few requests.
+/// Anyone who saw a confirmation can repeat it while its timestamp is valid: that causes few requests.
 async fn a_confirmation_that_is_sent_again_and_again(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
     let seen = amazon.greeting(stage, "SubscriptionConfirmation");
@@ -56,7 +56,7 @@ async fn a_confirmation_that_is_sent_again_and_again(stage: &Stage) {
     amazon.nothing_was_kept(stage).await;
 }
 
-/// A signed message may still not send the gateway anywhere but to SNS.
+/// Even a signed message can send the gateway only to SNS.
 async fn confirmations_go_to_sns_alone(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
     let fine = amazon.greeting(stage, "SubscriptionConfirmation");
