@@ -1,12 +1,12 @@
 //! The address guard: decides which IP addresses may be connected to.
 //!
 //! IPv4 has a table of denied ranges; IPv6 has a list of allowed ranges (2000::/3 without its special
-//! ranges), which needs no update when new special ranges are defined. Addresses that contain an IPv4
-//! address are checked by that.
+//! ranges), which needs no update when new special ranges are defined. Addresses that contain an IPv4 address
+//! are checked by that address.
 //!
-//! A [`AllowedAddress`] address is the only thing that [`connect`](crate::connect) opens a connection to,
-//! and [`AddressPolicy::admit`] is where one comes from: an address that nobody judged cannot be
-//! dialled, however it was written or resolved.
+//! [`connect`](crate::connect) opens connections only to an [`AllowedAddress`], and only
+//! [`AddressPolicy::admit`] creates one: an address that was not checked cannot be dialed, however it was
+//! written or resolved.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -39,7 +39,7 @@ pub struct AddressPolicy {
 pub struct AllowedAddress(SocketAddr);
 
 impl AllowedAddress {
-    /// The operator's own proxy, from the settings, never from a tenant.
+    /// The address of the operator's own proxy, from the settings, never from a tenant.
     pub(crate) fn proxy(address: SocketAddr) -> Self {
         Self(address)
     }
@@ -74,7 +74,7 @@ impl AddressPolicy {
         self.admit_in(address, false)
     }
 
-    /// In development, loopback addresses are allowed as well.
+    /// Checks an address. In development, loopback addresses are allowed as well.
     pub(crate) fn admit_in(
         &self,
         address: SocketAddr,
@@ -112,7 +112,7 @@ impl TryFrom<Ipv6Net> for Nat64 {
 }
 
 impl Nat64 {
-    /// The embedded IPv4 address. For prefixes shorter than /96 it skips octet 8, which must be zero.
+    /// Returns the embedded IPv4 address. For prefixes shorter than /96 it skips octet 8, which must be zero.
     fn inner(self, ip: Ipv6Addr) -> Option<Ipv4Addr> {
         let octets = ip.octets();
         let mut at = usize::from(self.0.prefix_len() / 8);

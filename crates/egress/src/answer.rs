@@ -23,11 +23,11 @@ pub(crate) struct BodyRead {
     pub(crate) start: Bytes,
     /// The end was reached.
     pub(crate) ended: bool,
-    /// `kept` is the whole body.
+    /// Whether `start` is the whole body.
     pub(crate) is_whole: bool,
 }
 
-/// Keeps at most this many bytes of the body, which is never decompressed.
+/// Reads the body and stores at most `max` bytes of it. It is never decompressed.
 pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) -> BodyRead {
     let mut start = BytesMut::new();
     let mut seen = 0;
@@ -56,7 +56,7 @@ pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) ->
     }
 }
 
-/// `name: value` lines; bytes that are not UTF-8 are replaced.
+/// Returns `name: value` lines; bytes that are not UTF-8 are replaced.
 pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
     let length = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3).sum();
     let mut lines = BytesMut::with_capacity(MAX_HEADERS_LENGTH.min(length));
@@ -65,7 +65,7 @@ pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
         let room = MAX_HEADERS_LENGTH - lines.len();
         let line = [name.as_str(), ": ", &*value, "\n"];
         if line.iter().map(|part| part.len()).sum::<usize>() > room {
-            // A line that does not fit is omitted, since half a value could be taken for a whole one.
+            // A line that does not fit is omitted, because half a value could be taken for a whole one.
             continue;
         }
         for part in line {
@@ -75,7 +75,7 @@ pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
     lines.freeze()
 }
 
-/// The peer's keep-alive timeout, minus a margin for latency.
+/// Returns the peer's keep-alive timeout, minus a margin for latency.
 pub(crate) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
     const MARGIN: Duration = Duration::from_millis(500);
     let value = headers.get(&KEEP_ALIVE)?.to_str().ok()?;
@@ -98,9 +98,9 @@ pub(crate) fn broken(error: &hyper::Error) -> RequestError {
     RequestError::new(Code::PROTOCOL_ERROR, format!("{what}: {}", chain(error)))
 }
 
-/// The peer states that it did not process the request, so it may be sent again immediately. Only HTTP/2
-/// can state this, by REFUSED_STREAM or a graceful GOAWAY. hyper does not expose these reasons, so they are
-/// detected by their texts; one that is missed counts as an attempt.
+/// Whether the peer states that it did not process the request, so that it may be sent again immediately.
+/// Only HTTP/2 can state this, by REFUSED_STREAM or a graceful GOAWAY. hyper does not expose these reasons,
+/// so they are detected by their texts; one that is missed counts as an attempt.
 pub(crate) fn was_refused_unread(error: &hyper::Error) -> bool {
     let text = chain(error);
     text.contains("refused stream before processing") || text.contains("not a result of an error")

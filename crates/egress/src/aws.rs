@@ -18,7 +18,7 @@ pub struct Credentials {
     pub token: Option<Zeroizing<String>>,
 }
 
-/// Without the secret.
+/// Omits the secret.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Credentials({})", self.key_id)
@@ -28,19 +28,19 @@ impl fmt::Debug for Credentials {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a str,
-    /// Contains only characters that need no encoding.
+    /// The path. It must contain only characters that need no encoding.
     pub path: &'a str,
-    /// Without the `?`: encoded, and in the order of the names.
+    /// The query without the `?`: encoded, and in the order of the names.
     pub query: &'a str,
-    /// As in the `Host` header.
+    /// The host as in the `Host` header.
     pub host: &'a str,
     pub content_type: Option<&'a str>,
     pub body: &'a [u8],
-    /// Also send the digest of the body as a header, as S3 wants it. S3 compares it with what arrives.
+    /// Also send the digest of the body as a header, which S3 requires and compares with the body.
     pub with_digest: bool,
 }
 
-/// The authentication headers.
+/// Returns the authentication headers.
 pub fn sign(
     request: &Request<'_>,
     credentials: &Credentials,
@@ -86,7 +86,8 @@ pub fn sign(
     headers
 }
 
-/// The text of the first element with this name in an error of Amazon's, which are XML without attributes.
+/// Returns the text of the first element with this name in one of Amazon's errors, which are XML without
+/// attributes.
 pub fn xml_element(body: &str, name: &str) -> Option<String> {
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())
@@ -96,7 +97,7 @@ fn hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(digest(&SHA256, bytes).as_ref())
 }
 
-/// `20150830T123600Z`.
+/// Returns the time as `20150830T123600Z`.
 fn stamp(now: Time) -> String {
     let text = Time::from_secs(now.secs().max(0)).to_string();
     let seconds = text.split('.').next().unwrap_or(&text);
@@ -146,7 +147,7 @@ mod tests {
         );
     }
 
-    /// What botocore, Amazon's own library, makes of the same request.
+    /// The signature of the same request by botocore, Amazon's own library.
     #[test]
     fn botocores_vectors() {
         let request = Request {
@@ -168,7 +169,7 @@ mod tests {
         );
     }
 
-    /// What botocore makes of requests to S3.
+    /// The signatures of requests to S3 by botocore.
     #[test]
     fn botocores_vectors_for_s3() {
         let put = Request {

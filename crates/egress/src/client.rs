@@ -40,7 +40,7 @@ struct Inner {
     stopped: CancellationToken,
 }
 
-/// A connection that is not ready for another request this long after its response is closed.
+/// How soon after its response a connection must be ready for another request. Otherwise it is closed.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 const MAX_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -103,7 +103,7 @@ impl Client {
         self.ask(ask, HeaderMap::new(), max, deadline).await
     }
 
-    /// Any other request, and keeps at most this many bytes of the response.
+    /// Sends any other request, and stores at most this many bytes of the response.
     pub async fn send(
         &self,
         request: http::Request<Bytes>,
@@ -129,7 +129,7 @@ impl Client {
         Outcome { answer, latency: started.elapsed() }
     }
 
-    /// Idle connections, and shared ones with free streams.
+    /// Returns the number of idle connections and of shared ones with free streams.
     pub fn kept_connections(&self) -> usize {
         self.0.pool.idle_count()
     }
@@ -171,7 +171,7 @@ impl Inner {
             let is_new = idle.is_none();
             let mut held = match idle.take() {
                 Some(held) => held,
-                // Boxed, so that the future of an attempt stays small: most use a connection that is open.
+                // Boxed, so that the future of an attempt stays small: most attempts use an open connection.
                 None => timeout_at(until, Box::pin(self.open(origin, target, &policy)))
                     .await
                     .unwrap_or_else(|_| Err(late("while connecting")))?,
@@ -270,8 +270,8 @@ impl Inner {
         }
     }
 
-    /// Only a connection that is ready for another request is kept: not one that is still busy, or has
-    /// unexpected data to read.
+    /// Keeps a connection that is ready for another request: not one that is still busy, or has unexpected
+    /// data to read.
     fn keep(&self, origin: &str, mut own: ExclusiveConnection, keep_for: Option<Duration>) {
         if own.sender.is_ready() {
             self.pool.put_back(origin, own, keep_for);

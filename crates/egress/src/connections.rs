@@ -101,7 +101,7 @@ impl Destination {
 }
 
 impl SharedConnection {
-    /// Whether it takes another stream: the peer's limit, and ours.
+    /// Whether it has room for another stream, under the peer's limit and the client's.
     pub(crate) fn has_room(&self, max: u32) -> bool {
         let max = max.min(self.max_streams.get());
         self.in_flight.load(Ordering::Relaxed) < max
@@ -113,7 +113,7 @@ impl SharedConnection {
 }
 
 impl Shard {
-    /// The name is copied only for a new origin.
+    /// Changes the entry of an origin. Copies the name only for a new origin.
     pub(crate) fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
         if let Some(destination) = self.destinations.get_mut(origin) {
             return change(destination);

@@ -28,7 +28,7 @@ use crate::{connect::Stream, outcome::RequestError};
 const MAX_HEAD_LENGTH: usize = 64 * 1024;
 /// The HTTP/2 flow-control window of a response: as much as is ever read.
 const WINDOW: u32 = 64 * 1024;
-/// Until the peer has said how many streams it takes.
+/// Streams before the peer has sent its settings.
 const STREAMS_BEFORE_SETTINGS: usize = 1;
 /// Pings detect a dead peer before the next delivery does.
 const PING_AFTER: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ pub(crate) enum Sender {
     H2(http2::SendRequest<Body>, Arc<MaxStreams>),
 }
 
-/// How many streams the peer of a connection takes at once.
+/// How many concurrent streams the peer of a connection allows.
 pub(crate) struct MaxStreams {
     max: AtomicU32,
     /// The task that drives the connection.
@@ -53,7 +53,7 @@ impl MaxStreams {
         self.max.load(Ordering::Relaxed)
     }
 
-    /// Reads the peer's settings again: they arrive beside the responses.
+    /// Reads the peer's settings again: they may arrive with any response.
     pub(crate) fn refresh(&self) {
         self.task.wake();
     }

@@ -1,11 +1,13 @@
 //! Loop detection: a header on every request of the gateway, by which it recognizes its own requests.
 //! Otherwise an endpoint or core whose URL is the gateway itself would cause an endless loop.
 //!
-//! `X-Gancho-Hops: 1;by=…` counts how often the gateway has sent a request on: 1 on what endpoints get, 2 on
-//! what a receipt brings to the core. `by` is a tag that only this gateway's key ring can make, the same
-//! on all of its nodes. A body can be stored and sent on only so far as the listeners allow: the API takes nothing that any
-//! gateway has sent, since an event does not keep how often it was sent on, and two gateways that publish to each other would
-//! multiply it without end. Ingest takes what endpoints get, and all that other gateways send: what is received goes to one
+//! `X-Gancho-Hops: 1;by=…` counts how often a gateway has forwarded a request: 1 on requests to endpoints, 2
+//! on receipts that go to the core. `by` is a tag that only this gateway's key ring can make, the same on all
+//! of its nodes.
+//!
+//! The listeners limit how far a body can travel. The API refuses requests of any gateway, because an event
+//! does not store its hop count, and two gateways that publish to each other would multiply it without end.
+//! Ingest accepts requests to endpoints, and all requests of other gateways: what is received goes to one
 //! core that the operator has chosen.
 
 use std::sync::Arc;
@@ -28,7 +30,7 @@ const TAG_BYTES: usize = 16;
 
 pub struct Hops {
     ring: Arc<KeyRing>,
-    /// The newest key, and the marks that were made with it, by their number of hops.
+    /// The newest key, and its marks by their number of hops.
     marks: Mutex<(u32, Vec<(u8, HeaderValue)>)>,
 }
 
@@ -37,7 +39,7 @@ impl Hops {
         Self { ring, marks: Mutex::default() }
     }
 
-    /// `None` if the ring has no key, which cannot happen.
+    /// Returns the header value; `None` if the ring has no key, which cannot happen.
     pub fn mark(&self, hops: u8) -> Option<HeaderValue> {
         let newest = self.ring.newest();
         let mut marks = self.marks.lock();
@@ -60,7 +62,7 @@ impl Hops {
         headers.get_all(HEADER).iter().any(is_mark)
     }
 
-    /// The hop count of a request that this gateway has sent; 0 for all others.
+    /// Returns the hop count of a request that this gateway has sent; 0 for all others.
     pub fn of(&self, headers: &HeaderMap) -> u8 {
         headers.get_all(HEADER).iter().filter_map(|value| self.read(value)).max().unwrap_or(0)
     }
@@ -74,8 +76,8 @@ impl Hops {
     }
 }
 
-/// The hop count, and the tag of the gateway that has sent it, not verified. A proxy may have rewritten it, with spaces or
-/// quotes.
+/// Returns the hop count, and the unverified tag of the gateway that has sent it. A proxy may have rewritten
+/// the value, with spaces or quotes.
 fn parts(value: &HeaderValue) -> Option<(u8, &str)> {
     let (hops, by) = value.to_str().ok()?.split_once(';')?;
     let by = by.trim().strip_prefix("by")?.trim_start().strip_prefix('=')?.trim();
@@ -119,13 +121,13 @@ mod tests {
             let other = HeaderValue::from_str(other).unwrap();
             assert!(!Hops::is_from_gateway(&carrying(&other)), "{other:?}");
         }
-        // As a proxy may write it.
+        // As a proxy may rewrite it.
         for rewritten in [text.replace(';', "; "), text.replace("=1", "=\"1") + "\""] {
             let rewritten = carrying(&HeaderValue::from_str(&rewritten).unwrap());
             assert_eq!(hops.of(&rewritten), 2, "{rewritten:?}");
             assert!(Hops::is_from_gateway(&rewritten));
         }
-        // A stranger's beside it hides nothing.
+        // The mark of another gateway next to it hides nothing.
         let mut both = carrying(&HeaderValue::from_static("1;by=1.00"));
         both.append(HEADER, mark);
         assert_eq!(hops.of(&both), 2);

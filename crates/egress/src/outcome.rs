@@ -21,7 +21,7 @@ pub struct Answer {
     pub headers: Bytes,
     /// The first bytes, as received: up to 16 KiB.
     pub body: Bytes,
-    /// `body` is complete.
+    /// Whether `body` is complete.
     pub is_whole: bool,
     pub retry_after: Option<RetryAfter>,
 }
@@ -29,9 +29,9 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     pub failure: Failure,
-    /// The URL itself is at fault. Not retried.
+    /// Whether the URL itself is at fault. Not retried.
     pub for_good: bool,
-    /// This node lacks a resource, and nothing was sent.
+    /// Whether this node lacks a resource, and nothing was sent.
     pub is_ours: bool,
 }
 

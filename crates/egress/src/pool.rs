@@ -29,15 +29,16 @@ use crate::{
 };
 
 const SHARDS: usize = 16;
-/// Shared connections to an origin with room for more streams. Further ones are used once and not kept. Those
-/// without room do not count: streams that hang must not make all others open a connection each.
+/// Maximum shared connections to an origin with room for more streams. Further ones are used once and not
+/// kept. Connections without room do not count: streams that hang must not force all other requests to open a
+/// connection each.
 const MAX_WITH_ROOM: usize = 4;
-/// A connection as young as this may not know yet how many streams its peer takes.
+/// How long after its start a connection may not know yet how many streams its peer allows.
 const SETTINGS_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
-    /// The number of connections in all shards.
+    /// A locked shard. When it is unlocked, the pool adds the change in its number of connections.
     kept: AtomicUsize,
     hasher: RandomState,
     closed: AtomicBool,
@@ -45,7 +46,7 @@ pub(crate) struct Pool {
     limits: Limits,
 }
 
-/// A shard whose change in connections is counted in the pool when it is unlocked.
+/// Wraps around if there are fewer, which is intended.
 struct LockedShard<'a> {
     shard: MutexGuard<'a, Shard>,
     before: usize,
@@ -111,8 +112,8 @@ impl Pool {
         LockedShard::new(shard, &self.kept)
     }
 
-    /// Closes connections while there are too many, of the shard that has the most: a shard that has few keeps them,
-    /// and one destination may have all that others do not use.
+    /// Closes connections while there are too many, from the shard that has the most. So a shard with few
+    /// connections keeps them, and one destination may have all that others do not use.
     fn shrink(&self) {
         while self.kept.load(Ordering::Relaxed) > self.limits.in_all {
             let fullest = self.shards.iter().max_by_key(|shard| shard.lock().kept);
@@ -123,7 +124,7 @@ impl Pool {
         }
     }
 
-    /// A live connection to the origin whose peer `fits` the current policy.
+    /// Returns a live connection to the origin whose peer `fits` the current policy.
     pub(crate) fn take(
         &self,
         origin: &str,
@@ -267,7 +268,7 @@ impl Pool {
         }
     }
 
-    /// The number of live connections.
+    /// Returns the number of live connections.
     pub(crate) fn idle_count(&self) -> usize {
         let living = |shard: &Mutex<Shard>| {
             shard.lock().destinations.values().map(Destination::living).sum::<usize>()

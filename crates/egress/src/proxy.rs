@@ -69,7 +69,7 @@ impl Proxy {
     }
 }
 
-/// Byte by byte, so that nothing beyond the response is read; this happens once per connection.
+/// Reads the response byte by byte, so that nothing beyond it is read. This happens once per connection.
 async fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(256);
     while !head.ends_with(b"\r\n\r\n") {

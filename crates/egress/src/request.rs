@@ -26,8 +26,8 @@ pub(crate) enum TargetForm {
     Http2,
 }
 
-/// Framing and connection headers are set by the client only: these are removed even if an endpoint's
-/// headers were saved before the rules forbade them.
+/// Framing and connection headers, which only the client sets. They are removed even if an endpoint's headers
+/// were saved before the rules forbade them.
 const OURS: [HeaderName; 8] = [
     CONTENT_LENGTH,
     TRANSFER_ENCODING,
@@ -39,7 +39,7 @@ const OURS: [HeaderName; 8] = [
     PROXY_AUTHORIZATION,
 ];
 
-/// Done once per attempt, however often the request is built.
+/// Cleans the headers. Runs once per attempt, however often the request is built.
 pub(crate) fn clean(headers: &mut HeaderMap) {
     for name in OURS {
         headers.remove(name);
@@ -96,7 +96,7 @@ pub fn add_signed(headers: &mut HeaderMap, signed: Vec<(&str, String)>) -> Resul
     Ok(())
 }
 
-/// The headers as `name: value` lines, for the attempt log.
+/// Returns the headers as `name: value` lines, for the attempt log.
 pub fn header_record(headers: &HeaderMap) -> Bytes {
     let mut lines = Vec::with_capacity(320);
     for (name, value) in headers {

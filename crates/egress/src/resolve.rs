@@ -22,10 +22,10 @@ use crate::{
     url_policy::Policy,
 };
 
-/// A name with more addresses is refused, since each address is checked.
+/// Maximum addresses of a name. A name with more is refused, because each address is checked.
 const MAX_ADDRESSES: usize = 32;
 
-/// Resolves a name, which is given without a trailing dot but is absolute.
+/// Resolves a name, which has no trailing dot but is absolute.
 #[async_trait]
 pub trait Resolve: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError>;
@@ -75,7 +75,7 @@ pub(crate) async fn look_up(
     Ok(alternate(judged))
 }
 
-/// IPv6 first, then alternating, each family in its original order.
+/// Orders addresses: IPv6 first, then alternating, each family in its original order.
 fn alternate(addresses: Vec<AllowedAddress>) -> Vec<AllowedAddress> {
     if addresses.len() < 2 {
         return addresses;
@@ -121,7 +121,8 @@ impl NameServers {
     }
 }
 
-/// A server that does not respond to one record type must not use up the whole lookup.
+/// Limits the time of single queries: a server that does not respond to one record type must not use up the
+/// whole lookup.
 fn tune(options: &mut ResolverOpts) {
     options.timeout = Duration::from_millis(1_500);
     options.attempts = 1;
@@ -148,7 +149,8 @@ impl Resolve for NameServers {
     }
 }
 
-/// The resolver makes several attempts and reports one of them, so its error may not show the shortage.
+/// Whether the failure is a shortage of this node. The resolver makes several attempts and reports one of
+/// them, so its error may not show the shortage.
 fn is_ours(error: &NetError) -> bool {
     matches!(error, NetError::Io(error) if is_shortage(error)) || lacks_sockets()
 }

@@ -13,7 +13,7 @@ pub enum RetryAfter {
 }
 
 impl RetryAfter {
-    /// The first valid header.
+    /// Parses the first valid header.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         headers.get_all(RETRY_AFTER).iter().find_map(|value| Self::parse(value.as_bytes()))
     }
@@ -29,7 +29,7 @@ impl RetryAfter {
         http_date(value).map(Self::At)
     }
 
-    /// Between now and 24 hours from now.
+    /// Returns a time between now and 24 hours from now.
     pub fn not_before(self, now: Time) -> Time {
         match self {
             Self::In(pause) => now + pause.min(MAX_PAUSE),

@@ -10,7 +10,7 @@ use crate::{proxy::Proxy, resolve::Resolve, url_policy::Policy};
 #[derive(Clone)]
 pub struct Settings {
     pub policy: Policy,
-    /// All deliveries use it. The proxy is then responsible for refusing private addresses.
+    /// The proxy of all deliveries. It is then responsible for refusing private addresses.
     pub proxy: Option<Proxy>,
     /// DNS servers; the system's if empty.
     pub nameservers: Vec<SocketAddr>,

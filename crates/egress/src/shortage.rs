@@ -15,9 +15,11 @@ pub fn is_shortage(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| lacking.contains(&errno))
 }
 
-/// Whether the machine has no local port left for a connection to that address. The same error comes
-/// where it has no address of its own in that family (IPv6 switched off, say), which no waiting cures:
-/// then a datagram socket, which draws on other ports, cannot be pointed there either. Nothing is sent.
+/// Whether the machine has no local port left for a connection to that address.
+///
+/// The same error occurs if the machine has no address of its own in that family, for instance with IPv6 off;
+/// waiting does not help then. In that case a datagram socket, which uses other ports, cannot be connected
+/// there either. Nothing is sent.
 pub(crate) fn lacks_ports(error: &io::Error, to: SocketAddr) -> bool {
     if Errno::from_io_error(error) != Some(Errno::ADDRNOTAVAIL) {
         return false;
@@ -66,7 +68,7 @@ mod tests {
         let here = (Ipv4Addr::LOCALHOST, 9).into();
         assert!(lacks_ports(&os(Errno::ADDRNOTAVAIL), here));
         assert!(!lacks_ports(&os(Errno::CONNREFUSED), here));
-        // A zone that no interface has: there is no address of ours to connect from.
+        // A zone that no interface has, so there is no local address to connect from.
         let nowhere = "[fe80::1%4096]:9".parse().unwrap();
         assert!(!lacks_ports(&os(Errno::ADDRNOTAVAIL), nowhere));
     }

@@ -13,7 +13,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{outcome::RequestError, settings::SetupError, url_policy::TargetHost};
 
-/// Trusts the machine's roots and the extra ones. A container without roots of its own uses the bundled ones.
+/// Trusts the machine's roots and the extra ones. A container without its own roots uses the bundled ones.
 pub fn client_config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -30,14 +30,14 @@ pub fn client_config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, 
         .with_no_client_auth())
 }
 
-/// Offers HTTP/2 before HTTP/1.1.
+/// Creates a connector that offers HTTP/2 before HTTP/1.1.
 pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupError> {
     let mut config = client_config(extra)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The name that the certificate must bear is the one in the URL, never one that the peer gave.
+/// Starts TLS. The certificate must have the name in the URL, never a name that the peer sent.
 pub(crate) async fn shake_hands(
     connector: &TlsConnector,
     host: TargetHost<'_>,

@@ -1,8 +1,8 @@
-//! Which URLs may be delivered to. The same function judges a URL when an endpoint is saved and
-//! before each attempt, so that neither a changed setting nor an old row opens a door.
+//! Decides which URLs may be delivered to. The same function checks a URL when an endpoint is saved and
+//! before each attempt, so that neither a changed setting nor an old row circumvents it.
 //!
-//! A URL is parsed once, by the rules that browsers follow (numbers such as `0x7f.1` become the
-//! address they stand for), and from then on only the parsed parts are looked at.
+//! A URL is parsed once, by the rules that browsers follow (numbers such as `0x7f.1` become the address that
+//! they represent). After that only the parsed parts are used.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,19 +13,19 @@ use url::{Host, Position, Url};
 
 use crate::address::{AddressPolicy, AllowedAddress, BLOCKED};
 
-/// Longer URLs are refused.
+/// Maximum length of a URL.
 const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     pub addresses: AddressPolicy,
-    /// `http://` may be used for any address that may be reached.
+    /// Allows `http://` for any address that may be reached.
     pub allow_http: bool,
-    /// Loopback may be reached, over `http://` too. For development only.
+    /// Allows loopback, over `http://` too. For development only.
     pub dev: bool,
-    /// Names that may be used although they look private: each, and whatever is below it.
+    /// Names that may be used although they look private, including all their subdomains.
     pub allow_names: Vec<String>,
-    /// Ports that may be used although the list says no.
+    /// Ports that may be used although they are on the list.
     pub allow_ports: Vec<u16>,
 }
 
@@ -83,7 +83,7 @@ impl UrlError {
     }
 }
 
-/// The parts of a URL that a connection is opened by.
+/// The parts of a URL that are needed to open a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target<'a> {
     pub https: bool,
@@ -93,19 +93,20 @@ pub struct Target<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetHost<'a> {
-    /// Without the dot at the end.
+    /// A name without the trailing dot.
     Name(&'a str),
-    /// Written as an address, and one that may be reached.
+    /// An IP address that may be reached.
     Address(AllowedAddress),
 }
 
 impl Policy {
-    /// Loopback only, over http: what `dev` allows besides the public Internet.
+    /// Allows loopback over http only, in addition to the public Internet.
     pub fn for_dev() -> Self {
         Self { dev: true, ..Self::default() }
     }
 
-    /// For a client that sends to this URL's host only, which the operator has set: wherever it leads, that is meant.
+    /// A policy for a client that sends only to this URL's host, which the operator has configured: any
+    /// address of it is allowed.
     pub fn for_operators(url: &Url) -> Self {
         let everywhere = vec![IpNet::V4(Ipv4Net::default()), IpNet::V6(Ipv6Net::default())];
         Self {
@@ -117,12 +118,12 @@ impl Policy {
         }
     }
 
-    /// Judges a URL as a tenant wrote it, and gives its canonical form.
+    /// Checks a URL as a tenant wrote it, and returns its canonical form.
     pub fn parse(&self, text: &str) -> Result<Url, UrlError> {
         if text.len() > MAX_LENGTH {
             return Err(UrlError::TooLong);
         }
-        // A URL parser drops tabs and line ends silently: what was read would not be what was sent.
+        // A URL parser silently drops tabs and line ends, so the parsed URL would differ from the text.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(UrlError::Blanks);
         }
@@ -138,7 +139,7 @@ impl Policy {
         Ok(url)
     }
 
-    /// Judges a parsed URL. Cheap: it runs before each attempt.
+    /// Checks a parsed URL. Cheap, because it runs before each attempt.
     pub fn check<'a>(&self, url: &'a Url) -> Result<Target<'a>, UrlError> {
         let https = match url.scheme() {
             "https" => true,
@@ -167,7 +168,7 @@ impl Policy {
         Ok(Target { https, host, port })
     }
 
-    /// The address, if it may be reached; loopback counts as allowed in development.
+    /// Returns the address, if it may be reached. Loopback is allowed in development.
     pub fn admit(&self, address: SocketAddr) -> Result<AllowedAddress, &'static str> {
         self.addresses.admit_in(address, self.dev)
     }
@@ -203,7 +204,7 @@ impl Policy {
     }
 }
 
-/// Above 1023: the list of the Fetch standard, and what databases, caches and machines listen on.
+/// Denied ports above 1023: those of the Fetch standard, and those of databases, caches and infrastructure.
 #[rustfmt::skip]
 const BAD_PORTS: [u16; 53] = [
     1080, 1433, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3128, 3260, 3306,
@@ -212,7 +213,7 @@ const BAD_PORTS: [u16; 53] = [
     10080, 10250, 10255, 11211, 15672, 27017,
 ];
 
-/// Names that mean something inside a machine or a network and nothing outside.
+/// Names that have a meaning only inside a machine or a network.
 const SPECIAL: [&str; 14] = [
     "localhost",
     "localdomain",
@@ -237,7 +238,8 @@ fn is_special(name: &str) -> bool {
     }
 }
 
-/// Lower-case ASCII, in labels of 1 to 63: what the DNS and a certificate can hold.
+/// Whether the name is lower-case ASCII, in labels of 1 to 63 characters: the form that DNS and certificates
+/// support.
 fn is_well_formed(name: &str) -> bool {
     let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     name.len() <= 253

@@ -14,8 +14,8 @@ use crate::outcome::{Answer, Outcome, RequestError};
 pub struct Conclusion {
     pub verdict: Verdict,
     pub load: Load,
-    /// The endpoint itself failed: counts towards its breaker. One that answers, but does not like
-    /// what it was sent, is alive.
+    /// Whether the endpoint itself failed, which counts towards its breaker. An endpoint that responds, but
+    /// rejects the request, is alive.
     pub at_fault: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
     Conclusion { verdict, load, at_fault }
 }
 
-/// All that an engine is to know of a POST, with its headers as they are to be shown.
+/// Returns the result of a POST for the engine, with its headers as they are shown.
 pub fn carried(outcome: Outcome, request_headers: Bytes, now: Time) -> AttemptResult {
     let judged = verdict(&outcome, now);
     let mut carried = AttemptResult {

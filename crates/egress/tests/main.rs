@@ -1,5 +1,5 @@
-//! The HTTP client against tables of addresses and spellings, against names that lie, and against
-//! receivers that misbehave. Nothing here leaves loopback.
+//! The HTTP client against tables of addresses and spellings, malicious DNS names, and receivers that
+//! misbehave. Nothing here leaves loopback.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

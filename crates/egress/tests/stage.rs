@@ -1,4 +1,4 @@
-//! What the tests share: a client with short times, a scripted resolver, and a way to post.
+//! What the tests share: a client with short timeouts, a scripted resolver, and a way to post.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -15,14 +15,14 @@ use gancho_egress::{Client, Outcome, Policy, Resolve, ResolveError, Settings};
 use http::HeaderMap;
 use url::Url;
 
-/// Long enough for loopback, short enough to wait for.
+/// Long enough for loopback, and short enough to wait for.
 pub const DEADLINE: Duration = Duration::from_millis(300);
-/// For tests that are not about time.
+/// For tests that do not depend on time.
 pub const AMPLE: Duration = Duration::from_secs(10);
 
 pub const NAME: &str = "hooks.example.com";
 
-/// Answers from a function of how many lookups there were before.
+/// Answers by a function of the number of earlier lookups.
 pub struct Scripted {
     lookups: AtomicUsize,
     answers: Box<dyn Fn(usize) -> Vec<IpAddr> + Send + Sync>,
@@ -45,7 +45,7 @@ impl Resolve for Scripted {
     }
 }
 
-/// Loopback is allowed, every name is this machine, and waits are short.
+/// Settings that allow loopback and resolve every name to this machine, with short waits.
 pub fn settings() -> Settings {
     Settings {
         policy: Policy { allow_http: true, ..Policy::for_dev() },

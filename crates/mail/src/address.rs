@@ -1,4 +1,4 @@
-//! E-mail addresses, validated more strictly than the standards: anything that could be read as several
+//! E-mail addresses, validated more strictly than the standards require: text that could be read as several
 //! addresses, or as the end of a line, is refused rather than quoted.
 
 use std::{fmt, str::FromStr};
@@ -31,12 +31,12 @@ impl Mailbox {
         &self.domain
     }
 
-    /// Without the display name.
+    /// Returns the address without the display name.
     pub fn address(&self) -> String {
         format!("{}@{}", self.local, self.domain)
     }
 
-    /// A normalized spelling, as far as two spellings are known to reach the same mailbox.
+    /// Returns a normalized spelling, as far as two spellings are known to reach the same mailbox.
     pub fn normalized(&self) -> String {
         self.address().to_ascii_lowercase()
     }
@@ -46,7 +46,7 @@ impl Mailbox {
     }
 }
 
-/// `ana@example.com` or `Ana Lima <ana@example.com>`. The error says what is wrong with it.
+/// Parses `ana@example.com` or `Ana Lima <ana@example.com>`. The error says what is wrong.
 impl FromStr for Mailbox {
     type Err = String;
 
@@ -90,7 +90,7 @@ fn unescape(quoted: &str) -> String {
     plain
 }
 
-/// A dot-atom. Quoted local parts are allowed by the standards, but in practice only attackers use them.
+/// Accepts a dot-atom. The standards allow quoted local parts, but in practice only attackers use them.
 fn check_local(local: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~.".contains(&byte);
     if local.is_empty() {
@@ -145,7 +145,7 @@ fn is_of_host(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '-' || letter == '.'
 }
 
-/// A form that parses back to the same value.
+/// Writes a form that parses back to the same value.
 impl fmt::Display for Mailbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(name) = &self.name else {
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// What would break a line, an envelope or a list of addresses.
+    /// Texts that would break a line, an envelope or a list of addresses.
     #[test]
     fn what_is_none() {
         for text in [

@@ -1,4 +1,5 @@
-//! Attachments. They are given and stored as base64, and decoded once to validate and once to send them.
+//! Attachments. They are submitted and stored as base64, and decoded once to validate them and once to send
+//! them.
 
 use data_encoding::{BASE64, BASE64_MIME_PERMISSIVE};
 use gancho_domain::FieldError;
@@ -23,13 +24,13 @@ const MAX_COUNT: usize = 50;
 const UNKNOWN: &str = "application/octet-stream";
 
 impl Attachment {
-    /// `None` if it is not base64, which cannot happen.
+    /// Returns the decoded content. `None` if it is not base64, which validation excludes.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         BASE64.decode(self.content.as_bytes()).ok()
     }
 }
 
-/// All attachments, or all errors.
+/// Returns all attachments, or all errors.
 pub fn check(
     drafts: Vec<AttachmentDraft>,
     max_bytes: usize,
@@ -108,7 +109,7 @@ fn check_filename(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `type/subtype`, perhaps with parameters.
+/// Accepts `type/subtype`, optionally with parameters.
 fn check_content_type(text: &str) -> Result<(), String> {
     let wrong = || format!("`{}` is not a media type, e.g. application/pdf", text.escape_debug());
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.len() <= 200;

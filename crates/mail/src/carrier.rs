@@ -38,7 +38,7 @@ pub struct MailCarrier {
 
 #[async_trait]
 impl Carrier for MailCarrier {
-    /// A target of this lane represents the tenant, so its limits are the tenant's.
+    /// Returns the tenant's limits, because a target of this lane represents the tenant.
     fn terms(&self, job: &Job) -> Terms {
         let limit = self.limits.of(job.tenant);
         let max_in_flight = Some(limit.in_flight.max(1));
@@ -194,13 +194,13 @@ fn refused(ruling: &Classification, latency: Duration) -> AttemptResult {
     }
 }
 
-/// A value among the `name: value` lines of an attempt.
+/// Returns a value of the `name: value` lines of an attempt.
 pub(crate) fn noted<'a>(lines: &'a [u8], name: &str) -> Option<&'a str> {
     let lines = std::str::from_utf8(lines).ok()?.lines();
     lines.filter_map(|line| line.split_once(": ")).find(|(known, _)| *known == name).map(|it| it.1)
 }
 
-/// Nothing was sent, for an internal reason.
+/// The result of an internal error: nothing was sent.
 fn internal_failure(reason: String) -> AttemptResult {
     AttemptResult::internal_error(FailureCode::InternalError.failure(reason))
 }

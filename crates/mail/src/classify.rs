@@ -1,10 +1,10 @@
 //! Classifies responses: whether a failure is temporary, and its failure code in the contract. A pure
-//! function, so that the whole table can be tested.
+//! function, so that tests can cover its whole table.
 //!
-//! SMTP: 4xx is temporary, and 5xx is permanent once the message was submitted; a refusal before that, at
-//! the greeting, TLS or login, is about our access and temporary. SES: `Throttling`, `ServiceUnavailable`
-//! and failures of the service or of our access are temporary, the rest is permanent. The enhanced status
-//! code (RFC 3463), or else the stage of the session, determines the failure code.
+//! SMTP: 4xx is temporary, and 5xx is permanent once the message was submitted. A refusal before that, at the
+//! greeting, TLS or login, concerns our access and is temporary. SES: `Throttling`, `ServiceUnavailable` and
+//! failures of the service or of our access are temporary, the rest is permanent. The enhanced status code
+//! (RFC 3463) determines the failure code, or else the stage of the session.
 
 use gancho_domain::{Code, Failure, Verdict, mask, pace::Load};
 
@@ -68,12 +68,12 @@ impl FailureCode {
 pub struct Classification {
     pub may_pass: bool,
     pub code: FailureCode,
-    /// Addresses in it are masked.
+    /// The reason, with addresses masked.
     pub reason: String,
     /// The server's own code: `550`, `MessageRejected`.
     pub error: Option<String>,
     pub status: Option<u16>,
-    /// The mail server is at fault, not this e-mail alone.
+    /// Whether the mail server is at fault, not this e-mail alone.
     pub at_fault: bool,
 }
 
@@ -237,13 +237,15 @@ fn given_reason(text: &str) -> &str {
     if text.is_empty() { "no reason given" } else { text }
 }
 
-/// SES's SMTP servers use 454, others other codes, but all use these words.
+/// Whether the text means throttling. SES's SMTP servers use 454, others use other codes, but all use these
+/// words.
 fn is_throttle(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     ["throttl", "rate exceeded", "rate limit", "too many"].iter().any(|word| small.contains(word))
 }
 
-/// Subject and detail of the code at the beginning of a reply: `5.1.1 No such user` is `(1, 1)`.
+/// Returns subject and detail of the enhanced code at the beginning of a reply: `5.1.1 No such user` is `(1,
+/// 1)`.
 fn enhanced(text: &str) -> Option<(u16, u16)> {
     let code = text.split_whitespace().next()?;
     let mut parts = code.split('.');

@@ -10,7 +10,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmailDraft {
     pub from: Option<String>,
-    /// One recipient: every e-mail has its own status and events.
+    /// The recipient. There is only one, because every e-mail has its own status and events.
     pub to: Option<String>,
     pub subject: Option<String>,
     pub html: Option<String>,
@@ -20,7 +20,7 @@ pub struct EmailDraft {
     pub attachments: Vec<AttachmentDraft>,
     pub external_id: Option<String>,
     pub idempotency_key: Option<String>,
-    /// The publisher's place in its trace.
+    /// The publisher's position in its trace.
     pub trace: Option<TraceContext>,
 }
 
@@ -36,7 +36,7 @@ pub struct AttachmentDraft {
 const MAX_ID_LENGTH: usize = 256;
 
 impl EmailDraft {
-    /// The e-mail to store, for the tenant with this slug.
+    /// Validates the draft and returns the e-mail to store, for the tenant with this slug.
     pub(crate) fn check(
         self,
         company: &str,

@@ -51,7 +51,7 @@ impl Email {
         serde_json::from_slice(body)
     }
 
-    /// Deterministic: the same e-mail gives the same bytes.
+    /// Serializes the e-mail. Deterministic: the same e-mail gives the same bytes.
     pub fn write(&self) -> Result<Bytes, serde_json::Error> {
         serde_json::to_vec(self).map(Bytes::from)
     }
@@ -62,7 +62,7 @@ impl EmailSummary {
         serde_json::from_slice(body)
     }
 
-    /// Reads it from the prefix of a stored e-mail; `None` if the prefix does not contain it.
+    /// Reads the summary from the prefix of a stored e-mail; `None` if the prefix does not contain it.
     pub fn in_prefix(prefix: &[u8]) -> Option<Self> {
         let mut parts = Parts::default();
         // A truncated document is not an error: the fields were read by then, or are missing.
@@ -108,7 +108,8 @@ impl<'de> Visitor<'de> for &mut Parts {
     }
 }
 
-/// What is stored in place of an e-mail whose content was erased: an e-mail of the tenant, to and from nobody.
+/// Returns what is stored in place of an e-mail whose content was erased: an e-mail of the tenant without
+/// sender and recipient.
 pub fn erased(body: &[u8]) -> Option<Bytes> {
     let nobody: Mailbox = "erased@erased.invalid".parse().ok()?;
     let email = Email {
@@ -125,7 +126,7 @@ pub fn erased(body: &[u8]) -> Option<Bytes> {
     email.write().ok()
 }
 
-/// A stored e-mail as it is shown in dead letters: every address is masked, and attachments have only their
+/// Returns a stored e-mail as dead letters show it: every address is masked, and attachments have only their
 /// names. `None` if it is not an e-mail.
 pub fn masked(body: &[u8]) -> Option<Bytes> {
     #[derive(Serialize)]
@@ -162,7 +163,7 @@ pub fn masked(body: &[u8]) -> Option<Bytes> {
     serde_json::to_vec(&masked).ok().map(Bytes::from)
 }
 
-/// The id of an e-mail is the id of its parcel, with another prefix.
+/// Returns the id of an e-mail: the id of its parcel, with another prefix.
 pub fn outbox_id(parcel: &Parcel) -> EmailId {
     parcel.id.cast()
 }
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_prefix_holds_the_summary_of_the_longest() {
-        // Quotes are escaped twice, which makes a name as long as it can be.
+        // Quotes are escaped twice, which makes the name as long as possible.
         let quotes = "\\\"".repeat(200);
         let longest = "\u{1f600}".repeat(crate::header::MAX_VALUE_LENGTH);
         for (name, subject) in [("Ana", "Ol\u{e1}"), ("", ""), (&quotes, &longest)] {

@@ -138,7 +138,7 @@ impl EmailEvent<'_> {
     }
 }
 
-/// The event for every subscribed endpoint, to be stored by the caller. It is stored even without
+/// Returns the event for every subscribed endpoint, which the caller stores. It is stored even without
 /// subscribers, so that the numbers of an e-mail's events have no gaps.
 pub async fn parcel(
     registry: &Registry,

@@ -1,6 +1,6 @@
 //! Reports of SES about accepted e-mails: bounces and complaints. They arrive through SNS, possibly days
-//! later and more than once. Each is reported as `email.failed` once, and the address is suppressed if it can
-//! never work again.
+//! later and more than once. Each is reported as `email.failed` once, and an address that can never work
+//! again is suppressed.
 //!
 //! `sns` parses them; [`FeedbackService`] acts on them. The caller has verified that they come from Amazon.
 
@@ -43,9 +43,9 @@ pub struct Feedback {
 pub enum ReportOutcome {
     /// An event is sent to the tenant.
     Reported(EmailId),
-    /// It was already reported.
+    /// The report was handled before.
     Duplicate(EmailId),
-    /// It is not about an e-mail of this outbox. Addresses were suppressed anyway.
+    /// The report is not about an e-mail of this outbox. Its addresses were suppressed nevertheless.
     Unrelated,
 }
 
@@ -71,8 +71,8 @@ pub struct Verdict {
 }
 
 impl FeedbackService {
-    /// `scope` is the tenant whose source received the report. Without one, the source is the operator's, and
-    /// the report itself names the tenant.
+    /// Handles a report. `scope` is the tenant whose source received it. Without a scope, the source is the
+    /// operator's, and the report itself names the tenant.
     ///
     /// The event, the report and the suppression are stored in one transaction. After an error, the caller
     /// delivers the report again.
@@ -125,7 +125,7 @@ impl FeedbackService {
         })
     }
 
-    /// The e-mail that a report is about, if it is one of this outbox.
+    /// Returns the e-mail of a report, if it is one of this outbox.
     async fn email(
         &self,
         scope: TenantScope,
@@ -137,7 +137,7 @@ impl FeedbackService {
     }
 }
 
-/// The addresses that can never work again.
+/// Returns the addresses that can never work again.
 fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
     let reason = match report.code {
         FailureCode::BouncePermanent => SuppressionReason::Bounce,
@@ -156,7 +156,7 @@ fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
     suppressed
 }
 
-/// The reports about e-mails after they were sent.
+/// Returns the reports about e-mails after they were sent.
 pub(crate) async fn verdicts_on(
     store: &dyn Store,
     scope: TenantScope,
@@ -172,7 +172,7 @@ pub(crate) async fn verdicts_on(
     Ok(reports.into_iter().map(|report| (report.email, verdict(report))).collect())
 }
 
-/// The idempotency key covers the content: the same report has the same content.
+/// Returns the idempotency key. It covers the content, because the same report has the same content.
 fn once(email: EmailId, report: &str, now: Time) -> IdempotencyKey {
     let text = format!("email_feedback {email} {report}");
     let mut key = [0; 32];

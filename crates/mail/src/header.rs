@@ -3,12 +3,12 @@
 use gancho_domain::{FieldError, field_error::pointer_part};
 
 const MAX_NAME_LENGTH: usize = 64;
-/// A line may have 998 characters including the name, and a word cannot be folded.
+/// Maximum length of a value. A line may have 998 characters including the name, and a word cannot be folded.
 pub const MAX_VALUE_LENGTH: usize = 900;
 pub const MAX_COUNT: usize = 50;
 
-/// Reserved headers: set by the gateway from other fields, by mail servers, or with effects beyond the
-/// message.
+/// Reserved headers. The gateway sets them from other fields, mail servers set them, or they have effects
+/// beyond the message.
 const FORBIDDEN: [&str; 24] = [
     "from",
     "to",
@@ -76,7 +76,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Also used for subjects. Non-ASCII text is encoded; line breaks are not allowed.
+/// Validates a header value or a subject. Non-ASCII text is encoded; line breaks are not allowed.
 pub fn check_value(value: &str) -> Result<(), String> {
     if value.chars().any(char::is_control) {
         return Err("contains a control character, such as a line break: remove it".into());

@@ -1,14 +1,14 @@
 //! The e-mail outbox: submitted e-mails are sent and retried by the same engine as everything else, and the
 //! tenant gets their outcome by webhook.
 //!
-//! In reading order: [`draft`] is the request, with [`address`], [`header`] and [`attachment`] validating
-//! its parts; [`email`] is the stored form; [`outbox`] accepts and shows e-mails (`submit`, `list`);
-//! [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the bytes, a [`transport`]
-//! ([`smtp`], [`ses`] or the [`sink`]) sends them, [`classify`] interprets the response, and [`events`] report
-//! it. [`feedback`] handles the bounces and complaints that SES reports later.
+//! In reading order: [`draft`] is the request, with [`address`], [`header`] and [`attachment`] validating its
+//! parts; [`email`] is the stored form; [`outbox`] accepts and shows e-mails (`submit`, `list`); [`carrier`]
+//! makes one attempt: [`suppression`] may forbid it, [`message`] writes the bytes, a [`transport`] ([`smtp`],
+//! [`ses`] or the [`sink`]) sends them, [`classify`] interprets the response, and [`events`] report it.
+//! [`feedback`] handles the bounces and complaints that SES reports later.
 //!
-//! This crate never decides about retries (the engine does), never shows an unmasked address, never sends
-//! to a suppressed address, never sends a header line that a caller has broken, and does not know the API.
+//! This crate never decides about retries (the engine does), never shows an unmasked address, never sends to
+//! a suppressed address, never sends a header line that a caller has broken, and does not know the API.
 
 pub mod address;
 pub mod attachment;

@@ -69,7 +69,7 @@ pub const RATE: Rate = Rate { count: 100, per: Duration::from_secs(60) };
 /// An e-mail that could not be sent within this time fails.
 pub const EXPIRY: Duration = Duration::from_hours(24);
 
-/// The e-mail lane with default limits. Every failed e-mail is reported, including expired ones.
+/// Creates the e-mail lane with default limits. Every failed e-mail is reported, including expired ones.
 pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
     LaneSetup {
         terms: LaneTerms { concurrency: CONCURRENCY, rate: Some(RATE), expiry: Some(EXPIRY) },

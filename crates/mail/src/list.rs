@@ -1,8 +1,8 @@
-//! Lists e-mails. An e-mail that bounced after it was sent is failed here, although its delivery is
+//! Lists e-mails. The list shows an e-mail that bounced after it was sent as failed, although its delivery is
 //! delivered.
 //!
-//! A page costs a bounded number of reads, so it may have fewer rows than requested; the list ends when
-//! there is no next cursor.
+//! A page costs a bounded number of reads, so it may have fewer rows than requested; the list ends when there
+//! is no next cursor.
 
 use std::{
     cmp::Reverse,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Outbox {
-    /// Newest first.
+    /// Returns a page of a tenant's e-mails, newest first.
     pub async fn emails(
         &self,
         scope: TenantScope,
@@ -60,8 +60,8 @@ impl Outbox {
         Ok(Page { rows, next: found.next })
     }
 
-    /// Of all tenants, newest first. `external_id` must not be set. Those that bounced after they were sent count as
-    /// failed in their tenant's list only.
+    /// Returns a page of the e-mails of all tenants, newest first. `external_id` must not be set. E-mails
+    /// that bounced after they were sent count as failed in their tenant's list only.
     pub async fn all_emails(
         &self,
         filter: EmailFilter,
@@ -92,7 +92,8 @@ impl Outbox {
         Ok(Page { rows, next: found.next })
     }
 
-    /// Leaves out those to others, if a recipient is asked for: the address may also occur in their text.
+    /// Reads the summaries of the rows. Removes e-mails to other recipients if the filter has one: the
+    /// address may also occur in their text.
     async fn shown(
         &self,
         scope: TenantScope,
@@ -101,14 +102,14 @@ impl Outbox {
     ) -> Result<Vec<EmailRow>> {
         let recipient = recipient.map(Mailbox::normalized);
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
-        // Attachments are not read: a page of them could exceed the memory.
+        // Attachments are not read, because a page of them could exceed the memory.
         let prefixes = self.store.body_prefixes(scope, ids.clone(), SUMMARY_PREFIX_BYTES).await?;
         let prefixes: HashMap<EventId, Bytes> = prefixes.into_iter().collect();
         let ids = ids.into_iter().map(EventId::cast).collect();
         let mut verdicts = feedback::verdicts_on(&*self.store, scope, ids).await?;
         let mut rows = Vec::with_capacity(found.len());
         for row in found {
-            // It may have been pruned since the page was read.
+            // The e-mail may have been pruned since the page was read.
             let Some(prefix) = prefixes.get(&row.event) else { continue };
             let Some(summary) = self.summary(scope, row.event, prefix).await? else { continue };
             if recipient.as_ref().is_some_and(|wanted| *wanted != summary.to.normalized()) {
@@ -128,7 +129,7 @@ impl Outbox {
         if let Some(summary) = EmailSummary::in_prefix(prefix) {
             return Ok(Some(summary));
         }
-        // An e-mail whose fields have another order, if there ever is one.
+        // An e-mail whose fields are in another order, if one ever exists.
         let event = self.store.event(scope, id).await?;
         event.map(|event| read(&event.parcel)).transpose()
     }

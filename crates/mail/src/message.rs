@@ -32,12 +32,12 @@ pub struct Stamp {
     pub accepted_at: Time,
 }
 
-/// Without angle brackets.
+/// Returns the Message-ID without angle brackets.
 pub fn message_id(id: EmailId, domain: &str) -> String {
     format!("{id}@{domain}")
 }
 
-/// The error says why it cannot be rendered, which the validation should have found.
+/// Renders the e-mail. The error says why it cannot be rendered, which validation should have found.
 pub fn write(email: &Email, stamp: Stamp, domain: &str) -> Result<Bytes, String> {
     let mut builder = Message::builder()
         .date(system_time(stamp.accepted_at))
@@ -81,7 +81,8 @@ impl Content {
     }
 }
 
-/// mixed( related( alternative( text, html ), inline files ), files ), with only the layers it needs.
+/// Builds mixed( related( alternative( text, html ), inline files ), files ), with only the layers that it
+/// needs.
 fn content(email: &Email, id: EmailId) -> Result<Content, String> {
     let text = email.text.as_deref().map(|text| written(text, ContentType::TEXT_PLAIN));
     let html = email.html.as_deref().map(|html| written(html, ContentType::TEXT_HTML));
@@ -109,7 +110,8 @@ fn content(email: &Email, id: EmailId) -> Result<Content, String> {
     Ok(content)
 }
 
-/// Quoted-printable writes `=` as `=3D`, and base64 has no `_`: neither can hold one.
+/// Returns the boundary of a layer. No content can contain it, because quoted-printable writes `=` as `=3D`,
+/// and base64 has no `_`.
 fn boundary(id: EmailId, layer: char) -> String {
     format!("=_{layer}_{id}")
 }
@@ -124,8 +126,8 @@ fn written(text: &str, content_type: ContentType) -> Result<SinglePart, String> 
     Ok(SinglePart::builder().header(content_type).body(body))
 }
 
-/// Encodes lines with a single dot. SMTP escapes them as well; this does not depend on all servers agreeing
-/// on what a line is.
+/// Encodes lines with a single dot. SMTP escapes them as well, but only if all servers agree on what a line
+/// is.
 fn without_dots(encoded: Vec<u8>) -> Vec<u8> {
     let is_dot = |line: &&[u8]| matches!(line.strip_suffix(b"\r\n").unwrap_or(line), b".");
     if !encoded.split_inclusive(|byte| *byte == b'\n').any(|line| is_dot(&line)) {
@@ -195,7 +197,7 @@ mod tests {
         String::from_utf8(write(email, STAMP, "example.com").unwrap().to_vec()).unwrap()
     }
 
-    /// No line is longer than the standard allows, none is broken in another way, none is `.`.
+    /// Checks that no line is longer than the standard allows or broken in another way, and that none is `.`.
     fn check_lines(text: &str) {
         assert_eq!(text.replace("\r\n", "").matches(['\r', '\n']).count(), 0);
         for line in text.split("\r\n") {

@@ -26,7 +26,7 @@ pub struct Outbox {
 /// Used in place of an event type.
 pub(crate) const EVENT_TYPE: &str = "email";
 
-/// All e-mails of a tenant have one target, so that its limits are the tenant's.
+/// Returns the one target of all e-mails of a tenant, so that its limits are the tenant's.
 pub(crate) fn target(scope: TenantScope) -> TargetId {
     scope.tenant().cast()
 }
@@ -60,7 +60,8 @@ impl EmailStatus {
         }
     }
 
-    /// The status of the delivery. An e-mail that bounced after it was sent is still sent there.
+    /// Returns the status of the delivery. An e-mail that bounced after it was sent has the delivery status
+    /// of a sent one.
     pub const fn in_log(self) -> Status {
         match self {
             Self::Pending => Status::Pending,
@@ -77,7 +78,7 @@ pub struct EmailRow {
     pub delivery: DeliveryId,
     pub external_id: Option<Box<str>>,
     pub company_id: String,
-    /// Masked.
+    /// The recipient, masked.
     pub recipient: String,
     pub subject: String,
     pub status: EmailStatus,
@@ -92,14 +93,14 @@ pub struct EmailRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailView {
     pub row: EmailRow,
-    /// Masked.
+    /// The sender, masked.
     pub from: String,
     pub message_id: Option<String>,
     pub ses_error: Option<String>,
     pub failed_at: Option<Time>,
     /// When its content was erased.
     pub erased_at: Option<Time>,
-    /// Oldest first.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
@@ -107,15 +108,16 @@ pub struct EmailView {
 pub struct EmailFilter {
     pub status: Option<EmailStatus>,
     pub external_id: Option<String>,
-    /// Sent to this mailbox, however it is spelled.
+    /// Only e-mails to this mailbox, in any spelling.
     pub recipient: Option<Mailbox>,
     pub since: Option<Time>,
     pub until: Option<Time>,
 }
 
 impl EmailFilter {
-    /// What occurs in the body of every e-mail to the recipient: domains are stored in lower case, and before them there are
-    /// several spellings of one mailbox. Addresses are in bodies alone, so there is no index of them.
+    /// Returns a text that occurs in the body of every e-mail to the recipient: the domain, which is stored
+    /// in lower case. The part before it has several spellings for one mailbox. Addresses are only in bodies,
+    /// so there is no index of them.
     pub(crate) fn text(&self) -> Option<String> {
         self.recipient.as_ref().map(|mailbox| format!("@{}", mailbox.domain()))
     }
@@ -154,7 +156,7 @@ pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
     EmailSummary::read(&parcel.body).map_err(invalid)
 }
 
-/// A report after sending overrides the status of the delivery.
+/// Returns the status to show. A report after sending overrides the status of the delivery.
 pub(crate) fn shown(
     row: &DeliveryRow,
     summary: &EmailSummary,

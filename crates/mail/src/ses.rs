@@ -25,7 +25,7 @@ use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, Transpo
 
 pub use gancho_egress::aws::Credentials;
 
-/// Identify the e-mail and the tenant in feedback.
+/// The tags that identify the e-mail and the tenant in feedback.
 pub const OUTBOX_TAG: &str = "outboxId";
 pub const TENANT_TAG: &str = "tenantId";
 
@@ -52,7 +52,7 @@ pub enum SesSettingsError {
 }
 
 impl SesSettings {
-    /// Reads the environment variables that Amazon's tools use; `look` reads one.
+    /// Reads the environment variables that Amazon's tools use. `look` reads one of them.
     pub fn from_env(look: impl Fn(&str) -> Option<String>) -> Result<Self, SesSettingsError> {
         let need = |name: &'static str| look(name).ok_or(SesSettingsError::Missing(name));
         let region = look("AWS_REGION").or_else(|| look("AWS_DEFAULT_REGION"));
@@ -78,7 +78,7 @@ pub struct SesTransport {
 }
 
 impl SesTransport {
-    /// The policy of `client` must allow the endpoint.
+    /// Creates the transport. The policy of `client` must allow the endpoint.
     pub fn new(
         client: Client,
         clock: Arc<dyn Clock>,

@@ -32,23 +32,23 @@ pub struct CapturedEmail {
 }
 
 impl Sink {
-    /// Keeps the last `max` e-mails, or fewer if they are large.
+    /// Stores the last `max` e-mails, or fewer if they are large.
     pub fn new(clock: Arc<dyn Clock>, max: usize) -> Self {
         Self { clock, max: max.max(1), max_bytes: MAX_BYTES, kept: Mutex::default() }
     }
 
-    /// Keeps this many bytes instead of [`MAX_BYTES`], or the last e-mail if it alone has more.
+    /// Stores this many bytes instead of [`MAX_BYTES`], or the last e-mail if it alone has more.
     #[must_use]
     pub fn within(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
 
-    /// Newest first.
+    /// Returns the captured e-mails, newest first.
     pub fn emails(&self) -> Vec<Arc<CapturedEmail>> {
         self.kept.lock().emails.iter().rev().cloned().collect()
     }
 
-    /// Removes the e-mails that are to be erased.
+    /// Removes the e-mails for which `is_erased` returns true.
     pub fn erase(&self, is_erased: impl Fn(&OutgoingMessage) -> bool) {
         let mut kept = self.kept.lock();
         kept.emails.retain(|captured| !is_erased(&captured.email));

@@ -4,8 +4,8 @@
 //! TLS comes first, and without TLS nothing is sent unless the operator allows it. A password is never sent
 //! over a connection that is only opportunistically encrypted.
 //!
-//! A connection that was abandoned in the middle, as after a timeout, is never used again: a late reply
-//! would be taken for the reply to another e-mail.
+//! A connection that was abandoned in the middle, as after a timeout, is never used again: a late reply would
+//! be taken for the reply to another e-mail.
 
 mod session;
 mod tls;
@@ -34,7 +34,7 @@ pub struct SmtpSettings {
     pub idle: usize,
     /// Maximum idle time of a connection.
     pub idle_timeout: Duration,
-    /// Maximum number of e-mails per connection: servers limit them as well.
+    /// Maximum number of e-mails per connection, because servers limit them as well.
     pub letters_per_connection: u32,
 }
 
@@ -86,8 +86,8 @@ impl SmtpTransport {
         Ok(Self { settings, tls, idle: Mutex::default() })
     }
 
-    /// An idle connection that was closed meanwhile costs nothing: as long as the server cannot have accepted
-    /// the e-mail, another connection is used.
+    /// Makes an attempt. If an idle connection was closed meanwhile and the server cannot have accepted the
+    /// e-mail, it uses another connection.
     async fn attempt(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         while let Some(session) = self.take_idle() {
             match self.hand_over(session, letter).await {
@@ -146,7 +146,7 @@ impl Transport for SmtpTransport {
         const TIMEOUT: Duration = Duration::from_secs(1);
         let idle = std::mem::take(&mut *self.idle.lock());
         for mut kept in idle {
-            // A courtesy: failures do not matter.
+            // QUIT is optional, so failures do not matter.
             let _ = tokio::time::timeout(TIMEOUT, kept.session.quit()).await;
         }
     }

@@ -34,7 +34,7 @@ pub enum SubmitError {
 }
 
 impl Outbox {
-    /// A caller that disconnects does not interrupt it.
+    /// Submits an e-mail. A caller that disconnects does not interrupt it.
     pub async fn submit(
         self: &Arc<Self>,
         scope: TenantScope,

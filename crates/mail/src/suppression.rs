@@ -38,7 +38,7 @@ impl SuppressionReason {
         }
     }
 
-    /// The failure code of e-mails to it.
+    /// Returns the failure code of e-mails to the address.
     pub const fn code(self) -> FailureCode {
         match self {
             Self::Complaint => FailureCode::Complaint,
@@ -46,7 +46,7 @@ impl SuppressionReason {
         }
     }
 
-    /// The suppression to store. A complaint overrides other reasons.
+    /// Returns the suppression to store. A complaint overrides other reasons.
     pub(crate) fn suppress(
         self,
         mailbox: &Mailbox,
@@ -77,7 +77,7 @@ impl Suppressions {
         self.store.suppression(scope, &mailbox.normalized()).await?.map(read).transpose()
     }
 
-    /// Sorted by address, after `after`.
+    /// Returns a page of suppressions, sorted by address, after `after`.
     pub async fn list(
         &self,
         scope: TenantScope,
@@ -88,7 +88,7 @@ impl Suppressions {
         found.into_iter().map(read).collect()
     }
 
-    /// Of all tenants, sorted by tenant and address, after `after`.
+    /// Returns a page of the suppressions of all tenants, sorted by tenant and address, after `after`.
     pub async fn list_all(
         &self,
         after: Option<(TenantId, String)>,
@@ -98,7 +98,8 @@ impl Suppressions {
         found.into_iter().map(|found| Ok((found.tenant, read(found.row)?))).collect()
     }
 
-    /// Returns whether it is new. An existing one stays as it is, unless the new reason is a complaint.
+    /// Adds a suppression. Returns whether it is new. An existing one stays unchanged, unless the new reason
+    /// is a complaint.
     pub async fn add(
         &self,
         scope: TenantScope,
@@ -110,12 +111,12 @@ impl Suppressions {
         Ok(self.store.suppress(scope, vec![new]).await? == 1)
     }
 
-    /// Returns whether it existed.
+    /// Removes a suppression. Returns whether it existed.
     pub async fn remove(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<bool> {
         self.store.remove_suppression(scope, &mailbox.normalized()).await
     }
 
-    /// Returns how many were new. All are validated before the first is stored.
+    /// Adds suppressions. Returns how many were new. Validates all of them before it stores the first.
     pub async fn import(
         &self,
         scope: TenantScope,

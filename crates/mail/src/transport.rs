@@ -10,11 +10,11 @@ use crate::Mailbox;
 
 #[async_trait]
 pub trait Transport: Send + Sync + 'static {
-    /// `smtp`, `ses` or `sink`, for logs.
+    /// Returns `smtp`, `ses` or `sink`, for logs.
     fn name(&self) -> &'static str;
 
-    /// Makes one attempt. It must end by itself and returns the response; [`crate::classify`] alone
-    /// interprets it.
+    /// Makes one attempt and returns the response. Must end by itself. Only [`crate::classify`] interprets
+    /// the response.
     async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError>;
 
     /// Closes idle connections.
@@ -31,7 +31,7 @@ pub struct OutgoingMessage {
     pub subject: String,
     /// The Message-ID header without the brackets.
     pub message_id: String,
-    /// ASCII, with CRLF at the end of every line.
+    /// The message in ASCII, with CRLF at the end of every line.
     pub raw: Bytes,
 }
 
@@ -66,7 +66,7 @@ pub enum TransportError {
     NoResponse { text: String },
     /// Nothing was sent: this node lacks file handles, ports or memory.
     Local { text: String },
-    /// The message can never be sent like this.
+    /// The message can never be sent in this form.
     Unfit { text: String },
 }
 

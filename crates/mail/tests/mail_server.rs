@@ -1,5 +1,5 @@
-//! The mail server of `tests/servers/smtp.py`, shared by all tests; each asks for what went to an
-//! address of its own.
+//! The mail server of `tests/servers/smtp.py`, which all tests share. Each test asks for the messages to its
+//! own address.
 
 use std::{
     path::PathBuf,
@@ -42,7 +42,7 @@ pub fn mail_server() -> &'static MailServer {
     SERVER.get_or_init(MailServer::start)
 }
 
-/// An address that no other test uses, with a script for the server.
+/// Returns an address that no other test uses, with a script for the server.
 pub fn address(script: &str) -> String {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     format!("{script}.{}@example.com", NUMBER.fetch_add(1, Ordering::Relaxed))
@@ -62,7 +62,7 @@ impl MailServer {
         u16::try_from(self.ports[kind].as_u64().unwrap()).unwrap()
     }
 
-    /// To one of its ports; `scheme` may hold a user, `query` is the rest of the URL.
+    /// Returns settings for one of its ports. `scheme` may contain a user, `query` is the rest of the URL.
     pub fn settings(&self, scheme: &str, kind: &str, query: &str) -> SmtpSettings {
         let url = format!("{scheme}127.0.0.1:{}{query}", self.port(kind));
         let server: SmtpServer = url.parse().unwrap();
@@ -83,24 +83,24 @@ impl MailServer {
         values.filter(|value| value["kind"] == kind).collect()
     }
 
-    /// Those to an address.
+    /// Returns the messages to an address.
     pub fn mails(&self, address: &str) -> Vec<Mail> {
         let of_address = |value: &Value| value["recipients"][0] == address;
         self.told("mail").iter().filter(|value| of_address(value)).map(Mail::of).collect()
     }
 
-    /// The first that came to an address. It is known a moment after it was taken.
+    /// Returns the first message to an address. It appears a moment after it was accepted.
     pub async fn first_mail(&self, address: &str) -> Mail {
         self.first_mails(address, 1).await.remove(0)
     }
 
-    /// All that came to an address, once there are as many.
+    /// Returns all messages to an address, once there are `count`.
     pub async fn first_mails(&self, address: &str, count: usize) -> Vec<Mail> {
         let enough = || async { Some(self.mails(address)).filter(|mails| mails.len() >= count) };
         wait_for("a mail", enough).await
     }
 
-    /// All that was said to it in a session, once that is over.
+    /// Returns everything that was sent to the server in a session, once that has ended.
     pub async fn heard(&self, session: u64) -> String {
         wait_for("the end of a session", || async {
             let closed = self.told("closed");
@@ -125,7 +125,7 @@ impl Mail {
         }
     }
 
-    /// The value of a header, wherever its lines are broken.
+    /// Returns the value of a header, wherever its lines are folded.
     pub fn header(&self, name: &str) -> Option<String> {
         let head = self.content.split("\r\n\r\n").next().unwrap().replace("\r\n ", " ");
         let mut lines = head.lines().filter_map(|line| line.split_once(": "));
@@ -137,7 +137,7 @@ pub fn decoded(value: &Value) -> String {
     String::from_utf8(BASE64.decode(value.as_str().unwrap().as_bytes()).unwrap()).unwrap()
 }
 
-/// A root, and the files of a certificate for this machine that it signed.
+/// Creates a root certificate, and the files of a certificate for this machine that it signed.
 fn certificate() -> (CertificateDer<'static>, PathBuf, PathBuf) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -145,7 +145,7 @@ fn certificate() -> (CertificateDer<'static>, PathBuf, PathBuf) {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = certificate.signed_by(&key, &authority).unwrap();
-    // The server reads them when it starts, long before this folder goes.
+    // The server reads them at its start, long before the directory is removed.
     let folder = tempfile::tempdir().unwrap().keep();
     let paths = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
     std::fs::write(&paths[0], certificate.pem()).unwrap();

@@ -1,9 +1,9 @@
-//! The e-mail outbox from submission to the tenant's notices, with a real engine on both stores, a
-//! real mail server, and SES as moto plays it. Time is set by hand.
+//! The e-mail outbox, from the submission to the tenant's events: with a real engine on both stores, a real
+//! mail server, and moto as SES. The clock is manual.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-/// Each of them on an SQLite file and on a PostgreSQL server.
+/// Runs each test on an SQLite file and on a PostgreSQL server.
 macro_rules! on_both {
     ($($name:ident)*) => {
         mod sqlite {$(

@@ -1,4 +1,4 @@
-//! What the tests share: a gateway without its API, and ways to wait for what happens.
+//! What the tests share: a gateway without its API, and ways to wait for results.
 
 use std::{
     sync::{
@@ -30,7 +30,7 @@ pub const START: i64 = 1_794_724_620;
 pub struct Setup {
     pub limits: MailLimits,
     pub tenants: TenantLimits,
-    /// What to change of the e-mail lane.
+    /// Changes the e-mail lane.
     pub lane: fn(LaneSetup) -> LaneSetup,
     /// Whether e-mails are sent at all.
     pub is_at_work: bool,
@@ -57,7 +57,7 @@ pub struct Stage {
     pub desk: EndpointService,
     pub tenant: Tenant,
     pub scope: TenantScope,
-    /// After everything that uses it.
+    /// Dropped after everything that uses it.
     pub place: StorePlace,
 }
 
@@ -133,7 +133,7 @@ impl Stage {
         self.outbox.email(self.scope, id).await.unwrap().unwrap()
     }
 
-    /// Lets time pass until it has come to that.
+    /// Advances the clock until the e-mail has this status.
     pub async fn until(&self, id: EmailId, status: EmailStatus) -> EmailView {
         wait_for(status.name(), || async {
             let view = self.email(id).await;
@@ -146,7 +146,7 @@ impl Stage {
         .await
     }
 
-    /// How many of these were sent.
+    /// Returns how many of these were sent.
     pub async fn sent(&self, ids: &[EmailId]) -> usize {
         let mut sent = 0;
         for id in ids {
@@ -155,7 +155,7 @@ impl Stage {
         sent
     }
 
-    /// What was told of an e-mail, in order of its numbers.
+    /// Returns the events about an e-mail, in the order of their numbers.
     pub async fn told(&self, id: EmailId) -> Vec<(u64, String, Value)> {
         let page = PageRequest::first(1_000);
         let rows = self.store.events(self.scope, EventFilter::default(), page).await.unwrap().rows;
@@ -173,7 +173,7 @@ impl Stage {
         self.store.dead_letters(DeadFilter::default(), page).await.unwrap().rows
     }
 
-    /// A receiver of all notices about e-mails, in the format of the API.
+    /// Creates a receiver of all events about e-mails, in the format of the API.
     pub async fn receiver(&self) -> Receiver {
         let receiver = answering(|_| "200 OK").await;
         let draft = EndpointDraft {
@@ -191,13 +191,13 @@ pub fn data(event: &EventView) -> Value {
     serde_json::from_slice(&event.parcel.body).unwrap()
 }
 
-/// Another for every stage: servers that tests share tell e-mails apart by their ids.
+/// Returns another seed for every stage, because tests that share a server tell their e-mails apart by id.
 fn seed() -> u64 {
     static SEEDS: AtomicU64 = AtomicU64::new(1);
     SEEDS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Loopback is allowed.
+/// Creates a client that allows loopback.
 pub fn client() -> Client {
     let policy = Policy { allow_http: true, ..Policy::for_dev() };
     Client::new(Settings { policy, ..Settings::default() }).unwrap()

@@ -1,4 +1,4 @@
-//! The tables of the guard, at the edges of every range and against a second opinion.
+//! The tables of the guard, at the edges of every range and against a second implementation.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use gancho_egress::{AddressPolicy, Nat64, Ruling};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use proptest::prelude::*;
 
-/// The policy as text, apart from the code's own tables.
+/// The policy as text, independent of the code's own tables.
 const DENIED_V4: [&str; 19] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -141,7 +141,7 @@ fn metadata_services_and_embedded_addresses() {
     assert!(judged("2001:470::5efe:808:808"), "ISATAP of a public address");
 }
 
-/// Each layout of RFC 6052, with the examples of its section 2.4 turned to other addresses.
+/// Each layout of RFC 6052, with the examples of its section 2.4 for other addresses.
 #[test]
 fn operator_named_nat64_prefixes_are_decoded() {
     let inside = |octets: [u8; 4]| {

@@ -1,4 +1,4 @@
-//! However an address is written, it is judged as what it is.
+//! The spelling of an address does not change the decision about it.
 
 use gancho_egress::{AddressPolicy, Policy, UrlError};
 
@@ -9,7 +9,7 @@ fn refused(url: &str) -> UrlError {
     }
 }
 
-/// Loopback, private networks and metadata services, in every form that some parser takes.
+/// Loopback, private networks and metadata services, in every form that some parser accepts.
 #[rustfmt::skip]
 const DENIED_HOSTS: &[&str] = &[
     // Loopback and `0.0.0.0`, in every notation of IPv4.
@@ -54,12 +54,12 @@ fn denied_addresses_in_every_spelling() {
     }
 }
 
-/// What no two parsers agree on is not taken at all.
+/// Text that parsers disagree about is refused.
 #[test]
 #[rustfmt::skip]
 fn ambiguous_hosts_are_not_urls() {
     let hosts = [
-        // Numbers that are no IPv4 address, or one to some parsers only.
+        // Numbers that are not an IPv4 address, or only to some parsers.
         "0o177.0.0.1", "256.0.0.1", "1.1.1.256", "1.1.1.1.1", "0x100000000", "4294967296",
         "127.0.0.1%00", "127.0.0.1%0d%0a", "127.0.0.1%20", "127.0.0.1%2f", "08.0.0.1", "0x7g.1",
         "1.2.3.4x5.6", "99999999999", "example.com%00.good.com",
@@ -136,7 +136,7 @@ fn schemes() {
 #[test]
 #[rustfmt::skip]
 fn ports() {
-    // Ports of services that are no webhook receivers.
+    // Ports of services that are not webhook receivers.
     let bad = [
         0, 1, 7, 9, 22, 23, 25, 53, 79, 110, 111, 135, 139, 143, 161, 389, 445, 465, 514, 587, 636,
         873, 993, 1023, 1719, 1720, 1723, 2049, 2375, 2376, 3306, 3389, 3659, 4045, 4190, 5060,
@@ -163,7 +163,7 @@ fn ports() {
 #[test]
 #[rustfmt::skip]
 fn names_that_are_not_public() {
-    // Local names and special domains, also spelled with look-alikes, and malformed names.
+    // Local names and special domains, also written with look-alike characters, and malformed names.
     let long_label = format!("{}.com", "a".repeat(64));
     let long_name = format!("{}com", "a23456789.".repeat(26));
     let names = [
@@ -273,7 +273,7 @@ fn refusals_say_what_to_do() {
     }
 }
 
-/// The operator's own service may be anywhere; the client of it reaches nothing else by name or port.
+/// The operator's own service may be anywhere; its client reaches no other name or port.
 #[test]
 fn what_the_operator_has_set_is_reached_wherever_it_is() {
     for url in

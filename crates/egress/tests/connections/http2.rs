@@ -1,4 +1,4 @@
-//! HTTP/2, where the peer offers it (H2-01).
+//! HTTP/2, if the peer offers it (H2-01).
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ async fn one_connection_carries_many() {
     client.stop().await;
 }
 
-/// All are out before the first is answered; more than a connection may carry go over another.
+/// All requests are sent before the first response. Those beyond the limit of a connection use another one.
 #[tokio::test]
 async fn requests_share_a_connection_up_to_a_limit() {
     let script = |connection| match connection {
         0 => {
-            // One to open it, then five at once.
+            // One to open the connection, then five at once.
             let mut steps = vec![Step::ReadH2, Step::AnswerH2(200)];
             steps.extend(vec![Step::ReadH2; 5]);
             steps.extend(vec![Step::AnswerH2(200); 5]);
@@ -72,7 +72,7 @@ async fn requests_share_a_connection_up_to_a_limit() {
     assert_eq!(receiver.accepted(), 2, "five on the first, the sixth on another");
 }
 
-/// Requests that hang hold up nobody else at the same origin, however few streams the peer takes at once.
+/// Requests that hang delay no others at the same origin, however few concurrent streams the peer allows.
 #[tokio::test]
 async fn more_than_the_peer_takes_at_once_go_over_another_connection() {
     let two_streams = [0, 3, 0, 0, 0, 2];
@@ -104,7 +104,7 @@ async fn more_than_the_peer_takes_at_once_go_over_another_connection() {
     hanging.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
-/// The peer says that it did not read the request: it goes out again, on a new connection.
+/// The peer says that it did not read the request, so it is sent again, on a new connection.
 #[tokio::test]
 async fn refused_unread_is_sent_again() {
     for refusal in [frame(RST_STREAM, true, &REFUSED), frame(GOAWAY, false, &GONE_BEFORE_ALL)] {
@@ -155,7 +155,7 @@ async fn broken_streams_are_attempts() {
     }
 }
 
-/// A connection that is going away finishes what it has, and the next request takes a new one.
+/// A connection that received GOAWAY finishes its requests, and the next request uses a new one.
 #[tokio::test]
 async fn going_away_politely() {
     let script = |connection| match connection {
@@ -173,7 +173,7 @@ async fn going_away_politely() {
     assert_eq!(receiver.requests().len(), 2);
 }
 
-/// No streams allowed, silence, and floods of frames: bounded by the deadline.
+/// No allowed streams, silence, and floods of frames: the deadline bounds all of them.
 #[tokio::test]
 async fn stalling_is_bounded_by_the_deadline() {
     let no_streams = [0, 3, 0, 0, 0, 0];

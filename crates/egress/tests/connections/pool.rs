@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::stage::{AMPLE, client, code, http, post, settings, status};
 
-/// Serves requests on each connection for as long as it lasts.
+/// Serves requests on each connection as long as it lasts.
 fn patient(_: usize) -> Vec<Step> {
     [Step::ReadRequest, Step::ok()].into_iter().cycle().take(20_000).collect()
 }
@@ -27,7 +27,7 @@ async fn a_connection_serves_many_one_after_the_other() {
     assert_eq!(client.kept_connections(), 0);
 }
 
-/// What is asked at once goes over as many connections, and no answer is swapped.
+/// Concurrent requests use one connection each, and no response is swapped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_request_at_a_time_on_each_connection() {
     let receiver = Receiver::plain(|connection| {
@@ -65,8 +65,8 @@ async fn a_request_that_may_have_been_read_is_not_sent_again() {
     }
 }
 
-/// A receiver that closes after each answer, without saying so: a request may meet the closing at
-/// any moment. Whatever happens, none arrives twice, and what is reported as delivered arrived.
+/// A receiver that closes after each response, without announcing it: a request may arrive during the close
+/// at any moment. In every case, none arrives twice, and every request that is reported as delivered arrived.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_on_reuse_never_doubles_a_request() {
     for reset in [false, true] {
@@ -99,7 +99,7 @@ async fn closing_on_reuse_never_doubles_a_request() {
     }
 }
 
-/// A kept connection that the peer closed is noticed, and the request goes out on a new one.
+/// An idle connection that the peer closed is noticed, and the request is sent on a new one.
 #[tokio::test]
 async fn a_dead_connection_is_replaced_at_once() {
     let receiver = Receiver::plain(|_| vec![Step::ReadRequest, Step::ok()]).await.unwrap();
@@ -132,7 +132,7 @@ async fn idle_connections_are_closed_after_a_while() {
     assert_eq!(receiver.accepted(), 2);
 }
 
-/// `keep-alive: timeout=0` and old connections: not used again.
+/// With `keep-alive: timeout=0`, or if it is old, a connection is not used again.
 #[tokio::test]
 async fn a_connection_is_not_used_past_its_time() {
     let brief = Receiver::plain(|_| {
@@ -176,7 +176,8 @@ async fn the_number_of_idle_connections_is_bounded() {
     assert!(client.kept_connections() > 8, "{}", client.kept_connections());
 }
 
-/// One origin may have all that the others do not use: it opens no connection again and again.
+/// One origin may have all connections that the others do not use, so that it does not reconnect again and
+/// again.
 #[tokio::test]
 async fn a_burst_to_one_origin_reuses_all_its_connections() {
     let limits = Settings { idle_per_destination: 20, idle_in_all: 32, ..settings() };
@@ -194,7 +195,7 @@ async fn a_burst_to_one_origin_reuses_all_its_connections() {
     assert!(receiver.accepted() <= 20, "{} connections", receiver.accepted());
 }
 
-/// Origins do not share connections, even where they share an address.
+/// Origins do not share connections, even if they share an address.
 #[tokio::test]
 async fn origins_are_kept_apart() {
     let receiver = Receiver::plain(patient).await.unwrap();
@@ -206,7 +207,7 @@ async fn origins_are_kept_apart() {
     assert_eq!(receiver.accepted(), 3);
 }
 
-/// A delivery that is given up leaves nothing behind.
+/// A delivery that is dropped leaves nothing behind.
 #[tokio::test]
 async fn a_dropped_post_closes_its_connection() {
     let receiver = Receiver::plain(|_| vec![Step::ReadRequest, Step::Hang]).await.unwrap();

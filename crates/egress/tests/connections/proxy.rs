@@ -1,4 +1,4 @@
-//! A proxy that the operator named: CONNECT for https, the whole URL for http.
+//! A proxy that the operator configured: CONNECT for https, the whole URL for http.
 
 use gancho_egress::{Client, Policy, Proxy, Settings};
 use gancho_testkit::receiver::{Receiver, Step};

@@ -1,4 +1,4 @@
-//! Certificates and handshakes, good and bad.
+//! Certificates and handshakes, valid and invalid.
 
 use std::{sync::Arc, time::Duration};
 
@@ -75,7 +75,7 @@ async fn bad_certificates() {
 async fn no_tls_at_the_other_end() {
     let authority = Authority::new().unwrap();
     let client = trusting(&authority);
-    // The alert of a server that speaks no version we do.
+    // The alert of a server that supports no common version.
     let alert = vec![0x15, 3, 1, 0, 2, 2, 70];
     let long = [vec![0x16, 3, 3, 0x40, 0], vec![0x0b; 0x4000]].concat();
     for (case, steps) in [
@@ -94,7 +94,7 @@ async fn no_tls_at_the_other_end() {
     }
 }
 
-/// The deadline of the whole goes before the handshake's own.
+/// The deadline of the request ends before the handshake's own.
 #[tokio::test]
 async fn a_stalled_handshake_ends_with_the_deadline() {
     let receiver = Receiver::plain(|_| vec![Step::Hang]).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_stalled_handshake_ends_with_the_deadline() {
     assert!(outcome.latency < deadline * 3, "{:?}", outcome.latency);
 }
 
-/// HTTPS is not downgraded, and plain HTTP does not happen upon TLS.
+/// HTTPS is not downgraded, and plain HTTP is not sent over TLS.
 #[tokio::test]
 async fn plain_http_to_a_tls_port() {
     let authority = Authority::new().unwrap();

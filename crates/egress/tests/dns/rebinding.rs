@@ -1,5 +1,5 @@
-//! Names that point somewhere else each time they are asked. What counts is not what the client
-//! says, but whether a connection arrived where none may arrive.
+//! Names that resolve to another address each time. The tests check not what the client says, but whether a
+//! connection arrived where none may arrive.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -16,7 +16,7 @@ const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 const PRIVATE_SIX: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Listeners on one port of three addresses: one that may be reached and two that may not.
+/// Listeners on one port of three addresses: one is allowed, two are not.
 struct Street {
     public: Receiver,
     private: Receiver,
@@ -25,7 +25,7 @@ struct Street {
 
 impl Street {
     async fn build() -> Self {
-        // Answers close the connection, so that each delivery has to connect.
+        // Responses close the connection, so that each delivery has to connect.
         let script = |_| {
             let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
             vec![Step::ReadRequest, Step::send(answer)]
@@ -50,7 +50,7 @@ impl Street {
     }
 }
 
-/// Only the one address is open; the rest of loopback is denied by the tables.
+/// Allows only the one address; the tables deny the rest of loopback.
 fn guarded(resolver: Arc<Scripted>) -> Client {
     let addresses =
         AddressPolicy { allow: vec!["127.0.0.2/32".parse().unwrap()], ..AddressPolicy::default() };
@@ -58,7 +58,7 @@ fn guarded(resolver: Arc<Scripted>) -> Client {
     Client::new(Settings { policy, resolver: Some(resolver), ..settings() }).unwrap()
 }
 
-/// Every way to mix what may be reached with what may not.
+/// Returns every mix of allowed and denied addresses.
 fn flips(lookup: usize) -> Vec<IpAddr> {
     let mapped = |ip: [u8; 4]| IpAddr::V6(Ipv4Addr::from(ip).to_ipv6_mapped());
     match lookup % 8 {
@@ -96,7 +96,7 @@ async fn a_thousand_flips_reach_nothing_private() {
     assert_eq!(street.public.accepted(), delivered);
 }
 
-/// The same with the guard opened: the listeners do notice, so the test above can fail.
+/// The same without the guard: the listeners do notice, so the test above can fail.
 #[tokio::test]
 async fn without_the_guard_the_same_flips_get_through() {
     let street = Street::build().await;
@@ -140,7 +140,7 @@ async fn refusals_tell_nothing_about_the_network() {
     assert_eq!(street.intrusions(), 0);
 }
 
-/// An open connection is not used again once its peer is denied.
+/// An open connection is not used again once the policy denies its peer.
 #[tokio::test]
 async fn a_kept_connection_is_judged_by_the_policy_of_today() {
     let kept = |_| vec![Step::ReadRequest, Step::ok(), Step::ReadRequest, Step::ok(), Step::Hang];
@@ -173,7 +173,7 @@ async fn odd_answers_of_the_resolver() {
     assert_eq!(receiver.accepted(), 0);
 }
 
-/// The first addresses are dead, the last one lives.
+/// The first addresses are dead, the last one responds.
 #[tokio::test]
 async fn addresses_are_tried_in_turn() {
     let street = Street::build().await;

@@ -82,7 +82,7 @@ async fn names_and_what_becomes_of_them() {
     assert!(server.questions() > 0);
 }
 
-/// A is asked once and AAAA is asked once; search domains are not tried.
+/// One query for A and one for AAAA; search domains are not tried.
 #[tokio::test]
 async fn one_lookup_is_two_questions() {
     let (server, receiver, client) = stage().await;

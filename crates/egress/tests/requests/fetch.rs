@@ -1,4 +1,4 @@
-//! Fetching something short: under the same rules as a delivery, and told whether it is all there.
+//! Fetches a short document under the same rules as a delivery, and reports whether it is complete.
 
 use gancho_egress::{Client, Settings};
 use gancho_testkit::receiver::{Receiver, Step};

@@ -1,4 +1,5 @@
-//! Receivers that misbehave: each case is a way in which an answer can be wrong, endless, slow or misleading.
+//! Receivers that misbehave: each case is a way in which a response can be wrong, endless, slow or
+//! misleading.
 
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ async fn the_request_as_it_is_on_the_wire() {
     assert_eq!(body, "{}");
 }
 
-/// Any number of 1xx answers is skipped until the final one comes.
+/// Skips any number of 1xx responses until the final one.
 #[tokio::test]
 async fn interim_answers_are_passed_over() {
     let interim = "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
@@ -63,7 +64,7 @@ async fn interim_answers_are_passed_over() {
     assert_on_time(outcome.latency);
 }
 
-/// What comes after an answer is not the next answer.
+/// Bytes after a response are not the next response.
 #[tokio::test]
 async fn bytes_after_an_answer_are_not_the_next_one() {
     let forged = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged";
@@ -91,7 +92,7 @@ async fn bytes_after_an_answer_are_not_the_next_one() {
     }
 }
 
-/// What cannot be parsed as HTTP is a protocol error.
+/// A response that cannot be parsed as HTTP is a protocol error.
 #[tokio::test]
 async fn answers_that_are_not_http() {
     for text in [
@@ -160,7 +161,7 @@ async fn answers_that_are_not_success() {
         Verdict::Retry { not_before: Some(at), .. } if at == Time::from_secs(120)));
 }
 
-/// The status counts, little is kept, and the flood is cut off.
+/// The status counts, a bounded part is stored, and the rest is cut off.
 #[tokio::test]
 async fn endless_bodies_are_cut_off() {
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
@@ -183,12 +184,12 @@ async fn endless_bodies_are_cut_off() {
         assert!(outcome.latency < Duration::from_secs(5), "{:?}", outcome.latency);
         assert_eq!(client.kept_connections(), 0);
         client.stop().await;
-        // The rest is what the kernel's buffers swallow.
+        // The rest is in the kernel's buffers.
         assert!(receiver.written() < 16 << 20, "{}", receiver.written());
     }
 }
 
-/// A long body that ends within bounds is read to its end, and the connection is kept.
+/// A long body that ends within the bound is read to its end, and the connection is kept.
 #[tokio::test]
 async fn bodies_are_kept_up_to_a_limit() {
     for (length, kept, reused) in
@@ -212,7 +213,7 @@ fn assert_on_time(latency: Duration) {
     assert!(latency >= DEADLINE && latency < DEADLINE + Duration::from_millis(500), "{latency:?}");
 }
 
-/// One deadline for all of it, however the bytes are spread.
+/// One deadline applies to all of it, however slowly the bytes arrive.
 #[tokio::test]
 async fn dripping_is_bounded_by_the_deadline() {
     let pause = Duration::from_millis(20);
@@ -265,7 +266,7 @@ async fn heads_are_bounded_and_kept_lossily() {
     assert_eq!(&answer.body[..], b"\xff\xfe\x00");
 }
 
-/// Broken off at each stage, and sent once.
+/// The receiver disconnects at each stage; the request is sent once.
 #[tokio::test]
 async fn broken_off_at_each_stage() {
     let half = "HTTP/1.1 200 OK\r\ncontent-le";
@@ -319,7 +320,7 @@ async fn nobody_listens() {
     assert!(reason(&outcome).contains("refused"), "{}", reason(&outcome));
 }
 
-/// A listener whose queue is full drops the greeting: the connect has a time of its own.
+/// A listener whose queue is full drops the SYN, so the connect has a timeout of its own.
 #[tokio::test]
 async fn a_full_backlog_is_a_failed_connect() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
@@ -340,7 +341,7 @@ async fn a_full_backlog_is_a_failed_connect() {
     assert_eq!(verdict(&outcome, Time::ZERO).load, Load::Heavy);
 }
 
-/// A receiver may answer early and read no further.
+/// A receiver may respond early and read no further.
 #[tokio::test]
 async fn an_answer_before_the_body_was_read_counts() {
     let receiver = Receiver::plain(|_| {
@@ -353,7 +354,7 @@ async fn an_answer_before_the_body_was_read_counts() {
     assert_eq!(status(&outcome), 413);
 }
 
-/// `Retry-After` over the wire: no value breaks the client or asks for more than a day.
+/// `Retry-After` over the wire: no value breaks the client or requests more than a day.
 #[tokio::test]
 async fn wishes_are_bounded() {
     let day = Time::from_secs(24 * 60 * 60);

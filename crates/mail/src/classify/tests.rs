@@ -12,9 +12,8 @@ fn ses(status: u16, error: &str, text: &str) -> (bool, &'static str) {
     (ruling.may_pass, ruling.code.name())
 }
 
-/// 421, 450, 451, 452 and every other 4xx may pass; 500, 550, 554 and every other 5xx may not. It
-/// speaks of letters: what is refused before the letter was spoken of may pass, like SES's refusals of
-/// our access.
+/// 421, 450, 451, 452 and every other 4xx are temporary; 500, 550, 554 and every other 5xx are permanent.
+/// This holds for messages: a refusal before the message, such as SES's refusals of our access, is temporary.
 #[test]
 fn every_reply() {
     for stage in [Stage::Hello, Stage::Sender, Stage::Recipient, Stage::Content] {

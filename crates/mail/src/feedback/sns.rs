@@ -117,7 +117,7 @@ pub fn parse(body: &[u8]) -> Result<Feedback, FeedbackError> {
     }
 }
 
-/// `Undetermined` may be anything, so the address is not suppressed.
+/// Reads a bounce. `Undetermined` may be anything, so the address is not suppressed.
 fn of_bounce(bounce: Bounce, mut report: Feedback) -> Feedback {
     let is_for_good = bounce.kind == "Permanent";
     report.code =

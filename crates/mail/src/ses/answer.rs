@@ -22,7 +22,7 @@ struct SesRefusal {
 pub(super) fn read(answer: &Answer) -> Result<Acceptance, TransportError> {
     if answer.status == 200 {
         let Ok(taken) = serde_json::from_slice::<SesAcceptance>(&answer.body) else {
-            // Accepted or not: a server that responds like this is not SES.
+            // Whether the e-mail was accepted is unknown: a server that responds like this is not SES.
             let text = "SES responded with 200 without a MessageId".to_owned();
             return Err(TransportError::NoResponse { text });
         };
@@ -46,7 +46,7 @@ fn header(lines: &[u8], name: &str) -> Option<String> {
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
 }
 
-/// `com.amazonaws.ses#MessageRejected:http://…` is `MessageRejected`.
+/// Returns the error's name: `com.amazonaws.ses#MessageRejected:http://…` is `MessageRejected`.
 fn word(error: &str) -> String {
     let error = error.rsplit('#').next().unwrap_or(error);
     let error = error.split(':').next().unwrap_or(error);

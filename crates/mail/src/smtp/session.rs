@@ -36,16 +36,16 @@ struct Capabilities {
 /// A message was not accepted.
 pub(super) struct SmtpError {
     pub cause: TransportError,
-    /// The connection can be used for another message.
+    /// Whether the connection can be used for another message.
     pub can_go_on: bool,
-    /// The whole message was sent, so it may have been accepted.
+    /// Whether the whole message was sent, so that it may have been accepted.
     was_sent: bool,
-    /// The connection was reused.
+    /// Whether the connection was reused.
     is_kept: bool,
 }
 
 impl SmtpError {
-    /// The connection was stale, and the message cannot have been accepted.
+    /// Whether the connection was stale, so that the message cannot have been accepted.
     pub fn is_stale(&self) -> bool {
         let is_gone = matches!(
             self.cause,
@@ -167,8 +167,7 @@ impl SmtpSession {
             Err(cause) => Err(cause),
         };
         let said = said.map_err(|cause| error(cause, false, true))?;
-        // A 421 also counts as the reply to this message: it is not immediately sent on the next
-        // connection.
+        // A 421 also counts as the reply to this message: it is not sent at once on the next connection.
         let can_go_on = said.is_refusal();
         let reply =
             due(said, DONE, Stage::Content).map_err(|cause| error(cause, can_go_on, true))?;
@@ -179,7 +178,7 @@ impl SmtpSession {
         })
     }
 
-    /// Envelope and DATA: pipelined if the server supports it, otherwise one by one.
+    /// Sends the envelope and DATA, pipelined if the server supports it, otherwise one by one.
     async fn introduce(&mut self, letter: &OutgoingMessage) -> Result<(), TransportError> {
         if std::mem::take(&mut self.needs_reset) {
             self.ask("RSET\r\n", DONE, Stage::Sender).await?;
@@ -249,19 +248,19 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, TransportError> {
 /// Expected reply codes.
 type Codes = &'static [u16];
 
-/// The greeting, and the reply to STARTTLS.
+/// For the greeting and STARTTLS.
 const READY: Codes = &[220];
-/// Authentication succeeded.
+/// For authentication.
 const KNOWN: Codes = &[235];
-/// Accepted; 251 and 252 mean that the server forwards the message.
+/// For other commands; 251 and 252 mean that the server forwards the message.
 const DONE: Codes = &[250, 251, 252];
-/// Within AUTH LOGIN.
+/// For the steps of AUTH LOGIN.
 const GO_ON: Codes = &[334];
-/// The reply to DATA. With any other reply, the lines of a message could be taken for commands.
+/// For DATA. After any other reply, the server could take the lines of a message for commands.
 const SEND: Codes = &[354];
 
-/// Checks that a reply is expected. A refusal is about the message or our access; any other reply means
-/// that the session is out of step and unusable.
+/// Checks that a reply is expected. A refusal is about the message or our access; after any other reply the
+/// session is out of step and unusable.
 fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, TransportError> {
     if answer.contains(&reply.code) {
         return Ok(reply);
@@ -302,7 +301,7 @@ impl Capabilities {
     }
 }
 
-/// The message for DATA: dot-stuffed, with the final dot.
+/// Returns the message for DATA: dot-stuffed, with the final dot.
 fn stuffed(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() + 64);
     for line in raw.split_inclusive(|byte| *byte == b'\n') {

@@ -13,7 +13,7 @@ pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnecto
     Ok(TlsConnector::from(Arc::new(tls::client_config(extra)?)))
 }
 
-/// The certificate must match the configured host name.
+/// Starts TLS. The certificate must match the configured host name.
 pub(super) async fn secure(
     connector: &TlsConnector,
     host: &str,

@@ -20,11 +20,11 @@ pub struct SmtpServer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsUse {
-    /// From the first byte (`smtps`).
+    /// TLS from the first byte (`smtps`).
     Wrapped,
     /// STARTTLS is required.
     Required,
-    /// STARTTLS if the server offers it. An attacker in between can remove the offer.
+    /// STARTTLS is used if the server offers it. An attacker on the path can remove the offer.
     Opportunistic,
     None,
 }
@@ -97,7 +97,8 @@ fn is_hello(name: &str) -> bool {
     (1..=253).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// `None` if a percent sign is not followed by two digits, or encodes what no name or password has.
+/// Decodes percent-encoding. `None` if a percent sign is not followed by two digits, or encodes a byte that
+/// no name or password has.
 fn decoded(text: &str) -> Option<String> {
     let is_escape = |rest: &str| {
         rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -109,7 +110,7 @@ fn decoded(text: &str) -> Option<String> {
     (!text.contains(['\0', '\r', '\n'])).then(|| text.into_owned())
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for SmtpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{} ({:?})", self.host, self.port, self.tls)

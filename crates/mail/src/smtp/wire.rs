@@ -26,17 +26,17 @@ pub(super) struct Wire<S: ?Sized> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
     pub code: u16,
-    /// Without the code.
+    /// The lines without the code.
     pub lines: Vec<String>,
 }
 
 impl Reply {
-    /// A refusal (4xx or 5xx).
+    /// Whether the reply is a refusal (4xx or 5xx).
     pub fn is_refusal(&self) -> bool {
         (400..600).contains(&self.code)
     }
 
-    /// All lines joined; an enhanced status code at the start of every line is kept once.
+    /// Returns all lines joined. If every line starts with the enhanced status code, it occurs once.
     pub fn text(&self) -> String {
         let code = self.lines.first().and_then(|line| line.split(' ').next()).unwrap_or_default();
         let is_enhanced = code.contains('.');
@@ -54,8 +54,8 @@ impl Wire<TcpStream> {
         Self { unread: BytesMut::new(), stream: Box::pin(stream) }
     }
 
-    /// The raw stream, to start TLS on. `None` if there is unread data: it was sent in the clear, possibly
-    /// by an attacker, and would be read as if it were encrypted.
+    /// Returns the raw stream, to start TLS on it. `None` if there is unread data: it was sent in the clear,
+    /// possibly by an attacker, and would be read as if it were encrypted.
     pub fn into_stream(self) -> Result<TcpStream, TransportError> {
         if !self.unread.is_empty() {
             let text = "the mail server sent data before the TLS handshake: refused";
@@ -121,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
     }
 }
 
-/// `250-text` or `250 text`; the text and the space are optional.
+/// Parses `250-text` or `250 text`; the text and the space are optional.
 fn parse(line: &[u8]) -> Option<(u16, bool, String)> {
     let (digits, rest) = line.split_at_checked(3)?;
     let code = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -134,7 +134,7 @@ fn parse(line: &[u8]) -> Option<(u16, bool, String)> {
     (200..600).contains(&code).then(|| (code, is_last, shown(text)))
 }
 
-/// Text of the server, without control characters.
+/// Returns the server's text without control characters.
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().filter(|letter| !letter.is_control()).collect()
 }

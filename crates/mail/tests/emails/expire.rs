@@ -1,4 +1,4 @@
-//! What could not be sent for a day is given up, and told of like every other end.
+//! E-mails that could not be sent for a day are given up, and reported like every other failure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ async fn after_a_day_it_is_given_up(on: StoreKind) {
     assert_eq!(letter.failure.code().as_str(), "EXPIRED");
     let told = stage.told(id).await;
     assert_eq!((told.len(), told[0].1.as_str()), (1, "email.failed"));
-    // The contract knows no word for it but this one.
+    // The contract has no other code for it.
     assert_eq!(told[0].2["failureCode"], "INTERNAL_ERROR");
     assert_eq!(told[0].2["attempts"], 0);
     assert!(stage.clock.now() >= letter.moved_at);

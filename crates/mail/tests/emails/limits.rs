@@ -1,4 +1,4 @@
-//! How many at once and how many in how long: in all, and of one tenant.
+//! Limits on concurrency and rate, in total and per tenant.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::stage::{Setup, Stage, StoreKind, draft};
 
-/// Takes letters only as it is let.
+/// Accepts messages only as fast as the test allows.
 struct Gate {
     let_in: Semaphore,
     inside: AtomicUsize,
@@ -92,14 +92,14 @@ async fn fewer_of_one_tenant() {
     at_once(Setup { tenants, ..Setup::default() }, 2).await;
 }
 
-/// Time stands still: as many go as a minute allows, and the rest waits for it.
+/// While the clock stands still, as many are sent as a minute allows, and the rest waits.
 async fn in_a_minute(setup: Setup, expected: usize) {
     let gate = Gate::new(1_000);
     let stage = Stage::with(StoreKind::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
     let ids = submit_many(&stage, expected + 5).await;
     let taken = || gate.taken.load(Ordering::SeqCst);
     wait_for("a minute's worth", || async { (taken() >= expected).then_some(()) }).await;
-    // Which ones go first is not said; that no more of them do is seen once all of these are written.
+    // The order is not defined. Once the results of these are stored, the test sees that no more are sent.
     wait_for("their results", || async { (stage.sent(&ids).await >= expected).then_some(()) })
         .await;
     assert_eq!(taken(), expected, "no more than that");

@@ -1,4 +1,4 @@
-//! Finding e-mails, and what the sink of a developer's machine keeps.
+//! Listing e-mails, and the sink of a developer's machine.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn newest_first_and_by_filter(on: StoreKind) {
     let named = listed(named, PageRequest::first(9)).await;
     assert_eq!(named.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[2]]);
 
-    // By recipient, however the address is spelled, and in the index of what failed too.
+    // By recipient, in any spelling of the address, and also among failed e-mails.
     let to = |address: &str| {
         let recipient = Some(address.to_uppercase().parse().unwrap());
         EmailFilter { recipient, ..EmailFilter::default() }
@@ -95,7 +95,7 @@ async fn only_ones_own(on: StoreKind) {
     assert_eq!(stage.outbox.email(other, ids[0]).await.unwrap(), None);
     let page = stage.outbox.emails(other, EmailFilter::default(), PageRequest::first(9)).await;
     assert!(page.unwrap().rows.is_empty());
-    // What was told of it is an event, and no e-mail.
+    // The event about it is not an e-mail.
     let told = stage.outbox.emails(stage.scope, EmailFilter::default(), PageRequest::first(9));
     assert_eq!(told.await.unwrap().rows.len(), 3);
 }

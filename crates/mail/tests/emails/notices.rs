@@ -1,4 +1,4 @@
-//! What is reported about an e-mail: to everyone who wants it, and with the times that polling shows.
+//! Events about e-mails: every subscriber gets them, with the times that polling shows.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::stage::{Setup, Stage, StoreKind, draft};
 
 on_both! { times_are_those_that_polling_shows nobody_is_left_out_by_a_cold_cache }
 
-/// Takes its time, and refuses what is addressed to `no`.
+/// Takes some time, and refuses messages to `no`.
 struct SlowPost;
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl Transport for SlowPost {
     }
 
     async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
-        // Sleeps as a slow server.
+        // Sleeps like a slow server.
         tokio::time::sleep(Duration::from_millis(7)).await;
         if letter.to.to_string().starts_with("no") {
             return Err(TransportError::Unfit { text: "as told".into() });
@@ -61,13 +61,13 @@ async fn times_are_those_that_polling_shows(on: StoreKind) {
     for (id, attempts) in [(refused, 1), (suppressed, 0), (expired, 0)] {
         let (view, told) = (stage.email(id).await, stage.told(id).await);
         assert_eq!(told[0].2["failedAt"], view.failed_at.unwrap().to_string());
-        // faults.md B13: what was not tried is no attempt.
+        // faults.md B13: a delivery that was not tried has no attempt.
         assert_eq!((view.row.attempts, view.attempts.len()), (attempts, attempts as usize));
         assert_eq!(told[0].2["attempts"], attempts);
     }
 }
 
-/// faults.md E2: an event has its deliveries though nothing was looked up before.
+/// faults.md E2: an event has its deliveries even if nothing was cached before.
 async fn nobody_is_left_out_by_a_cold_cache(on: StoreKind) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
     let idle = Setup { is_at_work: false, ..Setup::default() };

@@ -1,4 +1,4 @@
-//! An e-mail that is retried until it is sent or given up, and what a lost answer costs.
+//! An e-mail that is retried until it is sent or given up, and the cost of a lost response.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -40,7 +40,7 @@ async fn five_attempts_then_the_dead_letter_queue(on: StoreKind) {
         let planned = Duration::from_secs(1 << index);
         let ended = pair[0].started_at + pair[0].latency;
         let waited = pair[1].started_at.since(pair[0].started_at);
-        // Time passes in steps, and on while an attempt is being made.
+        // The clock advances in steps, also during an attempt.
         let slack = Duration::from_millis(500) + ended.since(pair[0].started_at);
         assert!(waited >= planned.mul_f64(0.75), "{waited:?} after attempt {}", index + 1);
         assert!(waited <= planned.mul_f64(1.25) + slack, "{waited:?} after attempt {}", index + 1);
@@ -57,7 +57,7 @@ async fn five_attempts_then_the_dead_letter_queue(on: StoreKind) {
     let original: Value = serde_json::from_slice(&letter.original).unwrap();
     assert_eq!(original["subject"], "A fatura");
 
-    // Four times that it is tried again, once that it is not: numbered without a hole.
+    // Four retries and the final failure, numbered without gaps.
     let told = stage.told(id).await;
     assert_eq!(told.iter().map(|(number, _, _)| *number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     for (index, (_, event_type, data)) in told[..4].iter().enumerate() {
@@ -99,8 +99,8 @@ async fn an_email_that_fails_twice_is_sent_at_the_third_attempt(on: StoreKind) {
     assert!(took >= 2_250, "it counts from the beginning: {took}");
 }
 
-/// The server took it and went away before it said so: it gets it again, under the same Message-ID
-/// and else the same too.
+/// The server accepted it and disconnected before it replied: it gets the same message again, with the same
+/// Message-ID.
 async fn a_lost_answer_costs_one_duplicate_at_most(on: StoreKind) {
     let server = mail_server();
     let stage = Stage::new(on, server.plain()).await;
@@ -124,14 +124,14 @@ async fn a_server_that_hangs(on: StoreKind) {
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
     let reason = view.row.failure_reason.unwrap();
     assert!(reason.contains("did not finish within 300ms"), "{reason}");
-    // The connection on which an answer may still come is not used again.
+    // The connection on which a reply may still arrive is not used again.
     let second = stage.submit(draft(&after)).await;
     stage.until(second, EmailStatus::Sent).await;
     assert_ne!(server.first_mail(&after).await.session, server.first_mail(&hanging).await.session);
     assert_eq!(stage.told(id).await[0].2["lastError"], json!(reason));
 }
 
-/// Lacks a file handle as often as the test says, then hands over to a real server.
+/// Lacks a file handle as often as the test says, then uses a real server.
 struct Lacking {
     left: AtomicU32,
     server: SmtpTransport,
@@ -152,7 +152,7 @@ impl Transport for Lacking {
     }
 }
 
-/// faults.md 10: nobody is notified, the plan of five is not used up, and the e-mail arrives.
+/// faults.md 10: nothing is reported, the plan's five attempts are not used up, and the e-mail arrives.
 async fn what_a_node_lacks_is_no_attempt(on: StoreKind) {
     let server = mail_server();
     let lacking = Lacking { left: AtomicU32::new(12), server: server.plain() };

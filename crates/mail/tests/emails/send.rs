@@ -60,7 +60,7 @@ async fn an_email_is_sent_and_reported_by_webhook(on: StoreKind) {
     assert_eq!(fields, expected);
 }
 
-/// A connection serves letter after letter, also where one was refused in between.
+/// One connection carries message after message, even if one was refused in between.
 async fn over_many_connections(on: StoreKind) {
     let server = mail_server();
     for kind in ["plain", "slow"] {

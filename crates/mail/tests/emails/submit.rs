@@ -1,4 +1,4 @@
-//! What a key means, and that a submitted e-mail is not lost.
+//! The effect of an idempotency key, and that a submitted e-mail is not lost.
 
 use gancho_domain::{Clock, Time};
 use gancho_mail::{EmailDraft, EmailStatus, Sink, SubmitError};
@@ -23,7 +23,7 @@ async fn a_key_is_used_once(on: StoreKind) {
     assert_eq!(clash, SubmitError::KeyClash { first: first.id });
     let other = EmailDraft { external_id: None, ..keyed("a") };
     assert!(matches!(submit(other).await, Err(SubmitError::KeyClash { .. })));
-    // An event's key is another's, even where it has the same letters.
+    // The keys of events are separate, even if they have the same text.
     assert!(!submit(draft("ana@example.com")).await.unwrap().is_repeat);
     stage.until(first.id, EmailStatus::Sent).await;
     stage.clock.advance(std::time::Duration::from_hours(25));
@@ -31,7 +31,7 @@ async fn a_key_is_used_once(on: StoreKind) {
     assert!(!submit(keyed("b")).await.unwrap().is_repeat);
 }
 
-/// On a node that sends none, it is on stable storage all the same.
+/// A node that sends no e-mails stores it durably nevertheless.
 async fn it_waits_in_the_store(on: StoreKind) {
     let stage = sink(on, Setup { is_at_work: false, ..Setup::default() }).await;
     let id = stage.submit(draft("ana@example.com")).await;

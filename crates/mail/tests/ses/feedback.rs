@@ -1,4 +1,4 @@
-//! Bounces and complaints that SES reports after the letter was taken.
+//! Bounces and complaints that SES reports after it accepted the message.
 
 use std::{sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ async fn a_bounce_is_reported_once_and_the_address_suppressed(on: StoreKind) {
     assert_eq!(view.row.status, EmailStatus::Failed);
     assert_eq!(view.row.failure_code, Some(FailureCode::BounceTemporary));
     let hard = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "two")).unwrap();
-    // The operator's source names no tenant: the report does.
+    // The operator's source has no tenant, so the report names it.
     assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), ReportOutcome::Reported(id));
     assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), ReportOutcome::Duplicate(id));
     let view = stage.email(id).await;
@@ -76,7 +76,7 @@ async fn a_bounce_is_reported_once_and_the_address_suppressed(on: StoreKind) {
     let count = || async { (receiver.requests().len() == 3).then_some(()) };
     wait_for("three webhooks", count).await;
 
-    // The next one to that address is not sent.
+    // The next e-mail to that address is not sent.
     let next = stage.submit(draft("ana@example.com")).await;
     stage.until(next, EmailStatus::Failed).await;
     assert_eq!(sink.emails().len(), 1);
@@ -115,7 +115,8 @@ async fn of_another_tenant(on: StoreKind) {
     assert_eq!(stage.told(id).await.len(), 1);
 }
 
-/// The store fails in any part of the step: nothing is reported or stored, and the report comes again.
+/// If the store fails in any part of the step, nothing is reported or stored, and the report is delivered
+/// again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_reported_of_what_could_not_be_stored() {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
@@ -150,7 +151,7 @@ async fn nothing_is_reported_of_what_could_not_be_stored() {
     assert_eq!(listed(&stage, EmailStatus::Failed, 10).await, [[id]]);
 }
 
-/// Page by page, those that are not empty.
+/// Returns the pages that are not empty.
 async fn listed(stage: &Stage, status: EmailStatus, max: usize) -> Vec<Vec<EmailId>> {
     pages(stage, EmailFilter { status: Some(status), ..EmailFilter::default() }, max).await
 }
@@ -181,7 +182,7 @@ async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: StoreKind) {
         .import(stage.scope, vec![("no@example.com".into(), SuppressionReason::Manual)])
         .await
         .unwrap();
-    // Every third fails at once, every third bounces, and the rest is well.
+    // Every third fails at once, every third bounces, and the others succeed.
     let (mut failed, mut sent, mut bounced) = (Vec::new(), Vec::new(), Vec::new());
     let began = stage.clock.now();
     let mut middle = began;
@@ -201,7 +202,7 @@ async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: StoreKind) {
             _ => sent.push(id),
         }
     }
-    // In another order than they were sent in.
+    // In another order than that of sending.
     for (place, id) in bounced.iter().enumerate().rev() {
         let report = parse(&bounce(*id, None, "Transient", &format!("r{place}"))).unwrap();
         stage.feedback.take(Some(stage.scope), &report).await.unwrap();

@@ -1,4 +1,4 @@
-//! SES, as moto plays it.
+//! SES, simulated by moto.
 
 use std::sync::{Arc, OnceLock};
 

@@ -7,12 +7,12 @@ use crate::{
     stage::{Setup, Stage, StoreKind, draft},
 };
 
-/// Everything that was ever used to end a letter, or a line, before its time.
+/// Everything that was ever used to end a message or a line early.
 const SMUGGLED: &str = "a\r\n.\r\nMAIL FROM:<eve@example.com>\r\nRCPT TO:<eve@example.com>\r\nDATA\r\n\
      b\n.\nc\n.\r\nd\r\n.\ne\r.\rf\r\r\n.\r\r\ng\r\n..\r\n.\r\n\r\n.\r\nQUIT\r\n.";
 
-/// The transcript, byte by byte: the commands are ours, and between DATA and the only end there is the
-/// letter, with no line that could be taken for another end.
+/// The transcript, byte by byte: the commands are the gateway's, and between DATA and the only end is the
+/// message, without a line that could be taken for another end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_transcript_holds_one_letter() {
     let server = mail_server();
@@ -59,7 +59,7 @@ async fn the_transcript_holds_one_letter() {
     }
 }
 
-/// Nothing that could break a line gets as far as that.
+/// Text that could break a line is refused before that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_breaks_lines_is_refused() {
     let stage = Stage::new(StoreKind::Sqlite, mail_server().plain()).await;

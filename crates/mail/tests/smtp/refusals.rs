@@ -1,4 +1,4 @@
-//! What the server refuses for good, and what may pass.
+//! Permanent and temporary refusals of the server.
 
 use gancho_mail::{EmailStatus, SmtpTransport};
 use gancho_testkit::wait_for;

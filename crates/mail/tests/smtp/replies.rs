@@ -1,5 +1,5 @@
-//! Answers of mail servers that are not the ones that are due: nothing is
-//! said that could be taken for something else, and the connection is not used again.
+//! Unexpected replies of mail servers: the client sends nothing that could be misread, and does not use the
+//! connection again.
 
 use gancho_mail::{EmailStatus, FailureCode, SmtpTransport};
 
@@ -8,12 +8,12 @@ use crate::{
     stage::{Stage, StoreKind, draft},
 };
 
-/// 250 to DATA: the lines of the letter would be read as commands. Where 354 comes in other places,
-/// nothing was taken either.
+/// 250 to DATA: the server would read the lines of the message as commands. A 354 in other places means that
+/// nothing was accepted either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_answer_than_the_one_that_is_due() {
     let server = mail_server();
-    // One that takes commands together, and one that takes them one by one.
+    // A server with pipelining, and one without.
     for kind in ["plain", "slow"] {
         for (script, answer, due) in [
             ("swap-354-250", "250", "354"),
@@ -61,8 +61,8 @@ async fn a_login_that_is_not_over() {
     assert!(server.mails(&to).is_empty());
 }
 
-/// The server says goodbye instead of taking the content: that is its answer to this letter, so it is
-/// not handed to every other connection at once, but tried again when its time has come.
+/// The server replies to the content with 421. This counts as the reply to this message: it is not sent on
+/// every other connection at once, but retried when it is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn goodbye_in_answer_to_the_content_on_a_kept_connection() {
     let server = mail_server();

@@ -1,4 +1,4 @@
-//! TLS and passwords: what is said to a server, and what is not.
+//! TLS and passwords: what is sent to a server, and what is not.
 
 use gancho_mail::{EmailStatus, EmailView, SmtpTransport, smtp::SmtpSettings};
 use gancho_testkit::wait_for;
@@ -48,7 +48,7 @@ async fn secured_and_known() {
     assert!(!mail.is_secure, "where it is allowed, and nothing better is offered");
 }
 
-/// The offer of TLS was taken away on the way: not a word more is said.
+/// The offer of TLS was removed on the path: nothing more is sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_offer_of_tls_nothing_is_sent() {
     let server = mail_server();
@@ -76,7 +76,7 @@ async fn a_certificate_of_a_stranger_is_not_trusted() {
         settings.extra_roots.clear();
         let view = refused(settings, EmailStatus::RetryScheduled).await;
         assert!(reason(&view).contains("could not establish TLS"), "{}", reason(&view));
-        // Of this machine, but by another name than the one in the certificate.
+        // This machine, by a name that is not in the certificate.
         let mut settings = server.settings(scheme, kind, "");
         settings.server.host = "localhost".into();
         let view = refused(settings, EmailStatus::RetryScheduled).await;
@@ -84,8 +84,7 @@ async fn a_certificate_of_a_stranger_is_not_trusted() {
     }
 }
 
-/// What comes in the clear together with the answer to STARTTLS would be read as if it had come
-/// securely.
+/// Plain text that arrives with the reply to STARTTLS would be read as if it were encrypted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn words_that_were_slipped_in_before_tls() {
     let settings = mail_server().settings("smtp://", "inject", "");
@@ -93,7 +92,7 @@ async fn words_that_were_slipped_in_before_tls() {
     assert!(reason(&view).contains("sent data before the TLS handshake"), "{}", reason(&view));
 }
 
-/// It says nothing of the letter, which is tried again: the operator may mend it meanwhile.
+/// It says nothing about the message, which is retried: the operator may correct the password meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password() {
     let settings = mail_server().settings("smtp://user:wrong@", "starttls", "");

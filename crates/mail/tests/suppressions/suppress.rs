@@ -1,4 +1,4 @@
-//! Addresses that are not written to any more.
+//! Addresses that get no more e-mails.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn listed_imported_and_removed(on: StoreKind) {
     assert_eq!(addresses, ["a@example.com", "b@example.com"]);
     let after = list.list(stage.scope, Some("a@example.com"), 9).await.unwrap();
     assert_eq!(after[0].address, "b@example.com");
-    // A complaint is not covered up by what was there, nor by what comes later.
+    // Neither earlier nor later reasons replace a complaint.
     let mailbox = "a@example.com".parse().unwrap();
     for reason in [SuppressionReason::Complaint, SuppressionReason::Manual] {
         assert!(!list.add(stage.scope, &mailbox, reason, None).await.unwrap());
