@@ -1,4 +1,4 @@
-//! Keeping what was accepted: a parcel and its deliveries, in one transaction.
+//! Stores accepted parcels: a parcel and its deliveries, in one transaction.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::{IdempotencyKey, NodeId, Result, TargetId};
 #[derive(Debug, Clone)]
 pub struct NewParcel {
     pub parcel: Arc<Parcel>,
-    /// Where given, the same key within its time is the same parcel.
+    /// The idempotency key. The same key within its time is the same parcel.
     pub once: Option<IdempotencyKey>,
-    /// For what was received from a partner: its line of the ledger and what belongs to it, written in
-    /// the same transaction.
+    /// For a receipt: its line of the ledger and what belongs to it, written in the same transaction.
     pub ledger: Option<LedgerReceipt>,
     pub deliveries: Vec<NewDelivery>,
 }
 
 impl NewParcel {
-    /// How many of its deliveries are placed when it is accepted; the rest follows in parts of this length.
+    /// Returns how many of its deliveries are placed when it is accepted; the others follow in parts of this
+    /// length.
     pub fn placed_at_once(&self, max: usize) -> usize {
         self.deliveries.len().min(max)
     }
@@ -30,20 +30,20 @@ impl NewParcel {
 pub struct LedgerReceipt {
     /// The line of the ledger.
     pub entry: Bytes,
-    /// The request it came in, as its reader understands it. It goes when the parcel does.
+    /// The recorded request, in a form that only its reader understands. It is removed with the parcel.
     pub request: Bytes,
-    /// Why it is not sent. Its deliveries are dead letters from the beginning, without an attempt, and
-    /// are sent when they are replayed.
+    /// Why it is not sent. Its deliveries are dead letters from the start, without an attempt, and are sent
+    /// when they are replayed.
     pub withheld: Option<Failure>,
 }
 
-/// Some of the deliveries of a parcel, stored with it and not yet placed.
+/// Some of the deliveries of a parcel, which are stored with it but not placed yet.
 #[derive(Debug, Clone)]
 pub struct ParcelPart {
     pub parcel: Arc<Parcel>,
     /// The number that the parcel was accepted with.
     pub number: Option<u64>,
-    /// The place of the first of them among the parcel's deliveries.
+    /// The index of the first of them among the parcel's deliveries.
     pub first: usize,
     pub deliveries: Vec<NewDelivery>,
 }
@@ -54,20 +54,20 @@ pub struct NewDelivery {
     pub lane: Lane,
     pub target: TargetId,
     pub due_at: Time,
-    /// Wait for earlier ones of the same subject to the same target.
+    /// Whether it waits for earlier deliveries of the same subject to the same target.
     pub in_order: bool,
-    /// Lease it to the accepting node at once, without a claim: that node has room for it.
+    /// Whether to lease it to the accepting node at once, without a claim, because that node has room for it.
     pub hold: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AcceptOutcome {
     New {
-        /// The parcel's number among those of its subject: from 1, without a hole, as long as
-        /// anything of the subject is in the store.
+        /// The parcel's number within its subject: from 1, without a gap, as long as anything of the subject
+        /// is in the store.
         number: Option<u64>,
-        /// One for each delivery, in order. Shorter where the parcel has very many and the store keeps
-        /// the rest for [`Accept::place_part`].
+        /// One placement for each delivery, in order. Fewer if the parcel has very many and the store leaves
+        /// the others to [`Accept::place_part`].
         placed: Vec<Placement>,
     },
     /// The key was used before, for the same content. Nothing was written.
@@ -78,11 +78,11 @@ pub enum AcceptOutcome {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// Held by the accepting node.
+    /// Leased to the accepting node.
     Leased,
     /// In the store, to be claimed when due.
     Pending,
-    /// Behind another of its subject.
+    /// Waits for an earlier delivery of its subject.
     Waiting,
     /// A dead letter already: see [`LedgerReceipt::withheld`].
     Dead,
@@ -90,7 +90,8 @@ pub enum Placement {
 
 #[async_trait]
 pub trait Accept: Send + Sync + 'static {
-    /// How many deliveries of a parcel are placed when it is accepted, see [`NewParcel::placed_at_once`].
+    /// Returns how many deliveries of a parcel are placed when it is accepted, see
+    /// [`NewParcel::placed_at_once`].
     fn max_placed(&self) -> usize {
         usize::MAX
     }
@@ -107,8 +108,8 @@ pub trait Accept: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Places parts of parcels created before this time, whose callers have not come back for them: at least
-    /// one and about `max` deliveries, if there are any. Returns how many.
+    /// Places parts of parcels created before this time that no caller has placed: at least one and about
+    /// `max` deliveries, if there are any. Returns how many.
     async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {
         let _ = (before, max);
         Ok(0)

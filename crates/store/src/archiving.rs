@@ -1,5 +1,5 @@
-//! Moving dead letters from the store to an archive: which are due, all that is known of them, and their
-//! removal once the archive has them.
+//! Moves dead letters from the store to an archive: which are due, their complete data, and their removal
+//! once the archive has them.
 
 use async_trait::async_trait;
 use gancho_domain::{Attempt, DeliveryId, TenantId, Time};
@@ -9,9 +9,10 @@ use crate::{DeadLetter, Result};
 /// Which dead letters to archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveSelection {
-    /// Those that expire by then, of all tenants.
+    /// Dead letters of all tenants that expire by this time.
     Expired(Time),
-    /// A tenant's oldest, up to and including this one, by when it was given up.
+    /// A tenant's oldest dead letters, in the order in which they were given up, up to and including this
+    /// one.
     Overflow(TenantId, Time, DeliveryId),
 }
 
@@ -19,19 +20,19 @@ pub enum ArchiveSelection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullDeadLetter {
     pub letter: DeadLetter,
-    /// Oldest first.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
 impl FullDeadLetter {
-    /// How many attempts its delivery has behind it, those that are not known any more included.
+    /// Returns how many attempts its delivery has had, including those that were pruned.
     pub fn attempts_made(&self) -> u32 {
         let last = self.attempts.iter().map(|attempt| attempt.number).max();
         last.unwrap_or(0).max(self.letter.failed_attempts)
     }
 }
 
-/// A dead letter that the archive has. `moved_at` tells it from a later one of the same delivery.
+/// A dead letter that the archive has. `moved_at` distinguishes it from a later one of the same delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchivedLetter {
     pub tenant: TenantId,
@@ -48,13 +49,13 @@ impl From<&DeadLetter> for ArchivedLetter {
 /// The outcome of importing a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportOutcome {
-    /// It is a dead letter again.
+    /// The delivery is a dead letter again.
     Imported,
-    /// It is in the store already.
+    /// The dead letter is in the store already.
     Present,
-    /// Its delivery is in the store, and is due again or was delivered since.
+    /// Its delivery is in the store, and is pending again or was delivered since.
     Revived,
-    /// The content of its parcel was erased, and stays so.
+    /// The content of its parcel was erased, and stays erased.
     Erased,
     /// Another delivery or parcel has its id.
     Clash,
@@ -62,11 +63,11 @@ pub enum ImportOutcome {
 
 #[async_trait]
 pub trait Archiving: Send + Sync + 'static {
-    /// One selection for each tenant that has more than `max_per_tenant`, for those beyond.
+    /// Returns the dead letters beyond `max_per_tenant`, as one selection for each tenant that has more.
     async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>>;
 
-    /// Oldest first, without those that are being replayed: at most `max` and not many more bytes than
-    /// `max_bytes`, but always one if there is one. It only reads.
+    /// Returns the oldest dead letters of a selection, without those that are being replayed: at most `max`
+    /// and about `max_bytes`, but at least one if there is one. Only reads.
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
@@ -74,13 +75,13 @@ pub trait Archiving: Send + Sync + 'static {
         max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>>;
 
-    /// Removes these dead letters and returns how many were still there. One that was replayed since then
-    /// stays, also if it was given up again. The deliveries stay in the log as failed.
+    /// Removes these dead letters and returns how many still existed. A dead letter that was replayed since
+    /// then stays, even if it was given up again. The deliveries stay in the log as failed.
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64>;
 
-    /// Brings dead letters back that have left the store, and returns one outcome for each, in order. They keep their
-    /// ids and times, and expire as if they had become dead letters `now`. What has been pruned of a delivery, its
-    /// parcel and its attempts is written again; of others only the dead letter.
+    /// Restores dead letters that have left the store, and returns one outcome for each, in order. They keep
+    /// their ids and times, and expire as if they had become dead letters `now`. Writes the parts of a
+    /// delivery, its parcel and its attempts that were pruned; if nothing was pruned, only the dead letter.
     async fn import_dead(
         &self,
         letters: Vec<FullDeadLetter>,

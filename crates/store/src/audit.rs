@@ -1,5 +1,5 @@
-//! The audit log: who changed what, or tried to. Entries are appended and never changed; each goes when its
-//! time is over.
+//! The audit log: who changed what, or tried to. Entries are appended, never changed, and removed after their
+//! retention.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -14,7 +14,7 @@ impl Kind for OfAudit {
     const PREFIX: &'static str = "aud";
 }
 
-/// The time of an entry is that of its id.
+/// The id of an entry, which also has its time.
 pub type AuditId = Id<OfAudit>;
 
 /// What kind of caller acted.
@@ -22,9 +22,9 @@ pub type AuditId = Id<OfAudit>;
 pub enum ActorKind {
     /// The operator token.
     Operator,
-    /// A person with an account, named by it.
+    /// A user, whose name is recorded.
     User,
-    /// A tenant's API key, named by its id.
+    /// A tenant's API key, whose id is recorded.
     ApiKey,
     /// A link to the customer portal.
     Portal,
@@ -72,12 +72,12 @@ impl Actor {
     }
 }
 
-/// An act. It holds no secret, and of the body of a request only the reason that a person gave.
+/// One action. It contains no secret, and of the body of a request only the reason that a person gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub id: AuditId,
     pub actor: Actor,
-    /// Whose data it was about; nobody's where it was the operator's.
+    /// The tenant whose data it was about; `None` for the operator's.
     pub tenant: Option<TenantId>,
     /// The id of an operation of the API, or `log_in`.
     pub operation: String,
@@ -85,12 +85,12 @@ pub struct AuditEntry {
     pub resource: String,
     /// The HTTP status of the response.
     pub status: u16,
-    /// The code of the problem; empty for what was done.
+    /// The error code of the problem; empty if it was done.
     pub code: String,
     pub request_id: String,
     /// The address or block of addresses that the caller called from; empty if it is not known.
     pub address: String,
-    /// Why it was done, in the words of the actor; empty if none were given. Never logged.
+    /// The reason that the actor gave; empty if none. Never logged.
     pub reason: String,
 }
 
@@ -104,7 +104,7 @@ impl AuditEntry {
     }
 }
 
-/// Which entries to list: those for which all that is set holds.
+/// Selects entries that match everything that is set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditFilter {
     pub tenant: Option<TenantId>,
@@ -113,16 +113,17 @@ pub struct AuditFilter {
     pub actor: Option<String>,
     pub operation: Option<String>,
     pub resource: Option<String>,
-    /// Whether it was done, or refused.
+    /// Whether it was done or refused.
     pub is_done: Option<bool>,
-    /// At or after this time, in milliseconds,
+    /// Entries at or after this time, in milliseconds.
     pub since: Option<Time>,
-    /// and before.
+    /// Entries before this time.
     pub until: Option<Time>,
 }
 
 impl AuditFilter {
-    /// The ids that entries of these times have: from the first on and before the second.
+    /// Returns the range of ids of entries in this period: from the first one, up to but not including the
+    /// second.
     pub fn ids(&self) -> (AuditId, AuditId) {
         let first = |time: Time| AuditId::from_bits((time.millis().max(0) as u128) << 80);
         let end = AuditId::from_bits(u128::MAX);
@@ -130,14 +131,14 @@ impl AuditFilter {
     }
 }
 
-/// The place of an entry in a list.
+/// Returns the position of an entry in a list.
 pub fn place_of(id: AuditId) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(&id.bytes());
     place
 }
 
-/// The entry at a place.
+/// Returns the id of the entry at a position.
 pub fn id_at(place: &[u8; 32]) -> AuditId {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&place[..16]);
@@ -146,9 +147,9 @@ pub fn id_at(place: &[u8; 32]) -> AuditId {
 
 #[async_trait]
 pub trait AuditLog: Send + Sync + 'static {
-    /// Appends entries, each of which is removed after `retention`. An entry that is there already stays.
+    /// Appends entries, each of which is removed after `retention`. An existing entry stays unchanged.
     async fn append_audit(&self, entries: Vec<AuditEntry>, retention: Duration) -> Result<()>;
 
-    /// A page of the log, in the order of ids.
+    /// Returns a page of the log, in the order of ids.
     async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>>;
 }

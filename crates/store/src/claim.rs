@@ -1,8 +1,8 @@
-//! Handing due deliveries to a node, fairly.
+//! Leases due deliveries to a node, fairly.
 //!
-//! A claim walks the targets that have due work, in turn, and takes a few from each; it never reads
-//! the backlog in order of time, so a tenant with a million waiting does not hide one with a single
-//! delivery. It costs the same from a short backlog as from a long one.
+//! A claim visits the targets that have due work in turn, and takes a few deliveries from each. It never
+//! reads the backlog in order of time, so a tenant with a million pending deliveries does not hide one with a
+//! single delivery. Its cost does not depend on the length of the backlog.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use gancho_domain::{DeliveryId, EndpointId, Lane, Parcel, TenantId, Time};
 
 use crate::{ClaimRound, ClaimTurn, NodeId, Result};
 
-/// Where a delivery goes: an endpoint's id, or the id that takes its place in another lane.
+/// The target of a delivery: an endpoint's id, or its equivalent in another lane.
 pub type TargetId = EndpointId;
 
 #[derive(Debug, Clone)]
@@ -25,22 +25,22 @@ pub struct Claim {
     pub now: Time,
     /// Maximum number of deliveries.
     pub max: usize,
-    /// Maximum size of their bodies in bytes. The first is taken whatever its size.
+    /// Maximum size of their bodies in bytes. The first delivery may be larger.
     pub max_bytes: usize,
     pub per_target: usize,
-    /// Maximum per target that is known to answer.
+    /// Maximum deliveries of a target that is known to respond.
     pub per_proven: usize,
     pub per_tenant: usize,
-    /// Targets that are known to answer.
+    /// Targets that are known to respond.
     pub proven: Arc<BTreeSet<TargetId>>,
-    /// Tenants and targets to skip: paused, resting or full.
+    /// Tenants and targets to skip: paused, not allowed now, or full.
     pub skip: Arc<ClaimExclusions>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
 }
 
 impl Claim {
-    /// Maximum deliveries of a target, at least 1.
+    /// Returns the maximum deliveries of a target, at least 1.
     pub fn share(&self, target: TargetId) -> usize {
         let share = if self.proven.contains(&target) { self.per_proven } else { self.per_target };
         share.max(1)
@@ -59,37 +59,37 @@ impl ClaimExclusions {
     }
 }
 
-/// The place in the round, so that the next claim continues where this one stopped.
+/// The position in the round, from which the next claim continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCursor {
-    /// The last tenant whose turn has ended. `None`: the next is the first of all.
+    /// The last tenant whose turn has ended. `None`: the next tenant is the first one.
     pub tenant: Option<TenantId>,
-    /// For tenants left with more targets than their turn allowed: the last target served.
+    /// The last target served, for tenants that had more targets than their turn allowed.
     pub targets: BTreeMap<TenantId, TargetId>,
-    /// The turn in the middle of which the last claim had scanned the maximum number of targets.
+    /// The turn in which the last claim reached the maximum number of scanned targets.
     pub turn: Option<ClaimTurn>,
-    /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
-    /// skips a target sets it to `None`, so that the round is not complete without that target.
+    /// The current round. `None`: it begins with the next claim. A caller that no longer skips a target sets
+    /// it to `None`, so that the round is not complete without that target.
     pub round: Option<ClaimRound>,
-    /// The lap that is under way, which goes on whatever the caller skips.
+    /// The current lap, which continues whatever the caller skips.
     pub lap: Option<ClaimRound>,
-    /// For a store that is made of several.
+    /// The positions in a store that consists of several.
     pub parts: ClaimParts,
 }
 
-/// The places in the rounds of the stores that a store is made of, by their numbers.
+/// The positions in the rounds of the stores that a store consists of, by their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimParts {
     pub cursors: BTreeMap<u32, ClaimCursor>,
-    /// Those whose last claim has seen nothing that was left, since the round over all of them began.
+    /// Stores whose last claim saw nothing left, since the round over all of them began.
     pub caught_up: BTreeSet<u32>,
-    /// Those that have ended a lap, since the lap over all of them began.
+    /// Stores that have ended a lap, since the lap over all of them began.
     pub laps: BTreeSet<u32>,
-    /// The one that was asked first by the last claim.
+    /// The store that the last claim asked first.
     pub first: u32,
 }
 
-/// A leased delivery, with all that is needed to carry it.
+/// A leased delivery, with everything that is needed to carry it.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub delivery: DeliveryId,
@@ -97,18 +97,18 @@ pub struct Job {
     pub lane: Lane,
     pub target: TargetId,
     pub parcel: Arc<Parcel>,
-    /// The parcel's number among those of its subject.
+    /// The parcel's number within its subject.
     pub number: Option<u64>,
     /// Attempts made in its whole life.
     pub attempts: u32,
-    /// Attempts made before it was last retried by hand or replayed: the plan counts from there.
+    /// Attempts made before it was last retried by hand or replayed. The plan counts from there.
     pub attempts_before: u32,
-    /// How many nodes in a row died while they held it. From
-    /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) on: while they tried it.
+    /// How many nodes in a row died while they held it. From [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES)
+    /// on, it counts only nodes that died during an attempt.
     pub lost_leases: u32,
-    /// It was given up once and is tried again: a dead letter waits for the outcome.
+    /// Whether it was given up once and is tried again. In that case a dead letter waits for the outcome.
     pub is_replay: bool,
-    /// Kept in order with others of its subject.
+    /// Whether it is delivered in order with others of its subject.
     pub in_order: bool,
     pub created_at: Time,
 }
@@ -117,32 +117,33 @@ pub struct Job {
 pub struct ClaimResult {
     pub jobs: Vec<Job>,
     pub cursor: ClaimCursor,
-    /// Something due and not skipped was left, or the walk ended before it was all the way round:
-    /// claim again when there is room.
+    /// Something due and not skipped was left, or the walk did not visit all targets: claim again when there
+    /// is room.
     pub more: bool,
-    /// A whole round over all targets has seen nothing due that was left, apart from what `skip`
-    /// covered: within this claim, or over several that continued one another by the cursor.
+    /// A whole round over all targets has left nothing due, apart from what `skip` covers. The round may be
+    /// this claim, or several that continued each other by the cursor.
     pub caught_up: bool,
-    /// Every tenant with anything pending has had its turn since a claim last said so.
+    /// Every tenant with pending deliveries has had its turn since the last claim that returned this.
     pub ends_lap: bool,
-    /// The tenants with something due that was seen, not skipped and left.
+    /// The tenants with due deliveries that were seen, not skipped and left.
     pub left: BTreeSet<TenantId>,
-    /// When the next delivery falls due, of those that are not due yet. Only looked up where `more`
-    /// is false.
+    /// When the next delivery becomes due, of those that are not due yet. Only set if `more` is false.
     pub next_due: Option<Time>,
 }
 
-/// When a delivery that cannot be read is looked at again. Meanwhile it delays nobody else.
+/// How long a delivery that cannot be read is not claimed again. Meanwhile it delays no other delivery.
 pub const UNREADABLE_DELAY: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// A delivery that a node holds, as it names it to write to it.
+/// Identifies a delivery that a node holds, for writes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub tenant: TenantId,
     pub delivery: DeliveryId,
-    /// A moment before it was leased. A store made of several refuses what was leased before the tenant moved, or before
-    /// the node was given another number where the delivery is: the node may hold it again since then, by another lease.
-    /// `None`: not known, and not looked at.
+    /// A moment before it was leased.
+    ///
+    /// A store that consists of several refuses deliveries that were leased before the tenant moved, or
+    /// before the node got another number in the delivery's database: the node may hold them again by another
+    /// lease. `None`: unknown, and not checked.
     pub since: Option<Instant>,
 }
 
@@ -156,12 +157,12 @@ impl From<(TenantId, DeliveryId)> for Lease {
 pub trait Claiming: Send + Sync + 'static {
     async fn claim(&self, claim: Claim) -> Result<ClaimResult>;
 
-    /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
-    /// counted.
+    /// Returns deliveries that this node holds and will not carry to the store: due as before, without a
+    /// counted attempt.
     async fn release(&self, node: NodeId, leases: Vec<Lease>) -> Result<()>;
 
     /// Notes that this node is about to try a delivery that was lost at least
-    /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times: it counts as lost once more, until it is
+    /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times. It counts as lost once more, until it is
     /// settled. Returns whether the node holds it.
     async fn note_attempt(&self, node: NodeId, lease: Lease) -> Result<bool>;
 }

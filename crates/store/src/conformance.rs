@@ -1,15 +1,14 @@
-//! The suite every store must pass, so that a method behaves the same in each of them.
+//! The suite that every store must pass, so that a method behaves the same in each of them.
 //!
-//! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
-//! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
-//! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`text_search`], [`all_tenants`], [`redeliver`] and
-//! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting, [`statistics_upkeep`] to
-//! statistics).
-//! [`build`] holds the helpers of the cases.
+//! A store provides a [`Fixture`] and calls [`crate::conformance_suite!`] with it in one of its tests: every
+//! case becomes a test. The files mirror the contract's. Parts of long ones have their own files: [`rounds`],
+//! [`lease`] and [`lease_lost`] belong to claiming and settling, [`replay`] to dead letters, [`retry_now`],
+//! [`events`], [`lists`], [`text_search`], [`all_tenants`], [`redeliver`] and [`isolation`] to deliveries,
+//! [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting, [`statistics_upkeep`] to
+//! statistics. [`build`] has the helpers of the cases.
 //!
-//! A case knows nothing of a store but the contract. It asserts what the contract promises and
-//! leaves open what the contract leaves open.
+//! A case knows only the contract of a store. It asserts what the contract promises and leaves open what the
+//! contract leaves open.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -68,30 +67,30 @@ pub mod upkeep;
 pub mod usage;
 pub mod withheld;
 
-/// How a store is opened for a case.
+/// Opens a store for a case.
 #[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
 pub trait Fixture: Sized + Send + Sync {
-    /// Rows that a page of a list looks at, about. Small, so that a case can have many more.
+    /// Approximate number of rows that a page of a list scans. Small, so that a case can have many more.
     const MAX_SCANNED: usize;
 
-    /// An empty store that no other case sees.
+    /// Opens an empty store that no other case sees.
     async fn open() -> Self;
 
     fn store(&self) -> Arc<dyn Store>;
 
-    /// Whether one round of claims goes over both tenants. In a store made of several, each has a round of its own, and
-    /// they have their turns.
+    /// Whether one round of claims visits both tenants. In a store that consists of several, each has its own
+    /// round.
     fn share_a_round(&self, one: TenantId, other: TenantId) -> bool {
         let _ = (one, other);
         true
     }
 
-    /// As after a restart of the process, on the same data. No one else holds the store then.
+    /// Opens the same data again, as after a restart of the process. No other process holds the store then.
     async fn reopen(self) -> Self;
 }
 
-/// Makes a test of every case, for the store of a [`Fixture`]. This is the list of the cases: a test
-/// of this crate fails where one is missing from it.
+/// Makes a test of every case, for the store of a [`Fixture`]. This is the list of the cases; a test of this
+/// crate fails if one is missing.
 #[macro_export]
 macro_rules! conformance_suite {
     ($fixture:ty) => {

@@ -1,4 +1,4 @@
-//! Deliveries that were given up, each with its reason: kept, searchable, replayable.
+//! Deliveries that were given up, each with its reason: stored, searchable, replayable.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ pub struct DeadLetter {
     pub is_test: bool,
     pub original: Bytes,
     pub failed_attempts: u32,
-    /// Cannot be blank.
+    /// The failure, which always has a reason.
     pub failure: Failure,
-    /// When the last attempt failed, or, where it was given up without one, when that was decided.
+    /// When the last attempt failed, or, if it was given up without one, when that was decided.
     pub failed_at: Time,
     pub enqueued_at: Time,
     pub moved_at: Time,
@@ -32,7 +32,7 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// The parcel that it is of, as far as the letter tells.
+    /// Returns its parcel, as far as the dead letter has the data.
     pub fn to_parcel(&self) -> Parcel {
         Parcel {
             id: self.parcel,
@@ -52,22 +52,23 @@ impl DeadLetter {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeadFilter {
-    /// One tenant's, or, for the operator, everyone's.
+    /// One tenant's, or for the operator those of all tenants.
     pub tenant: Option<TenantId>,
     pub delivery: Option<DeliveryId>,
     pub lane: Option<Lane>,
-    /// Without a code, and for no single delivery, those that someone canceled are left out: nobody waits for them.
+    /// Only those with this code. Without a code, and if no single delivery is named, canceled ones are left
+    /// out: they need nobody's attention.
     pub code: Option<String>,
-    /// Given up at or after,
+    /// Given up at or after this time.
     pub since: Option<Time>,
-    /// and before.
+    /// Given up before this time.
     pub until: Option<Time>,
     /// Of webhooks, only those whose endpoint exists and is active: others would be given up again at once.
     pub only_sendable: bool,
 }
 
 impl DeadFilter {
-    /// Whether the stored counts tell how many there are.
+    /// Whether the stored counts have the number.
     pub fn is_counted(&self) -> bool {
         self.delivery.is_none()
             && self.since.is_none()
@@ -75,7 +76,7 @@ impl DeadFilter {
             && !self.only_sendable
     }
 
-    /// The code that is left out.
+    /// Returns the code that is left out.
     pub fn excluded_code(&self) -> Option<&'static str> {
         (self.code.is_none() && self.delivery.is_none()).then_some("CANCELED")
     }
@@ -91,30 +92,31 @@ pub struct DeadStats {
     pub by_lane: BTreeMap<Lane, u64>,
 }
 
-/// What one page of a replay did.
+/// The result of one page of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayPage {
-    /// The deliveries that are due again, now or when their turn comes.
+    /// The deliveries that are due again, now or when it is their turn.
     pub retried: Vec<(TenantId, DeliveryId)>,
-    /// The place where the next page begins; `None` after the last. A page scans a bounded number of rows:
-    /// it may replay none and still have a next.
+    /// The position of the next page; `None` after the last. A page scans a bounded number of rows: it may
+    /// replay none and still have a next one.
     pub next: Option<[u8; 32]>,
 }
 
 #[async_trait]
 pub trait DeadLetters: Send + Sync + 'static {
-    /// By when they were given up, those being replayed included until they succeed. A page ends after
-    /// [`PageRequest::max_bytes`] of bodies, and holds at least one letter if there is one.
+    /// Returns a page of dead letters in the order in which they were given up, including those being
+    /// replayed until they succeed. A page ends after [`PageRequest::max_bytes`] of bodies, and has at least
+    /// one dead letter if there is one.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest)
     -> Result<Page<DeadLetter>>;
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats>;
 
-    /// How many of all dead letters were given up at or after each of these times.
+    /// Returns how many of all dead letters were given up at or after each of these times.
     async fn dead_since(&self, times: Vec<Time>) -> Result<Vec<u64>>;
 
-    /// Rearms at most `max`, the oldest first, starting at a place. Each goes through its whole plan
-    /// again, those that are kept in order when it is their turn; its entry leaves when it is delivered.
+    /// Retries at most `max` dead letters, oldest first, from a position on. Each starts its plan over,
+    /// ordered ones when it is their turn. The dead letter is removed when it is delivered.
     async fn replay_dead(
         &self,
         filter: DeadFilter,
@@ -123,6 +125,6 @@ pub trait DeadLetters: Send + Sync + 'static {
         now: Time,
     ) -> Result<ReplayPage>;
 
-    /// Removes at most `max` entries and returns how many. The deliveries stay in the log as failed.
+    /// Removes at most `max` dead letters and returns how many. The deliveries stay in the log as failed.
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64>;
 }

@@ -1,4 +1,4 @@
-//! Reading the log of deliveries, retrying and redelivering.
+//! Reads the log of deliveries, and retries and redelivers.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ pub struct DeliveryRow {
     pub is_test: bool,
     pub state: State,
     pub attempts: u32,
-    /// Of the last attempt.
+    /// The status of the last attempt's response.
     pub response_status: Option<u16>,
-    /// Why it was given up, or else of the last attempt.
+    /// Why it was given up, or else why the last attempt failed.
     pub last_failure: Option<Failure>,
     /// When it may be tried, or might have been.
     pub due_at: Time,
-    /// As the plan says it, before jitter; nothing once it has ended.
+    /// The time by the plan, before jitter; `None` once it has ended.
     pub next_retry_at: Option<Time>,
-    /// When the last attempt was answered: its start and its latency.
+    /// When the last attempt got its response: its start and its latency.
     pub delivered_at: Option<Time>,
-    /// When it was given up: when its last attempt failed, or, where it ended without one, when that was
+    /// When it was given up: when its last attempt failed, or, if it ended without one, when that was
     /// decided.
     pub failed_at: Option<Time>,
     pub created_at: Time,
@@ -49,7 +49,7 @@ impl DeliveryRow {
 pub struct DeliveryTally {
     pub delivered: u64,
     pub failed: u64,
-    /// Pending, in flight, or behind another of their subject.
+    /// Pending, in flight, or waiting for an earlier one of their subject.
     pub waiting: u64,
 }
 
@@ -68,7 +68,7 @@ pub struct DeliveryView {
     pub row: DeliveryRow,
     pub parcel: Arc<Parcel>,
     pub number: Option<u64>,
-    /// Oldest first.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
 }
 
@@ -77,11 +77,11 @@ pub struct EventView {
     pub parcel: Arc<Parcel>,
     pub number: Option<u64>,
     pub deliveries: Vec<DeliveryRow>,
-    /// What [`crate::LedgerReceipt::request`] was given, where it was received.
+    /// For a receipt, what [`crate::LedgerReceipt::request`] had.
     pub request: Option<Bytes>,
 }
 
-/// How much of a body is searched for a text.
+/// Maximum bytes of a body that are searched for a text.
 pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,27 +97,27 @@ pub struct DeliveryFilter {
     pub subject: Option<String>,
     /// The code of [`DeliveryRow::last_failure`].
     pub error_code: Option<String>,
-    /// Of the last attempt.
+    /// The status of the last attempt's response.
     pub response_status: Option<u16>,
-    /// Occurs in the first [`MAX_SEARCHED_BYTES`] of its parcel's body, byte for byte.
+    /// A text that occurs in the first [`MAX_SEARCHED_BYTES`] of its parcel's body, byte for byte.
     pub text: Option<String>,
-    /// Made at or after,
+    /// Created at or after this time.
     pub since: Option<Time>,
-    /// and before.
+    /// Created before this time.
     pub until: Option<Time>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Events, where nothing else is asked for.
+    /// The kind of parcels. Default: events.
     pub kind: Kind,
     pub event_type: Option<String>,
     pub external_id: Option<String>,
-    /// Only those that matched no endpoint.
+    /// Only events that matched no endpoint.
     pub is_unmatched: bool,
-    /// Published at or after,
+    /// Published at or after this time.
     pub since: Option<Time>,
-    /// and before.
+    /// Published before this time.
     pub until: Option<Time>,
 }
 
@@ -130,7 +130,7 @@ pub struct EventRow {
     pub external_id: Option<Box<str>>,
     pub number: Option<u64>,
     pub is_test: bool,
-    /// How many it has.
+    /// The number of its deliveries.
     pub deliveries: u64,
     pub created_at: Time,
 }
@@ -139,16 +139,16 @@ pub struct EventRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventOutline {
     pub row: EventRow,
-    /// Bytes of data.
+    /// The size of the data in bytes.
     pub size: usize,
     pub deliveries: Vec<DeliveryRow>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryOutcome {
-    /// It is due now, or as soon as it is its turn.
+    /// It is due now, or when it is its turn.
     Due,
-    /// It is being tried at this moment.
+    /// An attempt is in flight.
     InFlight,
     Unknown,
 }
@@ -159,10 +159,11 @@ pub trait Deliveries: Send + Sync + 'static {
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
 
-    /// The tenant of a delivery. For the operator, who may read those of all tenants.
+    /// Returns the tenant of a delivery. For the operator, who may read those of all tenants.
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>>;
 
-    /// In the order of their ids; if filtered by `external_id`, by event, and within it by delivery.
+    /// Returns a page of deliveries in the order of their ids; if filtered by `external_id`, by event, and
+    /// within it by delivery.
     async fn deliveries(
         &self,
         scope: TenantScope,
@@ -170,7 +171,7 @@ pub trait Deliveries: Send + Sync + 'static {
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>>;
 
-    /// In the order of their ids.
+    /// Returns a page of events in the order of their ids.
     async fn events(
         &self,
         scope: TenantScope,
@@ -178,16 +179,16 @@ pub trait Deliveries: Send + Sync + 'static {
         page: PageRequest,
     ) -> Result<Page<EventRow>>;
 
-    /// Events without their data, which is not read: for lists that do not show it. In the order of `ids`;
-    /// unknown ids are left out.
+    /// Returns events without their data, which is not read: for lists that do not show it. In the order of
+    /// `ids`, without unknown ids.
     async fn event_outlines(
         &self,
         scope: TenantScope,
         ids: Vec<EventId>,
     ) -> Result<Vec<EventOutline>>;
 
-    /// The first `max_bytes` bytes of each parcel's body: for lists that show a little of what may be
-    /// large. In the order of `ids`; unknown ids are left out.
+    /// Returns the first `max_bytes` bytes of each parcel's body: for lists that show a small part of large
+    /// bodies. In the order of `ids`, without unknown ids.
     async fn body_prefixes(
         &self,
         scope: TenantScope,
@@ -195,9 +196,9 @@ pub trait Deliveries: Send + Sync + 'static {
         max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>>;
 
-    /// Delivers a stored event to more targets: none of the deliveries is leased, and those that are kept
-    /// in order take their turn by the event's number. A target that has a delivery of it gets another.
-    /// Returns false if there is no such event, or if its content was erased.
+    /// Delivers a stored event to more targets. None of the deliveries is leased, and ordered ones take their
+    /// turn by the event's number. A target that already has a delivery of it gets another. Returns false if
+    /// there is no such event, or if its content was erased.
     async fn redeliver(
         &self,
         scope: TenantScope,
@@ -205,8 +206,8 @@ pub trait Deliveries: Send + Sync + 'static {
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool>;
 
-    /// Makes a delivery due now, whatever its state; one that has ended starts its plan over. One that is
-    /// kept in order does not wait for its turn.
+    /// Makes a delivery due now, whatever its state; one that has ended starts its plan over. An ordered one
+    /// does not wait for its turn.
     async fn retry_now(
         &self,
         scope: TenantScope,
@@ -214,12 +215,12 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<RetryOutcome>;
 
-    /// Gives up those of the deliveries that no node holds, as dead letters with the code `CANCELED`. Returns how
-    /// many.
+    /// Gives up those of the deliveries that no node holds, as dead letters with the code `CANCELED`. Returns
+    /// how many.
     async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64>;
 
-    /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait
-    /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
+    /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait for their turn, by
+    /// the numbers of their parcels. Returns one outcome for each, in the order of `ids`.
     async fn retry_now_in_order(
         &self,
         scope: TenantScope,
@@ -227,6 +228,6 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<Vec<RetryOutcome>>;
 
-    /// Counts deliveries, of any tenants, by their current state. Those that were pruned are not counted.
+    /// Counts deliveries, of any tenants, by their current state. Pruned ones are not counted.
     async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally>;
 }

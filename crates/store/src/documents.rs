@@ -1,8 +1,8 @@
-//! Small documents that are set up rather than worked on: API keys, event types, sources.
+//! Small documents of configuration rather than work: API keys, event types, sources.
 //!
-//! Each is in a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
-//! changes, so that two writers of the same version do not overwrite each other. The store does not
-//! interpret the content.
+//! Each is in a collection (one kind of a tenant's or the operator's documents) under a key. Its version
+//! counts its changes, so that two writers of the same version do not overwrite each other. The store does
+//! not interpret the content.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -21,7 +21,7 @@ impl Collection {
         Self { tenant: Some(scope.tenant()), kind }
     }
 
-    /// One that belongs to no tenant.
+    /// A collection that belongs to no tenant.
     pub const fn operators(kind: &'static str) -> Self {
         Self { tenant: None, kind }
     }
@@ -37,17 +37,17 @@ impl Collection {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Whose it is; nobody's where it is the operator's.
+    /// The owner; `None` for the operator.
     pub tenant: Option<TenantId>,
     pub key: String,
     pub body: Bytes,
-    /// From 1.
+    /// The version, counted from 1.
     pub version: u64,
     /// When it may be removed.
     pub ends_at: Option<Time>,
 }
 
-/// What must be there for a document to be written.
+/// What must exist for a document to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     Anything,
@@ -55,23 +55,23 @@ pub enum Expect {
     Version(u64),
 }
 
-/// What a collection may have.
+/// The limits of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectionLimit {
     pub max_count: usize,
-    /// Of all bodies together.
+    /// Maximum bytes of all bodies together.
     pub max_bytes: usize,
 }
 
-/// Event types. Their collections are numbered, since they are read again and again to check what is published.
+/// Event types. Their collections have a version, because they are read again and again to check events.
 pub const VERSIONED_KIND: &str = "event_type";
 
 #[async_trait]
 pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
-    /// The document of a kind under a key, in any tenant's collection. Only for keys that are
-    /// globally unique, such as ids. Strangers may cause it: it waits on an account of their own.
+    /// Returns the document of a kind under a key, in any tenant's collection. Only for keys that are
+    /// globally unique, such as ids. Unauthenticated callers may cause it, so it waits on a separate account.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
     /// Returns at most `max` documents by key (compared as bytes), after `after`.
@@ -82,7 +82,8 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// A number that changes with every change of a collection of [`VERSIONED_KIND`]; 0 while it is empty.
+    /// Returns a number that changes with every change of a collection of [`VERSIONED_KIND`]; 0 while it is
+    /// empty.
     async fn collection_version(&self, collection: Collection) -> Result<u64>;
 
     /// Returns at most `max` documents of a kind in all collections, by tenant and key, the operator's first.
@@ -93,8 +94,8 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// Returns at most `max` documents of a kind in all collections that may be removed at or after the one time and before
-    /// the other, the first to go first.
+    /// Returns at most `max` documents of a kind in all collections that may be removed in this period,
+    /// earliest first.
     async fn documents_ending(
         &self,
         kind: &'static str,
@@ -103,7 +104,8 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// The new version; `None` if what was expected is not so, and then nothing is written.
+    /// Writes a document. Returns the new version, or `None` if `expect` does not hold; in that case nothing
+    /// is written.
     async fn put_document(
         &self,
         collection: Collection,
@@ -112,9 +114,9 @@ pub trait Documents: Send + Sync + 'static {
         expect: Expect,
     ) -> Result<Option<u64>>;
 
-    /// Puts a document that is there already, or one more if its collection has fewer than the limit, as long as the
-    /// bodies of all are within the limit of bytes or the document becomes no larger. The new version; `None` if
-    /// there are too many, or what was expected is not so, and then nothing is written.
+    /// Replaces a document, or adds one if its collection has fewer than the limit. The bodies of all must be
+    /// within the limit of bytes, or the document must not become larger. Returns the new version, or `None`
+    /// if a limit is exceeded or `expect` does not hold; in that case nothing is written.
     async fn put_document_within(
         &self,
         collection: Collection,
@@ -124,8 +126,8 @@ pub trait Documents: Send + Sync + 'static {
         limit: CollectionLimit,
     ) -> Result<Option<u64>>;
 
-    /// The same as [`Self::put_document`], for a document that may be removed after that time, unless it is put again. It may still
-    /// be found for a while.
+    /// As [`Self::put_document`], for a document that may be removed after that time, unless it is written
+    /// again. It may still be found for a while.
     async fn put_document_until(
         &self,
         collection: Collection,
@@ -135,6 +137,6 @@ pub trait Documents: Send + Sync + 'static {
         until: Time,
     ) -> Result<Option<u64>>;
 
-    /// Whether it was there.
+    /// Deletes a document. Returns whether it existed.
     async fn delete_document(&self, collection: Collection, key: &str) -> Result<bool>;
 }

@@ -9,16 +9,17 @@ use crate::{
     AcceptOutcome, DeliveryRow, NewParcel, NewSuppression, Page, PageRequest, Result, TargetId,
 };
 
-/// That a sent e-mail failed after all.
+/// A report that a sent e-mail failed after all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailReport {
     pub email: EmailId,
-    /// The delivery by which it was sent.
+    /// The delivery that sent it.
     pub delivery: Option<DeliveryId>,
     pub code: String,
     pub reason: String,
     pub error: Option<String>,
-    /// The failure may have passed: the next report replaces this one. Otherwise the first one stays.
+    /// Whether the failure may be temporary. The next report replaces such a report; otherwise the first one
+    /// stays.
     pub is_provisional: bool,
     pub at: Time,
 }
@@ -28,38 +29,37 @@ pub struct NewEmailReport {
     pub report: EmailReport,
     /// The notice to its tenant, under a key that identifies a repeated report.
     pub notice: NewParcel,
-    /// The addresses that get no e-mail any more.
+    /// The addresses that get no more e-mails.
     pub suppress: Vec<NewSuppression>,
-    /// How long the report is kept.
+    /// How long the report is stored.
     pub retention: Duration,
 }
 
-/// Which failed e-mails to list.
+/// Selects failed e-mails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedEmails {
     pub target: TargetId,
-    /// Made at or after,
+    /// Created at or after this time.
     pub since: Option<Time>,
-    /// and before.
+    /// Created before this time.
     pub until: Option<Time>,
 }
 
 #[async_trait]
 pub trait EmailReports: Send + Sync + 'static {
-    /// Suppresses the addresses, accepts the notice and notes the report, all in one
-    /// transaction. A repeated report is noted with the time of the first notice. Returns the outcome of the
-    /// notice.
+    /// Suppresses the addresses, accepts the notice and stores the report, all in one transaction. A repeated
+    /// report is stored with the time of the first notice. Returns the outcome of the notice.
     async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome>;
 
-    /// What was reported of these e-mails, in no particular order.
+    /// Returns the reports on these e-mails, in no particular order.
     async fn email_reports(
         &self,
         scope: TenantScope,
         emails: Vec<EmailId>,
     ) -> Result<Vec<EmailReport>>;
 
-    /// Deliveries of e-mails that were given up or of which a failure was reported later, in the order of
-    /// their ids.
+    /// Returns deliveries of e-mails that were given up or reported as failed later, in the order of their
+    /// ids.
     async fn failed_emails(
         &self,
         scope: TenantScope,

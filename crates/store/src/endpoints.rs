@@ -1,4 +1,4 @@
-//! Tenants' URLs.
+//! The endpoints of tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, TenantScope};
@@ -7,9 +7,9 @@ use crate::Result;
 
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Creates an endpoint, unless the tenant has `max_endpoints` already: then it writes nothing and returns
-    /// false. This and every change fail with [`crate::StoreError::Taken`] where another one of the tenant's has its
-    /// external id.
+    /// Creates an endpoint, unless the tenant has `max_endpoints` already; in that case it writes nothing and
+    /// returns false. This and every change fail with [`crate::StoreError::Taken`] if another endpoint of the
+    /// tenant has its external id.
     async fn add_endpoint(
         &self,
         scope: TenantScope,
@@ -17,23 +17,23 @@ pub trait Endpoints: Send + Sync + 'static {
         max_endpoints: Option<u32>,
     ) -> Result<bool>;
 
-    /// Replaces the one with its id if that still has the version of `endpoint`; the new one has the
-    /// next version. Otherwise nothing is written and the answer is false: read it again.
+    /// Replaces the endpoint if it still has the version of `endpoint`; the new one has the next version.
+    /// Otherwise writes nothing and returns false: read it again.
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool>;
 
-    /// Makes it, or replaces the one with its id, whatever its version.
+    /// Creates the endpoint, or replaces it whatever its version.
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()>;
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>>;
 
-    /// The one with this external id.
+    /// Returns the endpoint with this external id.
     async fn endpoint_by_external_id(
         &self,
         scope: TenantScope,
         external_id: &str,
     ) -> Result<Option<Endpoint>>;
 
-    /// All of one tenant's, oldest first.
+    /// Returns all endpoints of a tenant, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;
 
     /// Returns at most `max` endpoints of one tenant, newest first, before `before`.
@@ -44,12 +44,11 @@ pub trait Endpoints: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Endpoint>>;
 
-    /// Rises whenever one of the tenant's endpoints is made, changed or deleted: as long as it is the
-    /// same, so are they.
+    /// Returns a number that rises whenever one of the tenant's endpoints is created, changed or deleted.
+    /// While it is the same, so are they.
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64>;
 
-    /// Deletes it with its pause, and returns whether it existed. Its deliveries stay in the log; those
-    /// still waiting end as dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next
-    /// tried.
+    /// Deletes it with its pause, and returns whether it existed. Its deliveries stay in the log; pending
+    /// ones become dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next tried.
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool>;
 }

@@ -1,10 +1,11 @@
-//! Deleting a tenant with all that it has, and erasing the content of single parcels.
+//! Deletes a tenant with all its data, and erases the content of single parcels.
 //!
-//! The tenant, its endpoints, its documents and its pauses go at once. What it sent may be a lot, and goes in steps;
-//! until that is done, and for a while after, the store remembers the tenant as deleted.
+//! The tenant, its endpoints, its documents and its pauses are deleted at once. What it has sent may be a
+//! lot, and is removed in steps; until that is done, and for a while after, the store remembers the tenant as
+//! deleted.
 //!
-//! What stays: lines of the ledger and the audit log, counters that name nobody (usage and statistics, for as long as
-//! they are kept), and hashes of idempotency keys, until they expire.
+//! What stays: lines of the ledger and the audit log, counters without names (usage and statistics, until
+//! they expire), and hashes of idempotency keys, until they expire.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,18 +18,19 @@ pub struct DeletedTenant {
     pub id: TenantId,
     pub slug: String,
     pub deleted_at: Time,
-    /// Nothing of it was left.
+    /// Whether nothing of it was left.
     pub is_erased: bool,
 }
 
 /// The result of one step of erasing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EraseStep {
-    /// Removed parcels.
+    /// The number of removed parcels.
     pub parcels: u64,
-    /// There is more to remove: run another step.
+    /// Whether there is more to remove: run another step.
     pub more: bool,
-    /// Nothing is left. With neither, something is held by a node, and can be removed later.
+    /// Whether nothing is left. If neither this nor `more` is set, a node holds something, which can be
+    /// removed later.
     pub is_clean: bool,
 }
 
@@ -37,38 +39,39 @@ pub struct EraseStep {
 pub enum ContentErasure {
     Erased,
     AlreadyErased,
-    /// A delivery of it has not ended. Nothing was erased.
+    /// One of its deliveries has not ended. Nothing was erased.
     InFlight,
     Unknown,
 }
 
-/// Parcels of a subject that one step has found.
+/// The parcels of a subject that one step has found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubjectScan {
     pub parcels: Vec<ParcelId>,
-    /// Where the next step goes on; nothing at the end.
+    /// Where the next step continues; `None` at the end.
     pub next: Option<ParcelId>,
 }
 
 #[async_trait]
 pub trait Erasure: Send + Sync + 'static {
-    /// Returns whether the tenant existed. Its slug is free afterwards.
+    /// Deletes a tenant. Returns whether it existed. Its slug is free afterwards.
     async fn delete_tenant(&self, id: TenantId, now: Time) -> Result<bool>;
 
-    /// At most `max` of those that are remembered, the first deleted first.
+    /// Returns at most `max` of the remembered tenants, those deleted first first.
     async fn deleted_tenants(&self, max: usize) -> Result<Vec<DeletedTenant>>;
 
-    /// Ends at most `max` of the deleted tenant's deliveries, and removes at most `max` of each kind of thing that
-    /// it has left. Does nothing for a tenant that was not deleted.
+    /// Ends at most `max` of the deleted tenant's deliveries, and removes at most `max` rows of each kind
+    /// that it has left. Does nothing for a tenant that was not deleted.
     async fn erase(&self, id: TenantId, max: usize) -> Result<EraseStep>;
 
     async fn mark_erased(&self, id: TenantId) -> Result<()>;
 
-    /// No longer remembers the deleted tenant.
+    /// Forgets the deleted tenant.
     async fn forget_deleted(&self, id: TenantId) -> Result<()>;
 
-    /// Replaces the body of a parcel, and removes its subject, its external id, the request it came in, what its
-    /// attempts sent and got, its dead letters and the reports on it. Ids, times, states, codes and the ledger stay.
+    /// Replaces the body of a parcel, and removes its subject, its external id, the recorded request, the
+    /// requests and responses of its attempts, its dead letters and the reports on it. Ids, times, states,
+    /// codes and the ledger stay.
     async fn erase_content(
         &self,
         scope: TenantScope,
@@ -77,7 +80,7 @@ pub trait Erasure: Send + Sync + 'static {
         now: Time,
     ) -> Result<ContentErasure>;
 
-    /// The parcels of a subject, oldest first. A step reads at most `max` parcels.
+    /// Returns the parcels of a subject, oldest first. A step reads at most `max` parcels.
     async fn parcels_about(
         &self,
         scope: TenantScope,

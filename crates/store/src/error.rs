@@ -10,13 +10,14 @@ pub enum StoreError {
     /// Nothing was written. Retry in a moment.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
-    /// Nothing was done: too many calls of this tenant wait already. Other tenants are served.
+    /// Nothing was done, because too many calls of this tenant wait already. Other tenants are served.
     #[error("too many calls: {0}")]
     Busy(String),
-    /// Nothing was written: the tenant is being moved to another cell, or was. Retry in a moment.
+    /// Nothing was written: the tenant is being moved to another cell, or has just been moved. Retry in a
+    /// moment.
     #[error("the tenant moves: {0}")]
     Moving(String),
-    /// The outcome is unknown and this store does nothing more. Stop and reopen it.
+    /// The outcome is unknown, and this store accepts no more calls. Stop and reopen it.
     #[error("the store stopped after an error: {0}")]
     Broken(String),
     /// Another node has taken over this node's deliveries. Drop them and rejoin.
@@ -28,7 +29,7 @@ pub enum StoreError {
     /// The name is in use.
     #[error("{0} is already in use")]
     Taken(String),
-    /// A row that the program cannot have written.
+    /// A row contains a value that the program cannot have written.
     #[error("the store contains invalid data: {0}")]
     Corrupt(String),
     /// Nothing was written, and retrying never succeeds: some value in the call cannot be stored.

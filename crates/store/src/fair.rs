@@ -1,9 +1,9 @@
 //! A semaphore whose permits go to tenants in turn.
 //!
-//! Each tenant has a queue of its own, and none may hold more than its share of the permits. However
-//! many calls one tenant makes, another waits for at most one turn of each tenant that waits with it,
-//! and permits that no single tenant may hold are left for the others. A caller that goes away leaves
-//! the queue, and costs nothing more.
+//! Each tenant has its own queue, and none may hold more than its share of the permits. However many calls
+//! one tenant makes, another waits for at most one turn of each tenant that waits with it, and permits that
+//! no single tenant may hold are left for the others. A caller that goes away leaves the queue, and costs
+//! nothing more.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 
 use crate::{Result, StoreError};
 
-/// Who a permit is counted for.
+/// The account that a permit is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Account {
     Tenant(TenantId),
     /// Calls without a tenant.
     Gateway,
-    /// Callers whose tenant, if they have one, is yet to be found out.
+    /// Callers whose tenant, if any, is not known yet.
     Strangers,
 }
 
@@ -29,7 +29,7 @@ impl From<Option<TenantId>> for Account {
     }
 }
 
-/// Callers of one tenant that may wait. More are refused with [`StoreError::Busy`].
+/// Maximum waiting callers of one tenant. More are refused with [`StoreError::Busy`].
 const MAX_WAITING: usize = 1_024;
 
 #[derive(Clone)]
@@ -43,14 +43,14 @@ struct Inner {
 struct State {
     free: u32,
     shares: IdMap<Account, Share>,
-    /// The tenants that have callers waiting, in the order of their turns.
+    /// The tenants with waiting callers, in the order of their turns.
     turns: VecDeque<Account>,
 }
 
 #[derive(Default)]
 struct Share {
     held: u32,
-    /// It is in the order of turns.
+    /// Whether the tenant is in the order of turns.
     is_queued: bool,
     waiting: VecDeque<Waiter>,
 }
@@ -60,7 +60,7 @@ struct Waiter {
     wake: oneshot::Sender<FairPermit>,
 }
 
-/// Goes back when it is dropped.
+/// A permit. Returned when dropped.
 pub struct FairPermit {
     inner: Arc<Inner>,
     account: Account,
@@ -68,7 +68,7 @@ pub struct FairPermit {
 }
 
 impl FairSemaphore {
-    /// Of `permits`, one tenant may hold `max_per_tenant` at a time.
+    /// Creates a semaphore with `permits` permits, of which one tenant may hold `max_per_tenant` at a time.
     pub fn new(permits: u32, max_per_tenant: u32) -> Self {
         let (permits, max_per_tenant) = (permits.max(1), max_per_tenant.max(1));
         let state = State { free: permits, shares: IdMap::default(), turns: VecDeque::new() };
@@ -81,7 +81,7 @@ impl FairSemaphore {
         self.acquire_many(account, 1).await
     }
 
-    /// Waits for `weight` permits at once, or for a tenant's whole share where that is less.
+    /// Waits for `weight` permits at once, or for a tenant's whole share if that is less.
     pub async fn acquire_many(
         &self,
         account: impl Into<Account>,
@@ -102,7 +102,7 @@ impl FairSemaphore {
         woken.await.map_err(|_| StoreError::Broken("a semaphore lost a waiting caller".into()))
     }
 
-    /// Callers that wait, of all tenants.
+    /// Returns the number of waiting callers of all tenants.
     pub fn waiting(&self) -> usize {
         let state = self.0.state.lock();
         let all = state.shares.values().flat_map(|share| &share.waiting);
@@ -140,8 +140,8 @@ impl State {
         }
     }
 
-    /// What the next caller of this tenant asks for, and what the tenant holds. Callers that have gone
-    /// are dropped; a tenant without any leaves the order of turns.
+    /// Returns what the next caller of this tenant waits for, and what the tenant holds. Removes callers that
+    /// have gone away; a tenant without callers leaves the order of turns.
     fn next_weight(&mut self, account: Account) -> Option<(u32, u32)> {
         let share = self.shares.get_mut(&account)?;
         while share.waiting.front().is_some_and(|waiter| waiter.wake.is_closed()) {
@@ -159,9 +159,9 @@ impl Inner {
         FairPermit { inner: self.clone(), account, weight }
     }
 
-    /// Hands out what is free, one permit to each tenant in turn. A tenant that has its whole share is
-    /// passed over; one that waits for more than is free holds up those after it, so that many small
-    /// requests cannot starve a large one.
+    /// Hands out the free permits to the tenants in turn. A tenant that has its whole share is passed over. A
+    /// tenant that waits for more than is free blocks those after it, so that many small requests cannot
+    /// starve a large one.
     fn grant(self: &Arc<Self>, state: &mut State) {
         let mut passed_over = 0;
         while passed_over < state.turns.len() {
@@ -183,7 +183,7 @@ impl Inner {
             if let Some(waiter) = waiter {
                 let permit = self.take(state, account, weight);
                 if let Err(unheard) = waiter.wake.send(permit) {
-                    // It went away just now. Dropping the permit would lock the state again.
+                    // The caller has just gone away. Dropping the permit here would lock the state again.
                     unheard.put_back(state);
                 }
             }
@@ -194,7 +194,7 @@ impl Inner {
 }
 
 impl FairPermit {
-    /// Gives back all but `weight`.
+    /// Returns all permits but `weight`.
     pub fn shrink_to(&mut self, weight: u32) {
         let surplus = self.weight.saturating_sub(weight);
         if surplus > 0 {

@@ -1,37 +1,37 @@
-//! What makes two parcels the same: a key, and the content that it was first used for.
+//! Defines when two parcels are the same: by a key, and the content that it was first used for.
 
 use aws_lc_rs::digest::{Context, SHA256};
 use gancho_domain::Time;
 
-/// A key under which something is accepted once, per tenant.
+/// A key under which a parcel is accepted once per tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// SHA-256 of what the caller calls the key, with what it is a key of.
+    /// SHA-256 of the caller's key, with the kind of the key.
     pub key: [u8; 32],
-    /// SHA-256 of the content: the same key with another content is a clash.
+    /// SHA-256 of the content: the same key with other content is a clash.
     pub content: [u8; 32],
-    /// How long the key is remembered at least: it ends when upkeep names a later time, see
+    /// How long the key is remembered at least: it ends when upkeep passes a later time, see
     /// [`crate::Upkeep::prune`].
     pub until: Time,
 }
 
-/// One part of what is hashed. One that is not there differs from an empty one.
+/// One part of the hashed data. A missing part differs from an empty one.
 type Part<'a> = Option<&'a [u8]>;
 
 impl IdempotencyKey {
-    /// `key` is what the caller calls the key, with what it is a key of before it.
+    /// `key` is the kind of the key, then the caller's key.
     pub fn new(key: &[Part<'_>], content: &[Part<'_>], until: Time) -> Self {
         Self { key: hash(key), content: hash(content), until }
     }
 
-    /// The key alone decides: whatever comes under it later is the same.
+    /// Creates a key that alone decides: any content under it is the same.
     pub fn of_key(key: &[Part<'_>], until: Time) -> Self {
         let key = hash(key);
         Self { key, content: key, until }
     }
 }
 
-/// SHA-256 of all parts, each with its length before it.
+/// Returns the SHA-256 of all parts, each preceded by its length.
 fn hash(parts: &[Part<'_>]) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
     for part in parts {

@@ -34,7 +34,7 @@ pub struct RejectedEvent {
     pub rejected_at: Time,
 }
 
-/// What `gancho.publish` checks by itself.
+/// What `gancho.publish` needs for its own checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IntakeSettings {
     /// Maximum size of an event's data.
@@ -53,13 +53,13 @@ pub struct IntakeBatch {
     pub max_events: usize,
     /// Maximum bytes per tenant, unless one event alone is larger.
     pub max_bytes: usize,
-    /// No other node takes events of these tenants for this long.
+    /// How long no other call takes events of these tenants.
     pub lease: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IntakeCounts {
-    /// Counted up to [`IntakeCounts::MAX`].
+    /// Events that wait, counted up to [`IntakeCounts::MAX`].
     pub waiting: u64,
     pub rejected: u64,
 }
@@ -68,10 +68,10 @@ impl IntakeCounts {
     pub const MAX: u64 = 100_000;
 }
 
-/// A store without an intake has nothing to implement.
+/// A store without an intake uses the default implementations.
 #[async_trait]
 pub trait Intake: Send + Sync + 'static {
-    /// Rings when events came in. `None` without an intake.
+    /// Rings when events arrive. `None` without an intake.
     fn intake_bell(&self) -> Option<Arc<Notify>> {
         None
     }
@@ -82,8 +82,9 @@ pub trait Intake: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Takes the oldest events of the next tenants after `after`, those of a tenant in order. No other call takes events
-    /// of these tenants before the lease ends, or all that were taken are accepted, rejected or postponed.
+    /// Takes the oldest events of the next tenants after `after`, those of a tenant in order. No other call
+    /// takes events of these tenants before the lease ends, or until all taken events are accepted, rejected
+    /// or postponed.
     async fn take_intake(
         &self,
         after: Option<TenantId>,
@@ -94,8 +95,8 @@ pub trait Intake: Send + Sync + 'static {
     }
 
     /// Accepts parcels as [`crate::Accept::accept`] does, and removes them from the intake in the same
-    /// transaction. One that is no longer there is answered with [`AcceptOutcome::Again`] and its own id. One that
-    /// clashes stays.
+    /// transaction. Returns [`AcceptOutcome::Again`] with its own id for one that is no longer there. One
+    /// that clashes stays.
     async fn accept_intake(
         &self,
         parcels: Vec<NewParcel>,
@@ -105,7 +106,7 @@ pub trait Intake: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// They are taken again after this time, and no event of the tenant before.
+    /// Postpones events: they are taken again after this time, and no event of the tenant before.
     async fn postpone_intake(
         &self,
         scope: TenantScope,
@@ -116,7 +117,7 @@ pub trait Intake: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whether it was waiting.
+    /// Rejects a waiting event. Returns whether it was waiting.
     async fn reject_intake(
         &self,
         scope: TenantScope,
@@ -129,7 +130,8 @@ pub trait Intake: Send + Sync + 'static {
         Ok(false)
     }
 
-    /// At most `max`, newest first, after `after`. Without a tenant those of all.
+    /// Returns at most `max` rejected events, newest first, after `after`. Without a tenant those of all
+    /// tenants.
     async fn rejected_events(
         &self,
         tenant: Option<TenantId>,
@@ -140,14 +142,14 @@ pub trait Intake: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Puts it back among those that wait. Whether it was there. Fails with [`crate::StoreError::Taken`] if another
-    /// event with its idempotency key waits.
+    /// Makes a rejected event wait again. Returns whether it existed. Fails with [`crate::StoreError::Taken`]
+    /// if another event with its idempotency key waits.
     async fn retry_rejected_event(&self, tenant: Option<TenantId>, event: EventId) -> Result<bool> {
         let _ = (tenant, event);
         Ok(false)
     }
 
-    /// Whether it was there.
+    /// Deletes a rejected event. Returns whether it existed.
     async fn delete_rejected_event(
         &self,
         tenant: Option<TenantId>,

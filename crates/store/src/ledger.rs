@@ -1,5 +1,5 @@
-//! The record of what was received. A line is written with its parcel, in the same transaction; no
-//! method changes or removes one, and the databases refuse to.
+//! The ledger of received webhooks. A line is written with its parcel, in the same transaction. No method
+//! changes or removes one, and the databases refuse to.
 
 use async_trait::async_trait;
 use gancho_domain::ParcelId;
@@ -14,6 +14,6 @@ pub trait Ledger: Send + Sync + 'static {
 
     async fn ledger_line_of(&self, parcel: ParcelId) -> Result<Option<Line>>;
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     async fn ledger_size(&self) -> Result<u64>;
 }

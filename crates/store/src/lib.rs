@@ -1,25 +1,25 @@
 //! The storage contract: what every store must do, not how.
 //!
-//! Each method is one business step and one transaction, and takes a batch. Callers do not see transactions. In
-//! the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants what; [`accept`] stores a parcel
-//! and its deliveries, [`idempotency`] deduplicates it, [`intake`] hands in what applications have stored;
-//! [`claim`] leases due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`]
-//! writes their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to an
-//! archive and removes them; [`deliveries`] reads all of it back, and [`all_tenants`] for the operator; [`nodes`]
-//! is the membership; [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`erasure`]
-//! deletes a tenant with all that it has, and the content of parcels; [`upkeep`] prunes, expires and counts;
-//! [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`] reads the record of what was
-//! received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold bounces and
-//! complaints of e-mails; [`audit`] is the log of who changed what; [`documents`] keeps the small documents that
-//! are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] encode values for storage;
-//! [`schema_version`] says how far a database was migrated; [`fair`] shares the readers among tenants. [`cache`]
-//! is a read-through cache for callers.
+//! Each method is one business step and one transaction, and takes a batch. Callers do not see transactions.
+//! In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants what; [`accept`] stores a
+//! parcel and its deliveries, [`idempotency`] deduplicates it, [`intake`] takes what applications have
+//! stored; [`claim`] leases due deliveries to a node ([`round`] tracks how far a walk over all targets has
+//! come); [`settle`] writes their results; [`dead_letters`] stores those that were given up, and
+//! [`archiving`] moves them to an archive; [`deliveries`] reads all of it, and [`all_tenants`] for the
+//! operator; [`nodes`] is the membership; [`pauses`] hold work back; [`orphans`] ends what waits for a
+//! deleted endpoint; [`erasure`] deletes a tenant with all its data, and the content of parcels; [`upkeep`]
+//! prunes, expires and counts; [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`]
+//! reads the record of received webhooks; [`replays`] are jobs that send again; [`email_reports`] and
+//! [`suppressions`] store bounces and complaints of e-mails; [`audit`] is the log of who changed what;
+//! [`documents`] stores small documents of configuration. [`retry_plan_codec`] and [`rotated_secrets_codec`]
+//! encode values for storage; [`schema_version`] says how far a database was migrated; [`fair`] shares the
+//! readers among tenants. [`cache`] is a read-through cache for callers.
 //!
-//! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage. When it returns
-//! an error, nothing of the call was written, except after [`StoreError::Broken`], where the outcome is unknown
-//! until the store is opened again.
+//! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage. When it
+//! returns an error, nothing of the call was written, except after [`StoreError::Broken`], where the outcome
+//! is unknown until the store is opened again.
 //!
-//! This crate holds no SQL and knows no database. With the feature `conformance` it holds the suite that every
+//! This crate has no SQL and knows no database. With the feature `conformance` it has the suite that every
 //! store must pass.
 
 pub mod accept;
@@ -134,10 +134,10 @@ pub trait Store:
     + Upkeep
     + Usage
 {
-    /// The word for the store in logs: `sqlite`, `postgres` or `cells`.
+    /// The name of the store in logs: `sqlite`, `postgres` or `cells`.
     fn name(&self) -> &'static str;
 
-    /// Rings when work became due through another call or another node. A ring may be missed: a waiter
+    /// Rings when work became due through another call or another node. A ring may be missed, so a waiter
     /// must also poll.
     fn bell(&self) -> Arc<tokio::sync::Notify>;
 }

@@ -1,33 +1,33 @@
-//! What a deleted endpoint leaves behind: deliveries that still wait for it, and pauses.
+//! What a deleted endpoint leaves behind: pending deliveries, and pauses.
 //!
-//! Deleting an endpoint takes its pause with it. Its deliveries may be many, so they are given up in
-//! steps of their own; a sweep finds those that became pending later, as when an attempt was in flight
-//! while the endpoint was deleted.
+//! The deletion of an endpoint also removes its pause. Its deliveries may be many, so they are given up in
+//! separate steps. A sweep finds those that became pending later, for instance because an attempt was in
+//! flight while the endpoint was deleted.
 
 use async_trait::async_trait;
 use gancho_domain::{EndpointId, TenantId, TenantScope, Time};
 
 use crate::{EndedDelivery, Result};
 
-/// An endpoint with the tenant it belongs to.
+/// An endpoint and its tenant.
 pub type TenantEndpoint = (TenantId, EndpointId);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrphanScan {
-    /// Those that do not exist.
+    /// The endpoints that do not exist.
     pub orphaned: Vec<TenantEndpoint>,
-    /// Where to go on; nothing at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<TenantEndpoint>,
 }
 
 #[async_trait]
 pub trait Orphans: Send + Sync + 'static {
-    /// Looks at `max` of the endpoints that have pending webhook deliveries, from the one after `after`
-    /// on, and names those that do not exist.
+    /// Scans `max` of the endpoints that have pending webhook deliveries, after `after`, and returns those
+    /// that do not exist.
     async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan>;
 
-    /// Gives up at most `max` pending or waiting webhook deliveries to an endpoint that does not exist,
-    /// as dead letters with the code `TARGET_GONE`; none if the endpoint exists.
+    /// Gives up at most `max` pending or waiting webhook deliveries to an endpoint that does not exist, as
+    /// dead letters with the code `TARGET_GONE`. Gives up none if the endpoint exists.
     async fn give_up_orphans(
         &self,
         scope: TenantScope,

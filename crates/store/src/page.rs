@@ -1,8 +1,7 @@
-//! Lists come in pages, each saying where the next begins: newest first, as people read them, or oldest
-//! first, as they are sent again.
+//! Pages of lists, each with the position of the next: newest first, as people read them, or oldest first, as
+//! they are sent again.
 
-/// A page of rows that hold bodies ends before it holds more bytes of them than this, unless its first
-/// row alone does.
+/// Maximum bytes of bodies in a page, unless its first row alone has more.
 pub const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// Which end of a list its first page shows.
@@ -16,11 +15,11 @@ pub enum ListOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
     pub max: usize,
-    /// The place of the last row of the page before. It belongs to one list, with one filter and one
+    /// The position of the last row of the page before. It belongs to one list, with one filter and one
     /// order.
     pub after: Option<[u8; 32]>,
     pub order: ListOrder,
-    /// At most [`MAX_PAGE_BYTES`].
+    /// Maximum bytes of bodies, at most [`MAX_PAGE_BYTES`].
     pub max_bytes: usize,
 }
 
@@ -29,7 +28,7 @@ impl PageRequest {
         Self::new(max, None)
     }
 
-    /// Newest first.
+    /// Requests a page, newest first.
     pub fn new(max: usize, after: Option<[u8; 32]>) -> Self {
         Self { max, after, order: ListOrder::NewestFirst, max_bytes: MAX_PAGE_BYTES }
     }
@@ -39,18 +38,19 @@ impl PageRequest {
         Self { order, ..self }
     }
 
-    /// Ends the page before it holds more bytes of bodies than this, unless its first row alone does.
+    /// Ends the page before it has more bytes of bodies than this, unless its first row alone does.
     #[must_use]
     pub fn within(self, max_bytes: usize) -> Self {
         Self { max_bytes: max_bytes.min(MAX_PAGE_BYTES), ..self }
     }
 }
 
-/// A page scans a bounded number of rows: it may hold fewer rows than requested, even none, and still have a
-/// next. The list ends where there is none.
+/// A page scans a bounded number of rows: it may have fewer rows than requested, even none, and still have a
+/// next one. The list ends if there is no next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub rows: Vec<T>,
-    /// Opaque. The API seals it to the tenant and the filter before a caller sees it.
+    /// The position of the next page. Opaque: the API binds it to the tenant and the filter before a caller
+    /// sees it.
     pub next: Option<[u8; 32]>,
 }

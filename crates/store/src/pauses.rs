@@ -13,7 +13,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// Whose work it holds back, where it is one tenant's.
+    /// Returns the tenant whose work it holds back, if it is one tenant's.
     pub fn tenant(self) -> Option<TenantId> {
         match self {
             Self::Lane(_) => None,
@@ -24,11 +24,11 @@ impl Pause {
 
 #[async_trait]
 pub trait Pauses: Send + Sync + 'static {
-    /// Doing it twice is doing it once.
+    /// Pauses something. Idempotent.
     async fn pause(&self, what: Pause, now: Time) -> Result<()>;
 
     async fn resume(&self, what: Pause) -> Result<()>;
 
-    /// Those of all tenants: for the engine, which reads them from time to time.
+    /// Returns the pauses of all tenants: for the engine, which reads them from time to time.
     async fn pauses(&self) -> Result<Vec<Pause>>;
 }

@@ -1,8 +1,8 @@
 //! Replays: jobs that send past deliveries or events again, page by page.
 //!
-//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it,
-//! under a lease: a runner that has lost the lease writes nothing more, except how much it had sent
-//! when the replay was canceled under it.
+//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it, under a
+//! lease. A runner that has lost the lease writes nothing more, except how much it had sent when the replay
+//! was canceled.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,7 +23,7 @@ impl ReplayState {
     pub const ALL: [Self; 5] =
         [Self::Pending, Self::Running, Self::Done, Self::Canceled, Self::Failed];
 
-    /// Its name in the API.
+    /// Returns its name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -34,7 +34,7 @@ impl ReplayState {
         }
     }
 
-    /// Its name in the stores. Never changed.
+    /// Returns its name in the stores. Never change it.
     pub const fn stored_name(self) -> &'static str {
         match self {
             Self::Canceled => "cancelled",
@@ -62,7 +62,7 @@ pub struct NewReplayJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayJob {
     pub id: ReplayId,
-    /// `None` if it is the operator's.
+    /// The tenant; `None` if it is the operator's.
     pub tenant: Option<TenantId>,
     pub state: ReplayState,
     pub request: Bytes,
@@ -70,7 +70,7 @@ pub struct ReplayJob {
     pub sent: ReplayCounts,
     /// Why it failed as a whole.
     pub error: Option<String>,
-    /// Where the next page begins: its writer's business. Empty at the beginning.
+    /// Where the next page begins, opaque to the store. Empty at the beginning.
     pub cursor: String,
     pub lease: Option<ReplayLease>,
     pub created_at: Time,
@@ -78,11 +78,11 @@ pub struct ReplayJob {
     pub finished_at: Option<Time>,
 }
 
-/// How many a replay is to send.
+/// How many items a replay must send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayTotal {
     pub count: u64,
-    /// Counting stops at some point: then there are at least `count`.
+    /// Whether `count` is exact. Counting stops at a maximum, and there may be more then.
     pub is_exact: bool,
 }
 
@@ -97,9 +97,9 @@ pub struct ReplayCounts {
 /// The lease of a runner on a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayLease {
-    /// A name that no other runner has.
+    /// The unique name of the runner.
     pub runner: String,
-    /// From then on another runner may take the replay over.
+    /// After this time another runner may take the replay over.
     pub until: Time,
 }
 
@@ -109,29 +109,30 @@ pub struct LeasedReplay {
     pub take: ReplayTake,
 }
 
-/// How a runner came to a replay.
+/// How a runner got a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayTake {
     /// The replay is new.
     Started,
-    /// From a runner that may have sent a page without writing so.
+    /// Another runner had it, which may have sent a page without recording it.
     TakenOver,
-    /// It was the runner's own.
+    /// The runner already had it.
     Renewed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayLimits {
-    /// Open replays of one owner. There is no limit in all, which a few owners could use up.
+    /// Maximum open replays of one owner. There is no limit over all owners, because a few owners could use
+    /// it up.
     pub max_open: u64,
-    /// Replays that are kept of one owner. The oldest that have ended go first.
+    /// Maximum stored replays of one owner. The oldest that have ended are removed first.
     pub max_kept: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenReplayOutcome {
     Opened,
-    /// Nothing was written: the owner has this many open replays.
+    /// The owner has this many open replays. Nothing was written.
     TooMany {
         open: u64,
     },
@@ -141,7 +142,7 @@ pub enum OpenReplayOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayEnd {
     Done,
-    /// Why.
+    /// It failed for this reason.
     Failed(String),
 }
 
@@ -158,7 +159,7 @@ pub trait ReplayJobs: Send + Sync + 'static {
 
     async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>>;
 
-    /// Newest first, those made before `before`.
+    /// Returns a page of replays, newest first, created before `before`.
     async fn replays(
         &self,
         owner: Option<TenantScope>,
@@ -166,12 +167,13 @@ pub trait ReplayJobs: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<ReplayJob>>;
 
-    /// Those that have not ended: the oldest of each owner first, then the second of each, and so on.
+    /// Returns replays that have not ended: the oldest of each owner first, then the second of each, and so
+    /// on.
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>>;
 
     /// Takes a replay that has no runner or whose lease has expired, or renews the lease, and returns the
-    /// replay as it is then. One that starts by this has the `total` that was counted before. Returns
-    /// nothing if the replay has ended or another runner has it.
+    /// updated replay. A replay that this starts has the `total` that was counted before. Returns `None` if
+    /// the replay has ended or another runner has it.
     async fn lease_replay(
         &self,
         id: ReplayId,
@@ -180,9 +182,9 @@ pub trait ReplayJobs: Send + Sync + 'static {
         now: Time,
     ) -> Result<Option<LeasedReplay>>;
 
-    /// Adds a page that `lease.runner` has sent, moves on to `cursor` and renews the lease. Returns whether
-    /// the runner goes on. If the replay was canceled meanwhile, only the counts are added; if another
-    /// runner has it, nothing is written: that one looks at the page again.
+    /// Adds a page that `lease.runner` has sent, moves to `cursor` and renews the lease. Returns whether the
+    /// runner continues. If the replay was canceled meanwhile, only the counts are added. If another runner
+    /// has it, nothing is written: that runner checks the page again.
     async fn advance_replay(
         &self,
         id: ReplayId,
@@ -191,7 +193,7 @@ pub trait ReplayJobs: Send + Sync + 'static {
         cursor: String,
     ) -> Result<bool>;
 
-    /// The same for the last page. Returns whether the replay has ended so.
+    /// As [`Self::advance_replay`], for the last page. Returns whether this ended the replay.
     async fn end_replay(
         &self,
         id: ReplayId,
@@ -201,7 +203,8 @@ pub trait ReplayJobs: Send + Sync + 'static {
         now: Time,
     ) -> Result<bool>;
 
-    /// Cancels a replay that has not ended, and returns it as it is then. One that has ended stays as it is.
+    /// Cancels a replay that has not ended, and returns the updated replay. One that has ended stays
+    /// unchanged.
     async fn cancel_replay(
         &self,
         owner: Option<TenantScope>,

@@ -1,5 +1,5 @@
-//! A retry plan as stores keep it, one line of text: `schedule 5000000 300000000` or
-//! `exponential 1000000 60000000 5`, in microseconds.
+//! The stored form of a retry plan, one line of text: `schedule 5000000 300000000` or `exponential 1000000
+//! 60000000 5`, in microseconds.
 
 use std::time::Duration;
 

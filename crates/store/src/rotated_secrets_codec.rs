@@ -1,5 +1,5 @@
-//! Secrets that were rotated away as stores keep them, one a line: until when each signs, in
-//! microseconds, and what is sealed, in hexadecimal.
+//! The stored form of rotated secrets, one per line: until when each signs, in microseconds, and its
+//! ciphertext, in hexadecimal.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub fn write(secrets: &[OldSecret]) -> String {
 }
 
 pub fn read(text: &str) -> Result<Vec<OldSecret>> {
-    // The text is not shown: sealed or not, secrets do not belong in an error.
+    // The text is not shown: encrypted or not, secrets do not belong in an error.
     let unknown = || StoreError::Corrupt("invalid rotated secret".to_owned());
     text.lines().map(|line| old_secret(line).ok_or_else(unknown)).collect()
 }

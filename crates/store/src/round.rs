@@ -1,12 +1,12 @@
-//! How far a walk over the targets has come, over as many claims as it takes.
+//! Tracks how far a walk over the targets has come, over several claims.
 //!
-//! A claim looks at a bounded number of targets, so that a round over all of them may take several
-//! claims. The round that counts for [`ClaimResult::caught_up`](crate::ClaimResult) begins after the last
-//! tenant that had to leave something: it is complete when the walk has passed that tenant's turn
-//! again and nothing was left on the way.
+//! A claim scans a bounded number of targets, so a round over all of them may take several claims. The round
+//! that counts for [`ClaimResult::caught_up`](crate::ClaimResult) begins after the last tenant that had to
+//! leave something. It is complete when the walk has passed that tenant's turn again and nothing was left on
+//! the way.
 //!
-//! Beside it runs a *lap*, which ends when every tenant has had a turn, whatever was left. It says who has nothing
-//! more long before a backlog of others is gone.
+//! A *lap* runs at the same time, and ends when every tenant has had a turn, whatever was left. It shows
+//! which tenants have nothing more, long before the backlog of others is empty.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use gancho_domain::TenantId;
 
 use crate::{ClaimCursor, TargetId};
 
-/// The round and the lap of a walk, as far as one claim takes them.
+/// The progress of a claim in the round and the lap.
 #[derive(Debug)]
 pub struct ClaimProgress {
     pub round: ClaimRound,
@@ -24,7 +24,7 @@ pub struct ClaimProgress {
 }
 
 impl ClaimProgress {
-    /// Continues what the cursor has under way.
+    /// Continues the round and the lap of the cursor.
     pub fn resume(cursor: &mut ClaimCursor) -> Self {
         let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));
         let begin = ClaimRound::after(from);
@@ -32,19 +32,19 @@ impl ClaimProgress {
         Self { round, lap: cursor.lap.take().unwrap_or(begin), left: BTreeSet::new() }
     }
 
-    /// Something due was left in this tenant's turn.
+    /// Notes that something due was left in this tenant's turn.
     pub fn leave(&mut self, tenant: TenantId) {
         self.round.leave(tenant);
         self.left.insert(tenant);
     }
 
-    /// Every tenant up to this one has had its turn.
+    /// Notes that every tenant up to this one has had its turn.
     pub fn reach(&mut self, tenant: TenantId) {
         self.round.reach(tenant);
         self.lap.reach(tenant);
     }
 
-    /// Every tenant to the last has had its turn: the walk goes on with the first.
+    /// Notes that every tenant to the last has had its turn: the walk continues with the first.
     pub fn wrap(&mut self) {
         self.round.wrap();
         self.lap.wrap();
@@ -54,7 +54,7 @@ impl ClaimProgress {
         self.round.is_complete()
     }
 
-    /// Whether the lap is complete. If not, the cursor keeps it for the next claim.
+    /// Whether the lap is complete. If not, the cursor stores it for the next claim.
     pub fn end_lap(&self, cursor: &mut ClaimCursor) -> bool {
         cursor.lap = (!self.lap.is_complete()).then_some(self.lap);
         self.lap.is_complete()
@@ -66,28 +66,28 @@ impl ClaimProgress {
 pub struct ClaimRound {
     /// The tenant after whose turn the round began. `None`: it began before the first of all.
     from: Option<TenantId>,
-    /// The walk has come to the last tenant since, and went on with the first.
+    /// Whether the walk has since passed the last tenant and continued with the first.
     wrapped: bool,
     complete: bool,
 }
 
 impl ClaimRound {
-    /// A round that begins after this tenant, or before the first.
+    /// Starts a round after this tenant, or before the first.
     pub fn after(from: Option<TenantId>) -> Self {
         Self { from, wrapped: from.is_none(), complete: false }
     }
 
-    /// Something due was left in this tenant's turn.
+    /// Notes that something due was left in this tenant's turn.
     pub fn leave(&mut self, tenant: TenantId) {
         *self = Self::after(Some(tenant));
     }
 
-    /// Every tenant up to this one has had its turn.
+    /// Notes that every tenant up to this one has had its turn.
     pub fn reach(&mut self, tenant: TenantId) {
         self.complete |= self.wrapped && self.from.is_some_and(|from| from <= tenant);
     }
 
-    /// Every tenant to the last has had its turn: the walk goes on with the first.
+    /// Notes that every tenant to the last has had its turn: the walk continues with the first.
     pub fn wrap(&mut self) {
         self.complete |= self.wrapped;
         self.wrapped = true;
@@ -98,16 +98,16 @@ impl ClaimRound {
     }
 }
 
-/// A tenant's turn that ended in the middle because the claim had scanned the maximum number of targets. The next
-/// claim begins with the rest of it.
+/// A tenant's turn that was interrupted because the claim had scanned the maximum number of targets. The next
+/// claim starts with the rest of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimTurn {
     pub tenant: TenantId,
     /// The target after which the turn began; `None`: the first.
     pub from: Option<TargetId>,
-    /// The last target that was scanned; `None`: none, or the turn goes on with the first.
+    /// The last target that was scanned; `None`: none, or the turn continues with the first.
     pub at: Option<TargetId>,
-    /// It has come to the tenant's last target and went on with the first.
+    /// Whether the turn has passed the tenant's last target and continued with the first.
     pub wrapped: bool,
 }
 
@@ -116,7 +116,7 @@ impl ClaimTurn {
         Self { tenant, from, at: from, wrapped: from.is_none() }
     }
 
-    /// Whether the turn, come to this target, is all the way round.
+    /// Whether the turn, at this target, has visited all of the tenant's targets.
     pub fn ends_before(&self, target: TargetId) -> bool {
         self.wrapped && self.from.is_some_and(|from| target > from)
     }

@@ -3,7 +3,7 @@
 /// The number of migrations of a database, and of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaVersion {
-    /// 0 for a database that is empty or not there.
+    /// 0 for a database that is empty or does not exist.
     pub found: u32,
     pub known: u32,
 }

@@ -1,5 +1,5 @@
-//! Writes the result of an attempt: the attempt, the next state and what follows, in one
-//! transaction, refused where the lease was lost.
+//! Writes the result of an attempt: the attempt, the next state and what follows, in one transaction. Refused
+//! if the lease was lost.
 
 use std::time::Instant;
 
@@ -14,21 +14,21 @@ pub struct Settlement {
     pub delivery: DeliveryId,
     /// See [`Lease::since`](crate::Lease::since).
     pub leased_at: Option<Instant>,
-    /// When it was decided.
+    /// When the result was decided.
     pub at: Time,
-    /// `None` if no attempt was made, as when its time ran out.
+    /// `None` if no attempt was made, for instance because the delivery expired.
     pub attempt: Option<Attempt>,
     pub next: Next,
-    /// A dead letter waits for the outcome, and goes if it was delivered.
+    /// Whether a dead letter waits for the outcome, and is removed on success.
     pub is_replay: bool,
-    /// It is kept in order: when it ends, the next of its subject moves up.
+    /// Whether it is ordered: when it ends, the next of its subject moves up.
     pub in_order: bool,
-    /// What is published in the same transaction, such as `email.sent`.
+    /// The parcels that are published in the same transaction, such as `email.sent`.
     pub follow: Vec<NewParcel>,
 }
 
 impl Settlement {
-    /// When its attempt ended, or, where none was made, when that was decided.
+    /// Returns when its attempt ended or, if none was made, when that was decided.
     pub fn ended_at(&self) -> Time {
         self.attempt.as_ref().map_or(self.at, |attempt| attempt.started_at + attempt.latency)
     }
@@ -50,7 +50,7 @@ impl Settlement {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// Written, with an outcome for each parcel that followed.
+    /// Written, with an outcome for each published parcel.
     Done { follow: Vec<AcceptOutcome> },
     /// Another node holds the delivery now. Nothing was written, not even what follows.
     LeaseLost,

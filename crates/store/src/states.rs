@@ -1,8 +1,8 @@
-//! The states of a delivery under the names that statements use, and statements that are put together from
-//! such names once.
+//! The states of a delivery under the names that statements use, and the text of statements that contain
+//! them.
 //!
-//! The numbers are written into the text of a statement rather than bound to it, because a database uses a
-//! partial index only where it can see that the statement asks for its rows.
+//! The numbers are in the text of a statement rather than bound to it, because a database uses a partial
+//! index only if it can see that the statement selects its rows.
 
 use std::{fmt, ops::Deref, sync::LazyLock};
 
@@ -15,10 +15,10 @@ pub const LEASED: i16 = State::Leased.number();
 pub const WAITING: i16 = State::Waiting.number();
 pub const DELIVERED: i16 = State::Delivered.number();
 pub const DEAD: i16 = State::Dead.number();
-/// The lowest of the final states: a delivery below it has not ended.
+/// The lowest final state: a delivery below it has not ended.
 pub const ENDED: i16 = DELIVERED;
 
-/// The text of a statement, made when it is first used.
+/// The text of a statement, built on its first use.
 pub struct Sql(LazyLock<String>);
 
 impl Sql {
@@ -41,7 +41,7 @@ impl fmt::Display for Sql {
     }
 }
 
-/// The text of a statement, made once from the constants that it names: `sql!("… state = {PENDING}")`.
+/// Builds the text of a statement once from the constants that it names: `sql!("… state = {PENDING}")`.
 #[macro_export]
 macro_rules! sql {
     ($text:literal) => {{

@@ -1,13 +1,13 @@
 //! Statistics: what happened to deliveries, per minute, hour and day, for the gateway, each tenant and each
-//! target. Nodes count, write what they counted, and readers add up: no read of them scans deliveries.
+//! target. Nodes count and write their counts, and readers add them up: no read scans deliveries.
 //!
-//! A row of a minute belongs to the node that wrote it and holds all that the node counted in that minute, so
-//! that writing it again changes nothing and no two nodes write the same row. An hour is rolled up from its
-//! minutes once it is over, a day from its hours. Until then, and again when a late minute arrives, the hour
-//! is *due*, and readers take its minutes instead: a read is exact at all times.
+//! A row of a minute belongs to the node that wrote it and has everything that the node counted in that
+//! minute. So writing it again changes nothing, and no two nodes write the same row. An hour is rolled up
+//! from its minutes once it is over, a day from its hours. Until then, and again when a late minute arrives,
+//! the hour is *due*, and readers use its minutes instead: a read is always exact.
 //!
-//! [`level`] says how rows are grouped and how long they are kept, [`read_plan`] which rows a read needs, and
-//! [`figures_codec`] how counts are stored. Both stores share them.
+//! [`level`] says how rows are grouped and how long they are stored, [`read_plan`] which rows a read needs,
+//! and [`figures_codec`] how counts are stored. Both stores share them.
 
 pub mod figures_codec;
 pub mod level;
@@ -22,7 +22,7 @@ use gancho_domain::{Figures, Lane, TenantId, TenantScope, Time};
 use self::without_success::NoSuccess;
 use crate::{NodeId, Result, TargetId};
 
-/// Whose figures: of the gateway, a tenant or a target, in one lane.
+/// What the figures are about: the gateway, a tenant or a target, in one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Series {
     tenant: Option<TenantId>,
@@ -43,7 +43,7 @@ impl Series {
         Self { tenant: Some(tenant), target: Some(target), lane }
     }
 
-    /// Of a target, or of the whole tenant.
+    /// Returns the series of a target, or of the whole tenant.
     pub const fn within(tenant: TenantId, (target, lane): (Option<TargetId>, Lane)) -> Self {
         Self { tenant: Some(tenant), target, lane }
     }
@@ -61,7 +61,7 @@ impl Series {
     }
 }
 
-/// What a node counted for a series in one minute, from the beginning of that minute on.
+/// What a node counted for a series since the beginning of a minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MinuteFigures {
     pub series: Series,
@@ -70,11 +70,11 @@ pub struct MinuteFigures {
     pub figures: Figures,
 }
 
-/// Rows of one node.
+/// Rows that one node writes.
 #[derive(Debug, Clone)]
 pub struct StatisticsBatch {
     pub node: NodeId,
-    /// How often the clock of the node was set back: a minute that comes again has other rows.
+    /// How often the clock of the node was set back: a repeated minute has separate rows.
     pub part: u32,
     pub rows: Vec<MinuteFigures>,
 }
@@ -96,14 +96,14 @@ impl StatisticsStep {
         }
     }
 
-    /// The beginning of the minute, hour or day (UTC) that holds a time.
+    /// Returns the beginning of the minute, hour or day (UTC) that contains a time.
     pub const fn floor(self, time: Time) -> Time {
         let secs = self.length().as_secs() as i64;
         Time::from_secs(time.secs().div_euclid(secs) * secs)
     }
 }
 
-/// Which minutes, hours or days: those that begin at or after `since` and before `until`.
+/// The minutes, hours or days that begin at or after `since` and before `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatisticsWindow {
     pub step: StatisticsStep,
@@ -133,7 +133,7 @@ pub struct StatisticsPoint {
 pub struct FailingTarget {
     pub tenant: TenantId,
     pub target: TargetId,
-    /// In those minutes in which it was among the worst.
+    /// Its failed attempts in the minutes in which it was among the worst.
     pub failed_attempts: u64,
 }
 
@@ -148,16 +148,16 @@ pub const FAILING_WINDOW: Duration = Duration::from_hours(1);
 
 #[async_trait]
 pub trait Statistics: Send + Sync + 'static {
-    /// Writes what a node counted, in place of what it wrote for the same series and minutes before. Rows
-    /// that are older than [`MAX_LATE`] are left out.
+    /// Writes what a node counted, in place of what it wrote for the same series and minutes before. Ignores
+    /// rows that are older than [`MAX_LATE`].
     async fn write_statistics(&self, batch: StatisticsBatch, now: Time) -> Result<()>;
 
-    /// One step of rolling up what is due and over at `now`: at most `max` series. Returns whether there is
-    /// more to do. Repeating it, or doing it on several nodes at once, changes nothing.
+    /// Runs one step of rolling up what is due and over at `now`: at most `max` series. Returns whether there
+    /// is more to do. Repeating it, or running it on several nodes at once, changes nothing.
     async fn roll_up_statistics(&self, max: usize, now: Time) -> Result<bool>;
 
-    /// The figures of a tenant as a whole (`None`) or of its targets, summed over nodes. Points without
-    /// figures are left out. Fails with [`crate::StoreError::Invalid`] for more than [`MAX_POINTS`].
+    /// Returns the figures of a tenant as a whole (`None`) or of its targets, summed over nodes, without
+    /// points that have no figures. Fails with [`crate::StoreError::Invalid`] for more than [`MAX_POINTS`].
     async fn tenant_statistics(
         &self,
         scope: TenantScope,
@@ -165,15 +165,15 @@ pub trait Statistics: Send + Sync + 'static {
         window: StatisticsWindow,
     ) -> Result<Vec<StatisticsPoint>>;
 
-    /// The same of the whole gateway, for the operator.
+    /// Returns the same for the whole gateway, for the operator.
     async fn gateway_statistics(
         &self,
         lanes: Vec<Lane>,
         window: StatisticsWindow,
     ) -> Result<Vec<StatisticsPoint>>;
 
-    /// At most `max` targets of a tenant with failed attempts in the last hour before `until`: those that were
-    /// among the `max` worst rows of at least one minute, the worst first.
+    /// Returns at most `max` targets of a tenant with failed attempts in the last hour before `until`: those
+    /// that were among the `max` worst rows of at least one minute, the worst first.
     async fn failing_targets(
         &self,
         scope: TenantScope,
@@ -182,7 +182,7 @@ pub trait Statistics: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<FailingTarget>>;
 
-    /// The same over all tenants, for the operator.
+    /// Returns the same over all tenants, for the operator.
     async fn failing_targets_of_all(
         &self,
         lane: Lane,
@@ -190,9 +190,9 @@ pub trait Statistics: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<FailingTarget>>;
 
-    /// The targets over all tenants of which every attempt failed: the worst of each tenant, then the second of
-    /// each, and so on. Reads the rows with failed attempts of these minutes, and the figures of at most
-    /// [`without_success::MAX_CHECKED`] targets.
+    /// Returns the targets of all tenants whose every attempt failed: the worst of each tenant, then the
+    /// second of each, and so on. Reads the rows with failed attempts of these minutes, and the figures of at
+    /// most [`without_success::MAX_CHECKED`] targets.
     async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>>;
 }
 

@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent any more.
+//! Addresses that get no more e-mails of a tenant.
 
 use async_trait::async_trait;
 use gancho_domain::{TenantScope, Time};
@@ -8,7 +8,7 @@ use crate::Result;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     pub address: String,
-    /// A word of its writer's.
+    /// The reason, opaque to the store.
     pub reason: String,
     pub detail: Option<String>,
     pub since: Time,
@@ -17,19 +17,19 @@ pub struct Suppression {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSuppression {
     pub suppression: Suppression,
-    /// Takes the place of one that is there already, which otherwise stays as it is.
+    /// Whether it replaces an existing entry. Otherwise the existing one stays.
     pub replaces: bool,
 }
 
 #[async_trait]
 pub trait Suppressions: Send + Sync + 'static {
-    /// Returns how many of the addresses are new. Of several entries of one address the later one finds the
-    /// earlier one there.
+    /// Suppresses addresses. Returns how many are new. If there are several entries of one address, the later
+    /// one finds the earlier one.
     async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64>;
 
     async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>>;
 
-    /// By address (compared as bytes), from the one after `after` on.
+    /// Returns a page of suppressions by address (compared as bytes), after `after`.
     async fn suppressions(
         &self,
         scope: TenantScope,
@@ -37,6 +37,6 @@ pub trait Suppressions: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Suppression>>;
 
-    /// Returns whether it was there.
+    /// Removes a suppression. Returns whether it existed.
     async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool>;
 }

@@ -7,16 +7,17 @@ use crate::Result;
 
 #[async_trait]
 pub trait Tenants: Send + Sync + 'static {
-    /// Fails with [`crate::StoreError::Taken`] where the slug is in use.
+    /// Creates a tenant. Fails with [`crate::StoreError::Taken`] if the slug is in use.
     async fn create_tenant(&self, tenant: Tenant) -> Result<()>;
 
-    /// Replaces the one with its id; its slug stays. Whether it was there.
+    /// Replaces a tenant, but keeps its slug. Returns whether it existed.
     async fn change_tenant(&self, tenant: Tenant) -> Result<bool>;
 
     /// Returns at most `max` tenants by slug, after `after`.
     async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>>;
 
-    /// The same for a list that people read: of a store with several parts those that answer.
+    /// As [`Self::tenants`], for a list that people read: in a store with several parts, only parts that
+    /// answer are included.
     async fn tenants_to_show(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         self.tenants(after, max).await
     }

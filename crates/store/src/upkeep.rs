@@ -1,4 +1,4 @@
-//! Keeping the store small and knowing how full it is.
+//! Keeps the store small, and reports how full it is.
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EventId, Lane, TenantId, Time};
@@ -8,17 +8,17 @@ use crate::{Result, TargetId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDepth {
     pub lane: Lane,
-    /// Due or to be due.
+    /// Pending deliveries, due now or later.
     pub pending: u64,
-    /// Leased to nodes.
+    /// Deliveries leased to nodes.
     pub leased: u64,
-    /// Behind others of their subject.
+    /// Deliveries that wait for earlier ones of their subject.
     pub waiting: u64,
-    /// Since when the oldest pending one has been due.
+    /// Since when the oldest pending delivery has been due.
     pub oldest_due: Option<Time>,
 }
 
-/// One of several databases. Without figures while it does not answer.
+/// One of several databases. It has no figures while it does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellFigures {
     pub name: String,
@@ -26,7 +26,7 @@ pub struct CellFigures {
     pub used_bytes: Option<u64>,
 }
 
-/// Bytes. Where no limit is set, the limit is what the disk holds.
+/// Space in bytes. Without a configured limit, the limit is the capacity of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Space {
     pub used: u64,
@@ -37,25 +37,25 @@ pub struct Space {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PruneStep {
     pub parcels: u64,
-    /// There is more to remove: run another step.
+    /// Whether there is more to remove: run another step.
     pub more: bool,
 }
 
-/// What is old enough to be pruned.
+/// Decides what is old enough to be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutoff {
-    /// What was made before, where its tenant has no retention of its own.
+    /// Parcels created before this are pruned, if the tenant has no retention of its own.
     pub before: Time,
-    /// What the retention of a tenant is counted from.
+    /// A tenant's own retention counts back from this time.
     pub now: Time,
 }
 
 impl Cutoff {
-    /// Everything, whatever the retention of its tenant.
+    /// Selects everything, whatever the retention of its tenant.
     pub const ALL: Self = Self { before: Time::MAX, now: Time::MAX };
 }
 
-/// A delivery that was given up without an attempt: a dead letter now, unless it is a test.
+/// A delivery that was given up without an attempt. It is a dead letter now, unless it is a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedDelivery {
     pub tenant: TenantId,
@@ -64,7 +64,7 @@ pub struct EndedDelivery {
     pub target: TargetId,
     pub attempts: u32,
     pub is_test: bool,
-    /// It was to deliver a notice of the gateway itself.
+    /// Whether it would have delivered a notice of the gateway itself.
     pub is_notice: bool,
 }
 
@@ -73,18 +73,19 @@ pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 *
 
 #[async_trait]
 pub trait Upkeep: Send + Sync + 'static {
-    /// One pruning step, small enough not to delay other calls: at most `max` parcels
-    /// made before `before`, or longer before `now` than their tenant's own retention, whose deliveries have all ended
-    /// and left no dead letter, with their
-    /// deliveries, attempts and spans, and their subjects where nothing of those is left; and a few
-    /// thousand of each of the other things that are expired at `now`: once keys, records, usage,
-    /// dead nodes.
+    /// Runs one pruning step, small enough not to delay other calls.
+    ///
+    /// Removes at most `max` parcels with their deliveries, attempts and spans, and their subjects if nothing
+    /// else uses those. Parcels qualify if they were created before `before`, or longer before `now` than
+    /// their tenant's own retention, and if all their deliveries have ended and left no dead letter. Also
+    /// removes a few thousand of each of the other things that have expired at `now`: idempotency keys,
+    /// documents, usage, dead nodes.
     ///
     /// `now` must be a time that can be trusted: no key expires before it was passed here.
     async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
     /// Gives up at most `max` pending or waiting deliveries of a lane created before `before`, as dead
-    /// letters with the code `EXPIRED`; what was not tried yet and is due later stays.
+    /// letters with the code `EXPIRED`. Deliveries that were not tried yet and are due later stay.
     async fn expire(
         &self,
         lane: Lane,
@@ -93,12 +94,12 @@ pub trait Upkeep: Send + Sync + 'static {
         now: Time,
     ) -> Result<Vec<EndedDelivery>>;
 
-    /// One for each lane.
+    /// Returns the depth of each lane.
     async fn depths(&self) -> Result<Vec<LaneDepth>>;
 
     async fn space(&self) -> Result<Space>;
 
-    /// The figures of each cell; none where the store is a single database.
+    /// Returns the figures of each cell; empty if the store is a single database.
     async fn cell_figures(&self) -> Result<Vec<CellFigures>> {
         Ok(Vec::new())
     }
@@ -108,16 +109,16 @@ pub trait Upkeep: Send + Sync + 'static {
         let _ = limit;
     }
 
-    /// When something was last accepted, settled or kept alive by a heartbeat, as far as the store can
-    /// tell. `None`: never. A process asks before it writes anything itself, to compare with its
-    /// clock. Stores that many nodes share go by the database's clock.
+    /// Returns when something was last accepted or settled, or a heartbeat was last written, as far as the
+    /// store can tell. `None`: never. A process calls this before it writes anything itself, to compare the
+    /// time with its clock. Stores that many nodes share use the database's clock.
     async fn last_written(&self) -> Result<Option<Time>>;
 
-    /// The clock of the database; `None` where it has none of its own.
+    /// Returns the time of the database's clock; `None` if it has none of its own.
     async fn server_time(&self) -> Result<Option<Time>> {
         Ok(None)
     }
 
-    /// The largest [`gancho_domain::id::lead`] of any id in the store, so that new ids rise above it.
+    /// Returns the largest [`gancho_domain::id::lead`] of any id in the store, so that new ids are above it.
     async fn highest_lead(&self) -> Result<i64>;
 }

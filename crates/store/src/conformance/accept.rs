@@ -1,4 +1,4 @@
-//! What is accepted is there, whole, as it was given.
+//! Accepted parcels are stored completely and unchanged.
 
 use gancho_domain::{Lane, Next, State, parcel::Kind};
 
@@ -109,7 +109,7 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
     assert_eq!(world.see(acme, delivery).await.row.state, State::Leased);
     world.nothing_is_due().await;
 
-    // The holder needs no claim: it knows all that a claim would return.
+    // The holder needs no claim: it knows everything that a claim would return.
     let job = Job {
         delivery,
         tenant: acme,

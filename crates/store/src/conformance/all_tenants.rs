@@ -1,4 +1,4 @@
-//! Lists over all tenants: everything once, newest first, page by page, and whose it is.
+//! Lists over all tenants: every row once, newest first, page by page, with its owner.
 
 use gancho_domain::{DeliveryId, EventId, Lane, Status, TenantId};
 
@@ -11,7 +11,7 @@ use crate::{
     DeliveryFilter, EventFilter, NewSuppression, Page, PageRequest, Suppression, TenantRow,
 };
 
-/// A list is followed to its end. Answers with all rows, and with how many pages there were.
+/// Reads a list to its end. Returns all rows and the number of pages.
 async fn follow<R, E: std::fmt::Debug>(
     max: usize,
     read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,

@@ -1,4 +1,4 @@
-//! Dead letters leave when they are old or too many, and only then.
+//! Dead letters leave the store when they are too old or too many, and only then.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{ArchiveSelection, ArchivedLetter, Claim, DeadFilter, FullDeadLetter, TargetId};
 
-/// More than any case makes.
+/// More than any case has.
 const ANY: (usize, usize) = (1_000, 64 << 20);
 
 /// Gives up `count` deliveries, a second apart, and returns them, oldest first.
@@ -93,7 +93,7 @@ pub async fn the_oldest_beyond_the_limit_leave<F: Fixture>() {
     }
     assert_eq!(found, [of_acme[..2].to_vec(), of_initech[..1].to_vec()]);
 
-    // What comes after the look does not make more of the others leave.
+    // Dead letters that are added later do not make more of the others leave.
     bury(&world, acme, shop, 2).await;
     let old = look(&world, overflow[0]).await;
     assert_eq!(ids(&old), of_acme[..2]);
@@ -102,7 +102,7 @@ pub async fn the_oldest_beyond_the_limit_leave<F: Fixture>() {
     let filter = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
     assert_eq!(world.store.dead_stats(filter).await.unwrap().total, 5);
 
-    // Of those given up at the same moment, the limit is kept to the letter.
+    // The limit is exact also among those given up at the same moment.
     world.many_due(globex, shop, 20).await;
     for job in world.take_all().await {
         world.give_up(&job).await;

@@ -1,4 +1,4 @@
-//! The audit log: what was appended reads back, page by page, until its time is over.
+//! The audit log: appended entries can be read, page by page, until their retention ends.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn append<F: Fixture>(world: &World<F>, entries: &[AuditEntry]) {
     world.store.append_audit(entries.to_vec(), RETENTION).await.unwrap();
 }
 
-/// All entries that match, page by page.
+/// Returns all matching entries, page by page.
 async fn all<F: Fixture>(world: &World<F>, filter: &AuditFilter, max: usize) -> Vec<AuditEntry> {
     let (mut rows, mut after) = (Vec::new(), None);
     for _ in 0..1_000 {

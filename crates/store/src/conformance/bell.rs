@@ -1,6 +1,6 @@
-//! The bell rings when work becomes due, so that no one has to look all the time.
+//! The bell rings when work becomes due, so that nobody has to poll all the time.
 //!
-//! It may ring for nothing too; so a case only says when it must.
+//! It may ring without reason too, so a case only asserts when it must ring.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::DeadFilter;
 
-/// Waits until what rang before is heard.
+/// Waits until earlier rings have been received.
 async fn quiet<F: Fixture>(world: &World<F>) {
     let bell = world.store.bell();
     while tokio::time::timeout(Duration::from_millis(100), bell.notified()).await.is_ok() {}

@@ -1,5 +1,5 @@
-//! Helpers of the cases: a store, a clock that does not move, and short ways to make
-//! tenants, parcels and deliveries and to see what became of them.
+//! Helpers of the cases: a store, a clock that stands still, and short ways to make tenants, parcels and
+//! deliveries and to read their outcomes.
 
 mod carry;
 mod draft;
@@ -23,12 +23,12 @@ use crate::{
     SettleOutcome, Store, TargetId,
 };
 
-/// Not a whole second, nor a whole millisecond: a store keeps microseconds.
+/// Neither a whole second nor a whole millisecond, because a store keeps microseconds.
 pub const START: Time = Time::from_micros(1_760_000_000_123_456);
 
 pub struct World<F> {
     pub store: Arc<dyn Store>,
-    /// The node that the world's own calls are made by.
+    /// The node that makes the world's own calls.
     pub node: NodeId,
     clock: Arc<ManualClock>,
     ids: Arc<IdMaker>,
@@ -43,7 +43,7 @@ impl<F: Fixture> World<F> {
         Self::begin(F::open().await, clock, Arc::new(ids)).await
     }
 
-    /// As after a restart of the process: the same data, another node.
+    /// Opens the same data as another node, as after a restart of the process.
     pub async fn reopen(self) -> Self {
         let Self { store, clock, ids, fixture, .. } = self;
         drop(store);
@@ -72,7 +72,7 @@ impl<F: Fixture> World<F> {
         self.id()
     }
 
-    /// A delivery of something that is there already, due now.
+    /// Returns a delivery of a stored parcel, due now.
     pub fn to(&self, target: TargetId) -> NewDelivery {
         NewDelivery {
             id: self.id(),
@@ -100,7 +100,7 @@ impl<F: Fixture> World<F> {
         id
     }
 
-    /// Tenants over which one round of claims goes.
+    /// Returns tenants that one round of claims visits.
     pub async fn tenants_of_a_round(&self, count: usize) -> Vec<TenantId> {
         let mut tenants = vec![self.tenant().await];
         while tenants.len() < count {
@@ -121,7 +121,7 @@ impl<F: Fixture> World<F> {
         self.store.rescue(self.node, Duration::ZERO, self.now()).await.unwrap()
     }
 
-    /// Step by step, until nothing more is to be removed. Returns how many parcels went.
+    /// Prunes until nothing more can be removed. Returns the number of parcels removed.
     pub async fn prune(&self, before: Time) -> u64 {
         let mut gone = 0;
         for _ in 0..1_000 {
@@ -134,7 +134,7 @@ impl<F: Fixture> World<F> {
         panic!("there is always more to remove");
     }
 
-    /// An event made now, of no subject and to no one yet.
+    /// Starts an event that is created now, without a subject and without deliveries.
     pub fn event(&self, tenant: TenantId) -> Draft {
         Draft::new(self.ids.clone(), tenant, self.now())
     }
@@ -179,7 +179,7 @@ impl<F: Fixture> World<F> {
     }
 }
 
-/// Written, and nothing followed.
+/// The result was written, and nothing followed.
 pub const DONE: SettleOutcome = SettleOutcome::Done { follow: Vec::new() };
 
 pub const fn scope(tenant: TenantId) -> TenantScope {
@@ -194,7 +194,7 @@ pub const fn hours(count: u64) -> Duration {
     secs(count * 3_600)
 }
 
-/// The parts of a parcel that are left after the store has placed the first `placed` deliveries.
+/// Returns the parts of a parcel that are left after the store has placed the first `placed` deliveries.
 pub fn parts(new: &NewParcel, number: Option<u64>, placed: usize) -> Vec<ParcelPart> {
     let parts = new.deliveries.chunks(placed.max(1)).enumerate().skip(1);
     parts

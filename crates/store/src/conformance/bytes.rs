@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{DeliveryFilter, Settlement};
 
-/// What stores that take JSON for more than bytes are known to change or refuse.
+/// Bodies that stores which parse JSON would change or refuse.
 fn odd_bodies() -> Vec<Bytes> {
     let every_byte: Vec<u8> = (0..=255).collect();
     let mut bodies = vec![

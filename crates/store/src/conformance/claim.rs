@@ -103,7 +103,7 @@ pub async fn no_more_than_asked_for<F: Fixture>() {
     assert_eq!(rest.len(), 15);
 }
 
-/// Whether little is due or much.
+/// Whether few or many deliveries are due.
 pub async fn more_from_a_target_that_answers<F: Fixture>() {
     for each in [20, 60] {
         let world = World::<F>::new().await;

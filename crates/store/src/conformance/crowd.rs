@@ -1,4 +1,4 @@
-//! Many at once: large batches, and several nodes that carry, fail, forget and die together.
+//! Concurrency: large batches, and several nodes that carry, fail, forget and die together.
 
 use std::{
     collections::BTreeMap,
@@ -31,19 +31,19 @@ pub async fn a_thousand_go_through_in_one_batch_each<F: Fixture>() {
     world.nothing_is_due().await;
 }
 
-/// The deliveries that go in order to one target for one subject, as they were accepted.
+/// For each ordered delivery, the one before it for the same target and subject.
 type Lines = BTreeMap<DeliveryId, DeliveryId>;
 
-/// One node after the other of the same process.
+/// One node after the other, in the same process.
 struct Worker {
     store: Arc<dyn Store>,
     node: NodeId,
     claim: Claim,
     now: Time,
     random: SeededRandom,
-    /// Before each delivery that is kept in order, the one that must have ended.
+    /// The delivery that must have ended before each ordered delivery.
     before: Arc<Lines>,
-    /// What each settlement that was written said; the last of a delivery ends it.
+    /// For each settlement that was written, whether it ended the delivery.
     written: Arc<Mutex<Vec<(DeliveryId, bool)>>>,
 }
 
@@ -90,7 +90,7 @@ impl Worker {
         }
     }
 
-    /// Declares all others dead, and gives up what it has forgotten itself.
+    /// Declares all others dead, and drops what it has forgotten itself.
     async fn rejoin(&mut self) -> bool {
         let _ = self.store.leave(self.node, self.now).await;
         self.node = self.store.join("again", self.now).await.unwrap();
@@ -98,7 +98,7 @@ impl Worker {
         rescued.unwrap().deliveries > 0
     }
 
-    /// Until nothing is left to do for anyone.
+    /// Works until no node has anything left to do.
     async fn work(mut self) {
         for step in 1_u32.. {
             if self.step().await || step % 16 != 0 {
@@ -150,7 +150,7 @@ pub async fn nothing_is_lost_or_done_twice_in_a_storm<F: Fixture>() {
         assert_eq!(view.row.attempts, said.len() as u32, "{id}");
         let buried = world.dead_letter(id).await;
         assert_eq!(buried.is_some(), view.row.state == State::Dead, "{id}");
-        // A delivery that was forgotten too often is given up by the store itself.
+        // The store itself gives up a delivery that was forgotten too often.
         let by_store = buried.is_some_and(|letter| letter.failure != timeout());
         assert_eq!(ends, usize::from(!by_store), "{id} ends once");
         ended.push(id);
@@ -158,7 +158,7 @@ pub async fn nothing_is_lost_or_done_twice_in_a_storm<F: Fixture>() {
     assert!(sorted(ended).len() == 360, "all were looked at");
 }
 
-/// Three tenants with two targets each; of every two deliveries one is kept in order.
+/// Three tenants with two targets each; every second delivery is ordered.
 async fn a_full_store<F: Fixture>(world: &World<F>) -> (Vec<(TenantId, DeliveryId)>, Arc<Lines>) {
     let mut made = Vec::new();
     let mut before = Lines::new();

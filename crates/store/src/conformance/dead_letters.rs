@@ -1,4 +1,4 @@
-//! Dead letters are kept, searched, counted and purged.
+//! Dead letters are stored, searched, counted and purged.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Claim, DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, PageRequest, TargetId};
 
-/// Gives a delivery up with this code, and lets a second pass.
+/// Gives a delivery up with this code, and advances the clock by a second.
 async fn bury<F: Fixture>(
     world: &World<F>,
     (tenant, target): (TenantId, TargetId),
@@ -109,7 +109,7 @@ pub async fn the_receivers_own_code_is_kept<F: Fixture>() {
         letter.failure.provider_code().map(str::to_owned)
     };
     let failure = Failure::new(Code::from_text("SES_ERROR"), "refused");
-    // Named by the failure; by its status; by that of an earlier attempt; by nothing.
+    // Named by the failure, by its status, by that of an earlier attempt, or by nothing.
     let named = failure.clone().with_provider_code(Some("MessageRejected"));
     for (failure, status, is_tried, expected) in [
         (&named, Some(400), true, Some("MessageRejected")),
@@ -133,7 +133,7 @@ pub async fn the_receivers_own_code_is_kept<F: Fixture>() {
         }
         assert_eq!(world.settle(settlement).await, DONE);
         assert_eq!(own_code(id).await.as_deref(), expected);
-        // Given up once more, without an answer.
+        // Given up once more, without a response.
         let one = DeadFilter { delivery: Some(id), ..DeadFilter::default() };
         assert_eq!(world.replay(one, 1).await, 1);
         let job = world.take_one().await;
@@ -244,7 +244,7 @@ pub async fn a_purge_takes_what_was_asked_and_no_more<F: Fixture>() {
     assert_eq!(deliveries(&left), [spared]);
 }
 
-/// faults.md B2: what is replayed is read from the oldest on.
+/// faults.md B2: replays read from the oldest on.
 pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -339,7 +339,7 @@ pub async fn a_page_is_bounded_in_bytes<F: Fixture>() {
     assert!(page.next.is_some());
 }
 
-/// faults.md 5: a filter that nothing fits ends after a bounded look, and says where to go on.
+/// faults.md 5: a filter that matches nothing ends after a bounded scan, and returns where to continue.
 pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -375,7 +375,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
     }
 }
 
-/// faults.md 21: they are not counted when they are asked for, and are right whatever became of them.
+/// faults.md 21: counts are not computed when they are read, and are right after every change.
 pub async fn counts_follow_what_becomes_of_letters<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];

@@ -1,4 +1,4 @@
-//! The log is found by filter, newest first, page by page.
+//! The log is listed by filter, newest first, page by page.
 
 use gancho_domain::{DeliveryId, EventId, Lane, Status, TenantId};
 
@@ -12,7 +12,7 @@ fn ids(rows: &[DeliveryRow]) -> Vec<DeliveryId> {
     rows.iter().map(|row| row.id).collect()
 }
 
-/// Four deliveries, a second apart, that differ in every way that a filter can tell.
+/// Four deliveries, a second apart, that differ in every property that a filter has.
 struct Log {
     tenant: TenantId,
     shop: TargetId,
@@ -132,7 +132,8 @@ pub async fn text_is_found_as_it_is_written<F: Fixture>() {
     }
 }
 
-/// By how the last attempt ended, or why it was given up, and by the subject of its event: for one tenant and for all.
+/// Filters by the result of the last attempt, or the reason of giving up, and by the subject of the event:
+/// for one tenant and for all.
 pub async fn outcomes_and_subjects_are_filtered<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -214,7 +215,7 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
     let [shop, crm] = [world.target(), world.target()];
     let mut made = Vec::new();
     for n in 0..10 {
-        // Five at a time are made at the same moment, three of them for one event.
+        // Five at a time are created at the same moment, three of them for one event.
         let event = world.event(acme).to(shop).to(crm).to(world.target());
         made.extend((0..3).map(|place| event.delivery(place)));
         world.accept(event).await;
@@ -235,7 +236,7 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
 pub async fn each_lane_has_a_list_of_its_own<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    // One target has deliveries of two lanes, at the same moments.
+    // A target has deliveries of two lanes, at the same moments.
     let [shop, crm] = [world.target(), world.target()];
     let mut made = Vec::new();
     for n in 0..12 {

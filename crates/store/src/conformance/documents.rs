@@ -1,4 +1,4 @@
-//! Small documents are in collections under keys, and count their changes.
+//! Small documents are in collections under keys, and have versions.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ async fn keys<F: Fixture>(
     found.into_iter().map(|document| document.key).collect()
 }
 
-/// The whole of a kind, by pages of `max`.
+/// Reads all documents of a kind, in pages of `max`.
 async fn all<F: Fixture>(
     world: &World<F>,
     kind: &'static str,
@@ -275,7 +275,7 @@ pub async fn a_collection_takes_no_more_bytes_than_its_limit<F: Fixture>() {
     assert_eq!(put("b", 90, 50).await, None);
 }
 
-/// So that one who has read a collection knows whether to read it again.
+/// A reader of a collection can tell whether to read it again.
 pub async fn the_version_of_a_collection_changes_with_it<F: Fixture>() {
     let world = World::<F>::new().await;
     let tenant = world.tenant().await;
@@ -336,7 +336,7 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     assert_eq!(put("d", Expect::Nothing, 3).await, Some(1));
 }
 
-/// Of many who register a name at once, one does.
+/// If many callers add a name at once, one succeeds.
 pub async fn one_of_twenty_at_once_adds_a_key_within_a_limit<F: Fixture>() {
     let world = World::<F>::new().await;
     let collection = Collection::of(scope(world.tenant().await), KIND);

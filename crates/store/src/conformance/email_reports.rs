@@ -1,4 +1,4 @@
-//! A report suppresses, tells and is noted in one step; what failed is one list.
+//! One step suppresses addresses, publishes the notice and stores the report; failed e-mails are one list.
 
 use gancho_domain::{DeliveryId, EmailId, Kind, Lane, TenantId, Time};
 
@@ -17,7 +17,7 @@ fn email<F: Fixture>(world: &World<F>, tenant: TenantId, to: TargetId) -> Draft 
     world.event(tenant).kind(Kind::Email).in_lane(Lane::Email, to)
 }
 
-/// An e-mail whose delivery has ended: given up, or sent.
+/// Makes an e-mail whose delivery has ended: given up, or sent.
 async fn sent<F: Fixture>(
     world: &World<F>,
     (tenant, to): (TenantId, TargetId),
@@ -112,7 +112,7 @@ pub async fn one_that_comes_again_is_reported_once<F: Fixture>() {
     assert_eq!(known(&world, acme, id).await, Some(first));
 }
 
-/// As an earlier version left it that was killed in between.
+/// As left by an earlier version that was killed in between.
 pub async fn one_that_was_told_and_not_noted_has_the_time_that_was_told<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -193,7 +193,7 @@ pub async fn what_failed_is_one_list<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
     let [to, other] = [world.target(), world.target()];
-    // Those that were given up and those that bounced, among others that are well.
+    // E-mails that were given up and e-mails that bounced, among others that succeeded.
     let (mut expected, mut middle) = (Vec::new(), world.now());
     let mut bounced = Vec::new();
     for number in 0..18 {
@@ -209,13 +209,13 @@ pub async fn what_failed_is_one_list<F: Fixture>() {
             bounced.push((id, delivery));
         }
     }
-    // One may be both.
+    // An e-mail may be both.
     bounced.push(sent(&world, (acme, to), false).await);
     expected.push(bounced[6].1);
     for (key, (id, delivery)) in (1..).zip(bounced.iter().rev()) {
         tell(&world, acme, key, report(*id, *delivery, "hard", world.now())).await;
     }
-    // Another target's and another tenant's.
+    // Those of another target and of another tenant.
     let (id, delivery) = sent(&world, (acme, other), true).await;
     tell(&world, acme, 100, report(id, delivery, "hard", world.now())).await;
     let (id, delivery) = sent(&world, (globex, to), true).await;

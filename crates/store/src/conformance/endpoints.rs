@@ -12,7 +12,7 @@ use super::{
 };
 use crate::StoreError;
 
-/// One with nothing set that can be left unset.
+/// Returns an endpoint in which nothing optional is set.
 pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
     Endpoint {
         id: world.id(),
@@ -39,7 +39,7 @@ pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> 
     }
 }
 
-/// One with everything set.
+/// Returns an endpoint in which everything is set.
 fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
     let patterns = ["*", "invoice.*", "user.created"];
     Endpoint {
@@ -129,7 +129,7 @@ pub async fn the_list_is_the_tenants_oldest_first<F: Fixture>() {
         made.push(plain_endpoint(&world, acme));
         world.pass(secs(1));
     }
-    // Saved in another order than they were made.
+    // Saved in another order than they were created.
     for endpoint in made.iter().rev() {
         let done = store.save_endpoint(scope(acme), endpoint.clone()).await;
         assert_eq!(done, Ok(()));
@@ -197,7 +197,7 @@ pub async fn adding_stops_at_the_limit<F: Fixture>() {
 
 pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
     let world = World::<F>::new().await;
-    // More than one round: in the first, a store may still be connecting.
+    // More than one round, because a store may still be connecting in the first.
     for round in 0..5 {
         let acme = world.tenant().await;
         let mut calls = tokio::task::JoinSet::new();
@@ -257,7 +257,7 @@ pub async fn an_external_id_is_of_one<F: Fixture>() {
     assert_eq!(find(acme, "main").await, Some(main.id));
     assert_eq!(find(globex, "main").await, Some(other.id));
     assert_eq!(find(acme, "nobody").await, None);
-    // Its own stays its own, and is free once it is given up or deleted.
+    // An endpoint keeps its own external id; the id is free once it is given up or its endpoint is deleted.
     assert_eq!(store.change_endpoint(scope(acme), main.clone()).await, Ok(true));
     let given_up = Endpoint { external_id: None, version: 2, ..main.clone() };
     assert_eq!(store.change_endpoint(scope(acme), given_up).await, Ok(true));

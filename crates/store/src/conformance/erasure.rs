@@ -1,4 +1,4 @@
-//! A deleted tenant leaves nothing behind, and nobody else loses anything.
+//! A deleted tenant leaves nothing behind, and other tenants lose nothing.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     StoreError, Suppression,
 };
 
-/// Runs steps of `max` until nothing more goes.
+/// Runs steps of `max` until nothing more is removed.
 async fn erase<F: Fixture>(world: &World<F>, tenant: TenantId, max: usize) -> EraseStep {
     let mut parcels = 0;
     for _ in 0..1_000 {
@@ -118,7 +118,7 @@ pub async fn all_that_a_deleted_tenant_sent_goes<F: Fixture>() {
     assert_eq!(world.dead(dead).await, []);
     assert_eq!(world.store.suppression(scope(acme), "ana@example.com").await, Ok(None));
 
-    // Nobody else lost anything.
+    // Other tenants lost nothing.
     assert_eq!(world.list(globex, DeliveryFilter::default()).await, before);
     assert_eq!(world.dead(DeadFilter::default()).await.len(), 1);
     assert!(world.store.suppression(scope(globex), "ana@example.com").await.unwrap().is_some());
@@ -127,7 +127,7 @@ pub async fn all_that_a_deleted_tenant_sent_goes<F: Fixture>() {
     assert!(!due.is_empty() && due.iter().all(|job| job.parcel.tenant == globex));
 }
 
-/// A node that is delivering keeps its delivery; what it settles is removed later.
+/// A node keeps the delivery that it is carrying; what it settles is removed later.
 pub async fn what_is_in_flight_goes_after_it_has_ended<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -156,7 +156,7 @@ async fn erase_content<F: Fixture>(
     world.store.erase_content(scope(tenant), id, replacement, world.now()).await.unwrap()
 }
 
-/// Nothing of what was in it can be read or searched any more; that it was there stays.
+/// Erased content cannot be read or searched any more; that the parcel existed stays recorded.
 pub async fn erased_content_is_gone<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -205,19 +205,19 @@ pub async fn erased_content_is_gone<F: Fixture>() {
     assert_eq!(world.list(acme, text).await.len(), 1);
     assert_eq!(erase_content(&world, acme, own.id()).await, ContentErasure::AlreadyErased);
 
-    // Others keep theirs, of other tenants and of the same subject.
+    // Other tenants and other parcels of the same subject keep theirs.
     for (tenant, draft) in [(acme, &other), (globex, &kept)] {
         let view = world.see_event(tenant, draft.id()).await;
         assert_eq!((&*view.parcel.body, view.parcel.erased_at), (secret.as_bytes(), None));
     }
-    // It cannot be sent to anyone any more, and is pruned like any other.
+    // It cannot be sent any more, and is pruned like any other.
     assert!(!world.redeliver(acme, own.id(), vec![world.to(shop)]).await);
     world.pass(hours(24 * 40));
     world.prune(world.now()).await;
     assert!(world.find_event(acme, own.id()).await.is_none());
 }
 
-/// What is being delivered, or waits, is not erased under a node's hands.
+/// Content is not erased while a delivery waits or a node holds it.
 pub async fn content_in_flight_is_not_erased<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -237,7 +237,7 @@ pub async fn content_in_flight_is_not_erased<F: Fixture>() {
         world.dead(DeadFilter { code: Some("CANCELED".into()), ..DeadFilter::default() }).await,
         []
     );
-    // A caller that retries it gets no more than that it was erased.
+    // A retry finds only that the content was erased.
     world.store.retry_now(scope(acme), job.delivery, world.now()).await.unwrap();
     assert_eq!(world.take_one().await.parcel.erased_at, Some(world.now()));
 }

@@ -1,4 +1,4 @@
-//! A tenant's events are found by filter, newest first, page by page.
+//! A tenant's events are listed by filter, newest first, page by page.
 
 use gancho_domain::{EventId, TenantId, parcel::Kind};
 
@@ -16,8 +16,8 @@ fn unmatched() -> EventFilter {
     EventFilter { is_unmatched: true, ..EventFilter::default() }
 }
 
-/// Five events, a second apart, that differ in every way that a filter can tell: the second and the
-/// last matched no endpoint.
+/// Five events, a second apart, that differ in every property that a filter has. The second and the last
+/// matched no endpoint.
 async fn log<F: Fixture>(world: &World<F>) -> (TenantId, [EventId; 5]) {
     let tenant = world.tenant().await;
     let [shop, crm] = [world.target(), world.target()];
@@ -159,7 +159,7 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
     let [shop, crm, till] = [world.target(), world.target(), world.target()];
     let (mut made, mut lost) = (Vec::new(), Vec::new());
     for n in 0..60 {
-        // To no one, to one, and to several, which come in this order and in that.
+        // Events with no delivery, with one, and with several, in both orders.
         let event = world.event(acme);
         let event = match n % 5 {
             0 => event,
@@ -185,8 +185,8 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
     }
 }
 
-/// Publishers at the same moment make their ids in turn, so the deliveries of the first of two
-/// events may have later ids than those of the second.
+/// Concurrent publishers create their ids in turn, so the deliveries of the first of two events may have
+/// later ids than those of the second.
 pub async fn events_made_at_once_are_each_listed_once<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -248,7 +248,7 @@ pub async fn a_pruned_one_is_no_longer_listed<F: Fixture>() {
     assert_eq!(ids(&world.list_events(acme, unmatched()).await), [id]);
 }
 
-/// faults.md 5: a list that does not show what events hold need not read it.
+/// faults.md 5: a list that does not show the data need not read it.
 pub async fn an_outline_has_all_but_the_data<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];

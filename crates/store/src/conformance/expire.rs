@@ -1,4 +1,4 @@
-//! What waited longer than its lane allows is given up.
+//! Deliveries that waited longer than their lane allows are given up.
 
 use gancho_domain::{Code, DeliveryId, Lane, State};
 

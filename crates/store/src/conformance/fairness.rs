@@ -1,4 +1,4 @@
-//! A claim takes turns: no backlog hides anyone else's work.
+//! A claim takes turns: no tenant's backlog hides another's work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +95,7 @@ pub async fn the_round_goes_on_from_the_start_again<F: Fixture>() {
     }
     let mut claim = Claim { max: 4, ..world.claim() };
     claim.cursor = world.take(claim.clone()).await.cursor;
-    // Everyone whom the cursor has passed gets new work, and so does the last.
+    // Every tenant that the cursor has passed gets new work, and so does the last.
     for (tenant, target) in &tenants {
         world.many_due(*tenant, *target, 1).await;
     }
@@ -138,7 +138,7 @@ pub async fn three_hundred_tenants_are_served_without_idle_claims<F: Fixture>() 
     assert_eq!(seen, made);
 }
 
-/// A tenant that has left, or was never there, does not stop the round.
+/// A tenant that was deleted, or never existed, does not stop the round.
 pub async fn a_cursor_that_points_nowhere_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
     let before = world.id();

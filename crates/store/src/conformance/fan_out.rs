@@ -18,7 +18,7 @@ fn deliveries(new: &NewParcel) -> Vec<DeliveryId> {
     sorted(new.deliveries.iter().map(|one| one.id).collect())
 }
 
-/// Accepts it as it comes, and leaves what the store has not placed.
+/// Accepts it, and leaves what the store has not placed.
 async fn begin<F: Fixture>(world: &World<F>, new: &NewParcel) -> AcceptOutcome {
     world.store.accept(vec![new.clone()], world.node).await.unwrap().remove(0)
 }
@@ -86,7 +86,7 @@ pub async fn parts_that_were_left_are_placed_later<F: Fixture>() {
     assert_eq!(claimed(&world).await, sorted(rest));
 }
 
-/// In the middle of three is one that is not placed at once.
+/// The second of three parcels is not placed at once.
 pub async fn later_ones_of_a_subject_wait_for_those_that_are_not_placed<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -1,4 +1,4 @@
-//! What is over goes as fast as it came: a round of upkeep goes on until nothing of it is left.
+//! Expired data is removed as fast as it was created: a round of upkeep continues until none is left.
 //! (faults.md 12, 13, 14)
 
 use bytes::Bytes;
@@ -20,7 +20,8 @@ pub async fn keys_are_forgotten_by_the_thousand<F: Fixture>() {
         let draft = |&(number, until): &(u64, Time)| world.event(acme).once_of_many(number, until);
         keys.iter().map(draft).collect::<Vec<_>>()
     };
-    // Made in the keys' time and accepted after it: a key that was only out of date would still count.
+    // Created within the keys' time and accepted after it: a key that was merely out of date would still
+    // count.
     let again = drafts(&keys);
     for batch in keys.chunks(1_000) {
         world.accept_all(drafts(batch)).await;
@@ -35,7 +36,7 @@ pub async fn keys_are_forgotten_by_the_thousand<F: Fixture>() {
         assert!(accepted < 6 || fresh == 0, "keys in their time are known");
         new += fresh;
     }
-    // A store may leave a few for later, where to look for them would cost more.
+    // A store may leave a few for later, if it costs too much to find them.
     assert!(new > 5_000, "{new} of 6000 are forgotten");
 }
 
@@ -43,7 +44,7 @@ pub async fn parcels_go_by_the_thousand_and_leave_what_must_stay<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let target = world.target();
-    // In front, more than one step looks at: they stay.
+    // Before them are more rows that stay than one step scans.
     let far = world.now() + hours(24 * 365);
     let waiting: Vec<_> = (0..1_500).map(|_| world.event(acme).to_at(target, far)).collect();
     for batch in waiting.chunks(500) {
@@ -100,7 +101,7 @@ pub async fn documents_go_when_their_time_is_over<F: Fixture>() {
 pub async fn usage_is_forgotten_after_a_year<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = scope(world.tenant().await);
-    // The world begins in October 2025.
+    // The world's clock starts in October 2025.
     for period in ["2019-12", "2024-08", "2024-12", "2025-10"] {
         world.store.spend(acme, period, 1, 10).await.unwrap();
     }

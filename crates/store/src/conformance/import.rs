@@ -1,4 +1,4 @@
-//! Dead letters come back from the archive.
+//! Dead letters are imported from the archive.
 
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, State, TenantId, TenantScope, Time};
@@ -15,7 +15,7 @@ use crate::{
 
 const ALL: ArchiveSelection = ArchiveSelection::Expired(Time::MAX);
 
-/// All that are dead letters, as the archive gets them; they have left the store then.
+/// Archives all dead letters and removes them from the store.
 async fn archived<F: Fixture>(world: &World<F>) -> Vec<FullDeadLetter> {
     let letters = world.store.letters_to_archive(ALL, 1_000, 64 << 20).await.unwrap();
     let keys = letters.iter().map(|one| ArchivedLetter::from(&one.letter)).collect();
@@ -23,7 +23,7 @@ async fn archived<F: Fixture>(world: &World<F>) -> Vec<FullDeadLetter> {
     letters
 }
 
-/// An event with everything that can be said of one, given up after two attempts.
+/// Makes an event in which everything is set, given up after two attempts.
 async fn buried<F: Fixture>(world: &World<F>, tenant: TenantId) -> DeliveryId {
     let draft = world.event(tenant).named("inv-1").about("order-1").typed("invoice.paid");
     let draft = draft.body(&b"{ \"a\": 1 }"[..]).to(world.target());
@@ -42,7 +42,7 @@ async fn import<F: Fixture>(world: &World<F>, letters: &[FullDeadLetter]) -> Vec
     world.store.import_dead(letters.to_vec(), world.now()).await.unwrap()
 }
 
-/// The same letters, which expire seven days from now.
+/// Returns the same dead letters, which expire seven days from now.
 fn renewed<F: Fixture>(world: &World<F>, letters: &[FullDeadLetter]) -> Vec<FullDeadLetter> {
     let renew = |one: &FullDeadLetter| {
         let mut one = one.clone();
@@ -205,7 +205,7 @@ pub async fn a_subject_counts_what_came_back<F: Fixture>() {
     world.pass(hours(1));
     let until = world.now();
     assert_eq!(world.prune(until).await, 1);
-    // The subject is still used when the imported one goes.
+    // The subject is still used when the imported one is removed.
     world.pass(hours(1));
     let young = world.event(acme).about("order-1").to(world.target());
     world.accept(young).await;

@@ -1,4 +1,4 @@
-//! No tenant sees or touches what is another's, by any method that takes a scope.
+//! No tenant sees or changes another's data, by any method that takes a scope.
 
 use gancho_domain::{Endpoint, State};
 
@@ -49,7 +49,7 @@ pub async fn lists_hold_ones_own_only<F: Fixture>() {
     }
 }
 
-/// A place in one tenant's list is a place in another's at most: it never opens that list.
+/// A position in one tenant's list is at most a position in another's: it never gives access to that list.
 pub async fn a_place_in_a_list_opens_no_other<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -90,7 +90,7 @@ pub async fn endpoints_are_not_seen_or_touched<F: Fixture>() {
     assert_eq!(store.delete_endpoint(scope(globex), id).await, Ok(false));
     let change = Endpoint { name: "stolen".to_owned(), ..shop.clone() };
     assert_eq!(store.change_endpoint(scope(globex), change).await, Ok(false));
-    // Whether the stranger is refused or gets one of its own under that id, acme's stays.
+    // Whether the other tenant is refused or gets its own endpoint under that id, acme's stays.
     let stolen = Endpoint {
         id,
         url: "https://globex.example/stolen".to_owned(),

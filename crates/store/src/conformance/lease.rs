@@ -1,4 +1,4 @@
-//! What is claimed is one node's alone, until it is settled, put back or rescued.
+//! Only one node holds a claimed delivery, until it is settled, released or rescued.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -39,7 +39,7 @@ pub async fn two_nodes_share_a_backlog_without_overlap<F: Fixture>() {
     for taker in takers {
         seen.extend(taker.await.unwrap());
     }
-    // A node may find the rows that the other is just taking locked, and stop early.
+    // A node may find rows locked by the other's claim, and stop early.
     seen.extend(ids(&world.take_all().await));
 
     assert_eq!(seen.len(), 2_000, "each is claimed once");

@@ -1,4 +1,4 @@
-//! Who has lost the lease writes nothing.
+//! A node that has lost the lease writes nothing.
 
 use gancho_domain::{DeliveryId, State, TenantId};
 
@@ -51,7 +51,7 @@ pub async fn after_a_retry_nothing_more_is_written<F: Fixture>() {
     assert_eq!(world.see(acme, id).await.row.state, State::Pending);
 }
 
-/// Whatever took the lease away: nothing of the settlement is written, what follows included.
+/// Whatever took the lease away: nothing of the settlement is written, nor what follows.
 async fn nothing_is_written<F: Fixture>(world: &World<F>, node: crate::NodeId, job: &crate::Job) {
     let (acme, id) = (job.tenant, job.delivery);
     let before = world.see(acme, id).await;

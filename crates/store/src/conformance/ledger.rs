@@ -1,4 +1,4 @@
-//! A line of the ledger is written with its parcel or not at all, and is never changed.
+//! A line of the ledger is written with its parcel or not at all, and never changed.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::AcceptOutcome;
 
-/// All entries, in order, after the whole ledger was checked.
+/// Verifies the whole ledger and returns all entries in order.
 async fn audited<F: Fixture>(world: &World<F>) -> Vec<String> {
     let mut audit = Audit::new(Vec::new()).unwrap();
     let mut entries = Vec::new();
@@ -77,7 +77,7 @@ pub async fn fifty_at_once_make_one_chain<F: Fixture>() {
     let mut calls = tokio::task::JoinSet::new();
     for call in 0..50 {
         let (store, node) = (Arc::clone(&world.store), world.node);
-        // Subjects too, so that other rows are held meanwhile.
+        // With subjects too, so that other rows are locked meanwhile.
         let draft = |part| {
             let subject = format!("s{}", (call + part) % 5);
             world.event(acme).about(&subject).in_ledger(&format!("{call}.{part}")).done()
@@ -112,7 +112,7 @@ pub async fn the_chain_goes_on_after_a_restart_and_after_pruning<F: Fixture>() {
     assert_eq!(audited(&world).await, ["one", "two"]);
 }
 
-/// The ledger has hashes only: it verifies whatever was erased.
+/// The ledger has only hashes, so it verifies whatever was erased.
 pub async fn erasing_content_leaves_the_ledger_sound<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

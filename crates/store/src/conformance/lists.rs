@@ -1,4 +1,4 @@
-//! A page of a list costs a bounded look, whatever is asked for and however much there is.
+//! A page of a list costs a bounded scan, whatever the filter and however much there is.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{DeliveryFilter, EventFilter, ListOrder, Page, PageRequest};
 
-/// A list is followed to its end. Answers with all rows, and with how many pages there were.
+/// Reads a list to its end. Returns all rows and the number of pages.
 async fn follow<R, E: std::fmt::Debug>(
     max: usize,
     read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,
@@ -69,7 +69,7 @@ fn typed(event_type: &str) -> DeliveryFilter {
     DeliveryFilter { event_type: Some(event_type.to_owned()), ..DeliveryFilter::default() }
 }
 
-/// faults.md 4: a filter that nothing fits ends after a bounded look, and says where to go on.
+/// faults.md 4: a filter that matches nothing ends after a bounded scan, and returns where to continue.
 pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -80,7 +80,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         if n % 5 == 0 { event } else { targets.iter().fold(event, |event, to| event.to(*to)) }
     });
     accept(&world, many.collect()).await;
-    // The minimum number of scans: each scan reads a bounded number of rows.
+    // The minimum number of pages, because each scans a bounded number of rows.
     let often = |rows: usize| rows / F::MAX_SCANNED;
     for (filter, rows) in [
         (typed("nobody.knows"), count * 3 / 5),
@@ -139,7 +139,7 @@ pub async fn what_is_far_back_is_found<F: Fixture>() {
     }
 }
 
-/// faults.md 3: a page is not put together from a page of each target.
+/// faults.md 3: a page is not made of a page of each target.
 pub async fn a_tenant_with_thousands_of_targets_has_lists<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -175,7 +175,7 @@ pub async fn a_tenant_with_thousands_of_targets_has_lists<F: Fixture>() {
     }
 }
 
-/// The publisher may give one id to all it publishes.
+/// The publisher may give one external id to everything that it publishes.
 pub async fn many_events_of_one_id_are_listed_page_by_page<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -203,7 +203,7 @@ pub async fn many_events_of_one_id_are_listed_page_by_page<F: Fixture>() {
     assert_eq!(events(&world, acme, unmatched, 50).await.0.len(), made.len() - sent.len() / 2);
 }
 
-/// Pages go on where they ended, whatever comes and goes meanwhile.
+/// Pages continue where they ended, whatever is added and removed meanwhile.
 pub async fn what_comes_meanwhile_does_not_disturb_a_list<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -220,7 +220,7 @@ pub async fn what_comes_meanwhile_does_not_disturb_a_list<F: Fixture>() {
     assert_eq!(found, made, "after the three that had come before the first page");
 }
 
-/// faults.md B2: what is sent again is read from the oldest on.
+/// faults.md B2: replays read from the oldest on.
 pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -292,7 +292,7 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
     }
 }
 
-/// faults.md B2: it costs no more than from the newest on.
+/// faults.md B2: oldest first costs no more than newest first.
 pub async fn what_is_not_there_is_looked_for_from_the_oldest_on<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

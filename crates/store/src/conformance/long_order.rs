@@ -1,4 +1,4 @@
-//! Strict order over many deliveries, with accidents and at the same time.
+//! Strict order over many deliveries, with failures and concurrency.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -54,7 +54,7 @@ pub async fn five_subjects_of_a_hundred_each_come_one_by_one<F: Fixture>() {
     world.nothing_is_due().await;
 }
 
-/// One that is placed behind another at the moment when that one ends must not wait for ever.
+/// A delivery that is placed behind another at the moment when that one ends must not wait forever.
 pub async fn none_is_left_behind_when_the_one_before_ends<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -118,8 +118,8 @@ async fn settle_one(store: Arc<dyn Store>, node: crate::NodeId, settlement: crat
     assert_eq!(settled, [super::build::DONE]);
 }
 
-/// The first is given up, so the second goes out; then the first is rearmed by hand. When it ends,
-/// the third must still wait for the second.
+/// The first is given up, so the second is sent; then the first is retried by hand. When it ends, the third
+/// must still wait for the second.
 pub async fn one_armed_again_lets_no_two_go_at_once<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

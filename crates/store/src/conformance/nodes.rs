@@ -1,4 +1,4 @@
-//! Who lives, and what becomes of the work of the dead.
+//! Which nodes are alive, and what happens to the work of dead ones.
 
 use std::collections::BTreeSet;
 
@@ -152,7 +152,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     assert_eq!(ids(&world.take_all().await), [next_id], "the next moves up");
 }
 
-/// faults.md 28: whatever waits in the hands of a node that dies is handed on, however often.
+/// faults.md 28: deliveries that merely wait at a node that dies are handed on, however often.
 pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -173,7 +173,7 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     assert_eq!(ids(&world.take_all().await), left);
 }
 
-/// A node that survived an attempt, or left in the middle of one, did not die of it.
+/// A node that survived an attempt, or left during one, did not die of it.
 pub async fn an_attempt_that_was_survived_clears_the_count<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -204,7 +204,7 @@ pub async fn who_leaves_gives_everything_back<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let made = world.many_due(acme, world.target(), 3).await;
-    // More often than a delivery may be lost: leaving is no loss.
+    // More often than a delivery may be lost: leaving does not count as a loss.
     for _ in 0..MAX_LOST_LEASES + 2 {
         let node = world.join().await;
         assert_eq!(ids(&take_as(&world, node).await), made);

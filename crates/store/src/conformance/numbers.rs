@@ -1,4 +1,4 @@
-//! Parcels of a subject are numbered from 1 without a hole.
+//! Parcels of a subject are numbered from 1 without a gap.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub async fn without_a_subject_there_is_no_number<F: Fixture>() {
     assert_eq!(world.take_one().await.number, None);
 }
 
-/// faults.md E4: of one call, in whatever order a store numbers them.
+/// faults.md E4: within one call, in whatever order a store numbers them.
 pub async fn subjects_and_tenants_count_apart<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -92,8 +92,8 @@ pub async fn what_is_not_written_takes_no_number<F: Fixture>() {
     assert_eq!(number(&accepted[3]), Some(2));
 }
 
-/// Half of them name the subjects in the other order, so that they would block each other if each
-/// took one and waited for the other.
+/// Half of them name the subjects in the other order, and would deadlock if each took one and waited for the
+/// other.
 pub async fn fifty_at_once_leave_no_hole<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -171,7 +171,7 @@ pub async fn counting_goes_on_after_a_restart<F: Fixture>() {
     assert_eq!(number(&accepted), Some(2));
 }
 
-/// A receiver that has seen number 1 would take a second number 1 for a repeat. (faults.md 14)
+/// A receiver that has seen number 1 would take a second number 1 for a duplicate. (faults.md 14)
 pub async fn counting_goes_on_while_anything_of_the_subject_is_left<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];

@@ -1,4 +1,4 @@
-//! A key under which something is accepted once.
+//! Idempotency keys.
 
 use std::{sync::Arc, time::Duration};
 
@@ -100,7 +100,7 @@ pub async fn a_key_whose_time_is_over_is_free<F: Fixture>() {
     assert_eq!(early.parcel.id, first_id, "the earlier parcel stays");
 }
 
-/// faults.md 17: only a time that upkeep has named ends a key.
+/// faults.md 17: a key ends only at a time that upkeep has passed.
 pub async fn a_clock_that_is_ahead_frees_no_key<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -176,8 +176,8 @@ pub async fn fifty_at_once_make_one_parcel<F: Fixture>() {
     assert_eq!(world.take_all().await.len(), 1);
 }
 
-/// Half of them name the keys in the other order, so that they would block each other if each took
-/// one and waited for the other.
+/// Half of them name the keys in the other order, and would deadlock if each took one and waited for the
+/// other.
 pub async fn batches_that_share_keys_do_not_block_each_other<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

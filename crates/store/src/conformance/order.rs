@@ -1,4 +1,4 @@
-//! Strict order per subject: the next waits until the one before is delivered or dead.
+//! Strict order per subject: a delivery waits until the one before is delivered or dead.
 
 use gancho_domain::State;
 
@@ -186,7 +186,7 @@ pub async fn turns_go_by_acceptance_and_not_by_id<F: Fixture>() {
     let acme = world.tenant().await;
     let shop = world.target();
     let first = world.event(acme).about("order-1").in_order_to(shop);
-    // Nodes whose clocks differ make ids that do not rise with acceptance.
+    // Nodes whose clocks differ create ids that are not in the order of acceptance.
     let [early, late] = [0, 1].map(|_| world.event(acme).about("order-1").in_order_to(shop));
     let order = [first.delivery(0), late.delivery(0), early.delivery(0)];
     for draft in [first, late, early] {

@@ -1,4 +1,4 @@
-//! What waits for a deleted endpoint ends, and its pause goes with it.
+//! Deliveries that wait for a deleted endpoint end, and its pause is removed with it.
 
 use gancho_domain::{Code, Endpoint, EndpointId, Lane, State, TenantId};
 
@@ -25,7 +25,7 @@ async fn give_up<F: Fixture>(
     world.store.give_up_orphans(scope(tenant), endpoint, max, now).await.unwrap().len() as u64
 }
 
-/// All of them, in steps of `looks` rows.
+/// Returns all orphans, in steps of `budget` rows.
 async fn orphans<F: Fixture>(world: &World<F>, budget: usize) -> Vec<TenantEndpoint> {
     let mut all = Vec::new();
     let mut after = None;
@@ -50,7 +50,7 @@ pub async fn a_pause_goes_with_its_endpoint<F: Fixture>() {
         Pause::Lane(Lane::Webhook),
         Pause::Tenant(acme),
         Pause::Endpoint(acme, crm.id),
-        // Another tenant's, though it bears the same id.
+        // An endpoint of another tenant with the same id.
         Pause::Endpoint(globex, shop.id),
     ];
     for what in left.into_iter().chain([Pause::Endpoint(acme, shop.id)]) {
@@ -68,7 +68,7 @@ pub async fn a_pause_goes_with_its_endpoint<F: Fixture>() {
     assert_eq!(store.lift_orphaned_pauses().await, Ok(0));
 }
 
-// faults.md 8: whatever it waits for, it ends.
+// faults.md 8: it ends, whatever it waits for.
 pub async fn what_waits_for_a_deleted_endpoint_ends<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -110,7 +110,7 @@ pub async fn what_waits_for_a_deleted_endpoint_ends<F: Fixture>() {
         let keeps_the_last = letter.failure.reason().contains("TIMEOUT: no answer within 15 s");
         assert_eq!(keeps_the_last, id == retried, "{}", letter.failure);
     }
-    // What was in flight may end as it likes; should it be tried again, the next sweep finds it.
+    // The attempt in flight may have any result; if it is retried, the next sweep finds it.
     world.retry_at(&in_flight, world.now() + hours(8)).await;
     assert_eq!(orphans(&world, 10).await, [(acme, shop.id)]);
     assert_eq!(give_up(&world, acme, shop.id, 100).await, 1);
@@ -131,7 +131,7 @@ pub async fn a_scan_finds_each_orphan_once<F: Fixture>() {
                 expected.push((tenant, endpoint.id));
             }
         }
-        // Targets of other lanes are no endpoints.
+        // Targets of other lanes are not endpoints.
         world.accept(world.event(tenant).in_lane(Lane::Email, tenant.cast())).await;
         world.accept(world.event(tenant).in_lane(Lane::Dispatch, world.target())).await;
     }

@@ -1,4 +1,4 @@
-//! Pauses are kept until they are lifted.
+//! Pauses are stored until they are lifted.
 
 use gancho_domain::Lane;
 
@@ -51,7 +51,7 @@ pub async fn twice_is_once<F: Fixture>() {
     }
 }
 
-/// The store only records a pause; the claimer skips what is paused.
+/// The store only records a pause; the caller of a claim skips what is paused.
 pub async fn a_pause_takes_nothing_out_of_the_store<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -1,4 +1,4 @@
-//! What has ended and is old goes; nothing else does.
+//! Old parcels that have ended are removed; nothing else is.
 
 use gancho_domain::{Kind, Lane, Tenant, TenantId, tenant::TenantRetention};
 
@@ -74,7 +74,7 @@ pub async fn no_more_go_than_asked<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    // One at the front that must stay: it must not stop the rest.
+    // One at the front must stay, and must not stop the others.
     let stays = world.due(acme, shop).await;
     assert_eq!(world.take_one().await.delivery, stays);
     world.many_due(acme, shop, 25).await;
@@ -131,7 +131,7 @@ pub async fn keys_whose_time_is_over_are_forgotten<F: Fixture>() {
     let short = world.event(acme).about("order-1").once(1, 1, start + hours(1));
     let long = world.event(acme).once(2, 1, start + hours(3));
     let long_id = long.id();
-    // Made in the short key's time, but accepted after it: a key that was only out of date would
+    // Created within the short key's time, but accepted after it: a key that was merely out of date would
     // still count.
     let late = world.event(acme).about("order-1").once(1, 1, start + hours(1));
     world.accept_all(vec![short, long]).await;
@@ -157,7 +157,7 @@ async fn keeping<F: Fixture>(world: &World<F>, retention: TenantRetention) -> Te
     id
 }
 
-/// Every step until there is nothing more, with the default of a day.
+/// Prunes with the default of a day until there is nothing more.
 async fn prune<F: Fixture>(world: &World<F>) -> u64 {
     world.prune(world.now() - hours(24)).await
 }
@@ -193,7 +193,7 @@ pub async fn a_tenants_own_retention_comes_before_the_default<F: Fixture>() {
         world.pass(passed);
         assert_eq!((prune(&world).await, left().await), (gone, expected.to_vec()), "{passed:?}");
     }
-    // Without one of its own, it is as for all others again.
+    // Without a retention of its own, the default applies again.
     let tenant = world.store.tenant(long).await.unwrap().unwrap();
     let retention = TenantRetention::default();
     world.store.change_tenant(Tenant { retention, ..tenant }).await.unwrap();
@@ -249,7 +249,7 @@ pub async fn dead_letters_expire_by_their_tenants_retention<F: Fixture>() {
     let expiry = async |id| world.dead_letter(id).await.unwrap().expires_at;
     assert_eq!(expiry(ids[0]).await, given_up + hours(2));
     assert_eq!(expiry(ids[1]).await, given_up + hours(7 * 24));
-    // Given up again, or without an attempt, it is the same.
+    // The same if it is given up again, or without an attempt.
     world.pass(hours(1));
     world.replay(DeadFilter { tenant: Some(acme), ..DeadFilter::default() }, 1).await;
     let job = world.take_one().await;

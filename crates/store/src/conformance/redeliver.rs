@@ -1,4 +1,4 @@
-//! An event that is there already is sent to more targets.
+//! A stored event is sent to more targets.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub async fn it_is_due_when_it_says_and_not_held<F: Fixture>() {
     assert_eq!(world.take_one().await.delivery, later.id);
 }
 
-/// The second of three is under way; the first, sent again, goes before the third.
+/// The second of three is in flight; the first, sent again, precedes the third.
 pub async fn it_takes_its_turn_by_the_events_number<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -172,7 +172,7 @@ pub async fn one_that_is_not_there_is_not_sent<F: Fixture>() {
     world.nothing_is_due().await;
 }
 
-/// An old event's would otherwise be too late as soon as it is sent.
+/// Otherwise that of an old event would be expired as soon as it is sent.
 pub async fn its_time_counts_from_when_it_was_sent<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -1,4 +1,4 @@
-//! A dead letter that is replayed restarts its plan, and leaves when it is delivered.
+//! A replayed dead letter restarts its plan, and is removed when it is delivered.
 
 use gancho_domain::{Code, Failure, Lane, Next, State};
 
@@ -102,7 +102,7 @@ pub async fn one_that_dies_again_has_a_fresh_entry<F: Fixture>() {
     assert_eq!(world.take_one().await.attempts_before, 2);
 }
 
-/// No attempt was made before it died, so nothing but the entry shows that it was rearmed.
+/// No attempt was made before it died, so only the dead letter shows that it was retried.
 pub async fn one_that_was_never_tried_leaves_when_delivered<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -119,7 +119,7 @@ pub async fn one_that_was_never_tried_leaves_when_delivered<F: Fixture>() {
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
 }
 
-/// The entry keeps why it was given up; the log goes on with what happens now.
+/// The dead letter keeps the reason; the log shows the new attempts.
 pub async fn the_log_follows_the_new_attempts<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -1,4 +1,4 @@
-//! Replays are opened within limits, worked on by one runner at a time, and end once.
+//! Replays are opened within limits, run by one runner at a time, and end once.
 
 use std::sync::Arc;
 
@@ -213,7 +213,7 @@ pub async fn one_runner_at_a_time<F: Fixture>() {
     assert_eq!(take(&world, id, "two").await, None, "still");
     assert_eq!(take(&world, id, "one").await.unwrap().take, ReplayTake::Renewed);
     world.pass(secs(30));
-    // Its own lease has ended, and nobody has taken it over.
+    // Its own lease has expired, and no other runner has taken over.
     assert!(advance(&world, id, "one", "a").await);
     world.pass(secs(30));
     let other = ReplayTotal { count: 99, is_exact: false };
@@ -245,7 +245,7 @@ pub async fn pages_add_up_to_the_end<F: Fixture>() {
     assert_eq!((job.state, job.finished_at), (ReplayState::Done, Some(world.now())));
     assert_eq!((job.lease.as_ref(), job.error.as_ref()), (None, None));
     assert_eq!(all_open(&world).await, []);
-    // What has ended stays as it is.
+    // A replay that has ended stays unchanged.
     assert!(!advance(&world, id, "one", "c").await);
     assert!(!end(&world, id, "one", ReplayEnd::Failed("no".into())).await);
     assert_eq!(take(&world, id, "two").await, None);
@@ -277,7 +277,7 @@ pub async fn a_canceled_one_still_counts_what_its_runner_sent<F: Fixture>() {
         assert_eq!((canceled.state, canceled.sent), (ReplayState::Canceled, PAGE));
         assert_eq!((canceled.finished_at, canceled.lease), (Some(world.now()), None));
         world.pass(secs(1));
-        // Only of who had it.
+        // Only from the runner that had it.
         assert!(!advance(&world, id, "two", "b").await);
         let goes_on = if last_page {
             end(&world, id, "one", ReplayEnd::Done).await

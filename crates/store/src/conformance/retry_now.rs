@@ -1,4 +1,4 @@
-//! A delivery is rearmed, whatever its state, or canceled.
+//! A delivery is retried now, whatever its state, or canceled.
 
 use gancho_domain::{Code, DeliveryId, State, Status, TenantId};
 
@@ -166,7 +166,7 @@ pub async fn in_turn_those_of_a_subject_go_by_their_numbers<F: Fixture>() {
     world.nothing_is_due().await;
 }
 
-/// faults.md B2: what is under way is not overtaken.
+/// faults.md B2: a delivery in flight is not overtaken.
 pub async fn in_turn_they_wait_behind_what_moves<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -235,7 +235,7 @@ pub async fn in_turn_without_order_all_are_due<F: Fixture>() {
     assert_eq!(sorted(ids(&world.take_all().await)), made);
 }
 
-/// What no node holds is given up, and can be replayed; the next of its subject moves up.
+/// Deliveries that no node holds are given up, and can be replayed; the next of their subject moves up.
 pub async fn those_that_wait_can_be_canceled<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
@@ -260,7 +260,7 @@ pub async fn those_that_wait_can_be_canceled<F: Fixture>() {
     world.deliver(&job).await;
     world.pass(secs(601));
     world.nothing_is_due().await;
-    // Nobody waits for them: they are among the dead letters for those who ask for them.
+    // They need nobody's attention: a list of dead letters has them only on request.
     assert_eq!(world.dead(DeadFilter::default()).await, []);
     assert_eq!(world.store.dead_stats(DeadFilter::default()).await.unwrap().total, 0);
     assert_eq!(world.replay(DeadFilter::default(), 10).await, 0);

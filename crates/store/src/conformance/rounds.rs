@@ -1,5 +1,5 @@
-//! A claim looks at a bounded number of targets; the round over all of them goes on with the next
-//! claim, whatever the numbers of tenants and targets.
+//! A claim scans a bounded number of targets; the round over all of them continues with the next claim,
+//! whatever the numbers of tenants and targets.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::{Claim, ClaimCursor, ClaimExclusions, TargetId};
 
 impl<F: Fixture> World<F> {
-    /// As many targets, each with a delivery that waits for an hour.
+    /// Makes `targets` targets, each with a delivery that waits for an hour.
     async fn waiting(&self, tenant: TenantId, targets: usize) {
         let later = self.now() + hours(1);
         let drafts: Vec<_> =
@@ -22,7 +22,7 @@ impl<F: Fixture> World<F> {
         }
     }
 
-    /// As many targets, each with a delivery that is due now.
+    /// Makes `count` targets, each with a delivery that is due now.
     async fn due_targets(&self, tenant: TenantId, count: usize) -> BTreeSet<TargetId> {
         let targets: Vec<_> = (0..count).map(|_| self.target()).collect();
         for batch in targets.chunks(1_000) {
@@ -37,7 +37,7 @@ impl<F: Fixture> World<F> {
         Claim { max: 256, per_target: 64, per_tenant: 64, skip, ..self.claim() }
     }
 
-    /// Claims until a round is complete. Answers with what was taken, claim by claim.
+    /// Claims until a round is complete. Returns what was taken, claim by claim.
     async fn take_a_round(&self, claim: &mut Claim, max_claims: usize) -> Vec<Vec<DeliveryId>> {
         let mut taken = Vec::new();
         for _ in 0..max_claims {
@@ -85,7 +85,7 @@ pub async fn one_due_is_found_among_thousands_that_wait<F: Fixture>() {
     }
 }
 
-/// faults.md 2: one target each of very many tenants, with a backlog that is passed over.
+/// faults.md 2: very many tenants with one target each, whose backlog is skipped.
 pub async fn a_round_over_thousands_of_tenants_comes_to_its_end<F: Fixture>() {
     let world = World::<F>::new().await;
     let full = world.target();
@@ -116,7 +116,7 @@ pub async fn thousands_of_skipped_targets_hide_no_one<F: Fixture>() {
     let taken: BTreeSet<_> = taken.into_iter().collect();
     assert_eq!(taken, [first, middle, last, other].into());
 
-    // What is no longer skipped is found from anywhere in the round.
+    // A target that is no longer skipped is found from any position in the round.
     let freed = skipped.pop_first().unwrap();
     claim.skip = Arc::new(skip_targets(skipped));
     claim.cursor.round = None;
@@ -125,7 +125,7 @@ pub async fn thousands_of_skipped_targets_hide_no_one<F: Fixture>() {
     assert_eq!(world.see(acme, taken[0]).await.row.target, freed);
 }
 
-/// Ten thousand that rest cost no more than ten: a claim looks at as many targets as ever.
+/// Ten thousand skipped targets cost no more than ten: a claim scans the same number of targets.
 pub async fn a_claim_may_skip_ten_thousand_targets<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -162,7 +162,8 @@ pub async fn a_round_that_left_something_is_not_complete<F: Fixture>() {
     panic!("the round never comes to its end");
 }
 
-/// Long before a backlog is gone, claims have said whose it is, whether a few or very many targets have something pending.
+/// Long before a backlog is empty, claims have named its tenants, whether few or very many targets have
+/// pending deliveries.
 pub async fn a_lap_tells_who_has_something_left<F: Fixture>() {
     for waiting in [0, 1_500] {
         let world = World::<F>::new().await;
@@ -197,7 +198,7 @@ pub async fn a_lap_tells_who_has_something_left<F: Fixture>() {
     }
 }
 
-/// Tenants and targets in numbers that fit no claim, some waiting, some due, some skipped.
+/// More tenants and targets than fit into a claim: some wait, some are due, some are skipped.
 pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
     for (seed, counts, max, per_tenant) in [
         (1, vec![1_200, 1, 700, 3, 400], 100, 30),
@@ -232,7 +233,7 @@ pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
         assert_eq!(taken.len(), wanted.len(), "none twice, seed {seed}");
         assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), wanted);
 
-        // From its very beginning, the same is found: nothing.
+        // A walk from the very beginning finds the same: nothing.
         claim.cursor = ClaimCursor::default();
         assert!(world.take_a_round(&mut claim, 20).await.concat().is_empty());
     }

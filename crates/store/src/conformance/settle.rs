@@ -1,4 +1,4 @@
-//! What became of an attempt is written, whole.
+//! The result of an attempt is stored completely.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub async fn a_retry_is_due_when_it_says_and_not_before<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     let now = world.now();
-    // Jitter makes it due earlier than the plan's own figure, which is what a tenant sees.
+    // With jitter it is due earlier than the plan's own time, which tenants see.
     let (due_at, planned_at) = (now + secs(57), now + secs(60));
     let tried = failed(&job, now, timeout(), Some(planned_at));
     let next = Next::Retry { due_at, planned_at };
@@ -163,7 +163,7 @@ pub async fn a_failure_is_of_the_time_at_which_its_attempt_ended<F: Fixture>() {
     assert_eq!(row.failed_at, Some(ended_at), "the attempt still says so");
 }
 
-// faults.md B9: nobody waits for a test of a webhook.
+// faults.md B9: nobody needs a dead letter of a test.
 pub async fn a_test_leaves_no_dead_letter<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -188,7 +188,7 @@ pub async fn a_test_leaves_no_dead_letter<F: Fixture>() {
         assert_eq!(row.last_failure, Some(timeout()), "its attempt says why");
         assert_eq!(world.dead_letter(*id).await, None);
     }
-    // A partner's test is received as all that it posts.
+    // A partner's test is received like all its webhooks.
     let received = world.event(acme).as_test().in_lane(Lane::Dispatch, shop);
     let id = received.delivery(0);
     world.accept(received).await;
@@ -214,7 +214,7 @@ pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
     assert_eq!(world.take_one().await.attempts, 0);
 }
 
-/// faults.md, E3: it is not said to be an outage, and no one else's result is refused with it.
+/// faults.md, E3: it is not reported as an outage, and other results are not refused with it.
 pub async fn what_can_never_be_written_is_distinguished_from_an_outage<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -227,7 +227,7 @@ pub async fn what_can_never_be_written_is_distinguished_from_an_outage<F: Fixtur
     let job = jobs.iter().find(|job| job.delivery == id).unwrap();
     let other = jobs.iter().find(|job| job.delivery == other).unwrap();
 
-    // There is an attempt of this number already.
+    // An attempt with this number exists already.
     let mut twice = delivered(job, world.now());
     twice.attempt.as_mut().unwrap().number = 1;
     let (refused, settled) = tokio::join!(

@@ -1,4 +1,4 @@
-//! What nodes count adds up, for every reader and however often it was written.
+//! The counts of nodes add up, for every reader and however often they were written.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     StatisticsWindow, StoreError, TargetId, statistics::without_success::NoSuccess,
 };
 
-/// That many were accepted and failed.
+/// Returns figures with these counts.
 pub fn counts(accepted: u64, failed_attempts: u64) -> Figures {
     let mut figures = Figures { accepted, failed_attempts, ..Figures::default() };
     figures.response_time.add(Duration::from_millis(accepted));
@@ -32,7 +32,7 @@ impl<F: Fixture> World<F> {
         self.store.write_statistics(batch, self.now()).await.unwrap();
     }
 
-    /// What the gateway accepted in the lane `webhook`, by minute, hour or day.
+    /// Returns what the gateway accepted in the lane `webhook`, by minute, hour or day.
     pub async fn accepted(&self, step: StatisticsStep, ago: Duration) -> Vec<(Time, u64)> {
         let until = self.now() + Duration::from_hours(24);
         let window = window(step, step.floor(self.now() - ago), until);
@@ -101,7 +101,7 @@ pub async fn writing_again_changes_nothing<F: Fixture>() {
         let read = world.accepted(StatisticsStep::Hour, Duration::ZERO).await;
         assert_eq!(read.iter().map(|point| point.1).collect::<Vec<_>>(), [total]);
     }
-    // Twice in one batch: the last counts.
+    // Twice in one batch: the last one counts.
     let minute = StatisticsStep::Minute.floor(world.now());
     let row = |total| MinuteFigures { series: GATEWAY, minute, figures: counts(total, 0) };
     let batch = StatisticsBatch { node: world.node, part: 0, rows: vec![row(10), row(11)] };
@@ -192,7 +192,7 @@ pub async fn what_was_written_is_there_after_a_restart<F: Fixture>() {
     let world = World::<F>::new().await;
     world.write_figures(world.node, GATEWAY, world.now(), counts(5, 0)).await;
     let world = world.reopen().await;
-    // Another node in the same minute: it begins at nothing, and nothing is lost.
+    // Another node in the same minute starts at zero, and nothing is lost.
     world.write_figures(world.node, GATEWAY, world.now(), counts(2, 0)).await;
     assert_eq!(world.accepted(StatisticsStep::Hour, Duration::ZERO).await[0].1, 7);
 }
@@ -242,7 +242,7 @@ pub async fn a_tenants_worst_are_its_own<F: Fixture>() {
     assert_eq!(ids, [(acme, mine)]);
 }
 
-/// Those that mostly work fail more often than the ones that never do.
+/// Targets that mostly succeed fail more often than those that never do.
 pub async fn a_target_without_success_is_found_whatever_others_do<F: Fixture>() {
     let world = World::<F>::new().await;
     let [victim, busy] = [world.tenant().await, world.tenant().await];
@@ -257,7 +257,7 @@ pub async fn a_target_without_success_is_found_whatever_others_do<F: Fixture>() 
     write(victim, old, 9, 9).await;
     world.pass(Duration::from_mins(16));
     let since = StatisticsStep::Minute.floor(world.now());
-    // Its success is of another minute than its failures.
+    // Its success is in another minute than its failures.
     write(victim, worked, 1, 0).await;
     write(victim, dead, 2, 2).await;
     world.pass(Duration::from_mins(1));

@@ -1,4 +1,4 @@
-//! Minutes become hours and days, once and for all, and go when their time is over.
+//! Minutes become hours and days, exactly once, and are removed after their retention.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ const GATEWAY: Series = Series::of_gateway(Lane::Webhook);
 const DAY: Duration = Duration::from_hours(24);
 
 impl<F: Fixture> World<F> {
-    /// Step by step, until nothing more is due and over. Returns how many steps it took.
+    /// Rolls up until nothing more is due. Returns the number of steps.
     async fn roll_up(&self, max: usize) -> usize {
         for steps in 0..10_000 {
             if !self.store.roll_up_statistics(max, self.now()).await.unwrap() {
@@ -25,7 +25,7 @@ impl<F: Fixture> World<F> {
         panic!("there is always more to roll up");
     }
 
-    /// The minutes of a target, as they are stored.
+    /// Returns the minutes of a target, as they are stored.
     async fn target_minutes(&self, tenant: TenantId, target: TargetId, since: Time) -> usize {
         let window = window(StatisticsStep::Minute, since, self.now());
         let of = vec![(Some(target), Lane::Webhook)];
@@ -47,7 +47,7 @@ pub async fn an_hour_that_is_over_is_rolled_up<F: Fixture>() {
     let before = world.of_target(acme, shop).await;
     assert!(world.roll_up(10).await > 0);
     assert_eq!(world.of_target(acme, shop).await, before);
-    // Once the minutes have gone, what is left are the sums.
+    // Once the minutes are removed, the sums are left.
     world.pass(3 * DAY);
     world.roll_up(10).await;
     world.prune(start - DAY).await;
@@ -94,7 +94,7 @@ pub async fn a_late_minute_is_counted<F: Fixture>() {
     assert_eq!(world.accepted(StatisticsStep::Day, 4 * DAY).await, [(day, 7)]);
 }
 
-/// Its hour may have been rolled up and its minutes removed: rolling it up again would lose them.
+/// Its hour may have been rolled up and its minutes removed: another roll-up would lose them.
 pub async fn what_is_far_too_late_is_left_out<F: Fixture>() {
     let world = World::<F>::new().await;
     let (stuck, start) = (world.join().await, world.now());

@@ -1,4 +1,4 @@
-//! Addresses that get no e-mail any more: the first entry stays, unless one replaces it.
+//! Addresses that get no more e-mails: the first entry stays, unless a later one replaces it.
 
 use gancho_domain::Time;
 

@@ -1,4 +1,4 @@
-//! Tenants are made once, found by id or slug, changed and listed.
+//! Tenants are created once, found by id or slug, changed and listed.
 
 use std::time::Duration;
 

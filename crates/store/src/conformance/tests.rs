@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// The cases that the files hold, by file.
+/// Returns the cases in the files, by file.
 fn written() -> BTreeMap<String, Vec<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -21,7 +21,7 @@ fn written() -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The cases that the suite runs, by file, as the macro above lists them.
+/// Returns the cases that the suite runs, by file, as the macro above lists them.
 fn listed() -> BTreeMap<String, Vec<String>> {
     let source = include_str!("../conformance.rs");
     let (_, list) = source.split_once("conformance_tests! { $fixture;").unwrap();

@@ -1,4 +1,4 @@
-//! Deliveries by what their bodies contain: byte for byte, a bounded look at a time.
+//! Searches deliveries by the content of their bodies: byte for byte, with a bounded scan per page.
 
 use gancho_domain::{DeliveryId, Status, TenantId};
 
@@ -12,7 +12,7 @@ fn containing(text: &str) -> DeliveryFilter {
     DeliveryFilter { text: Some(text.to_owned()), ..DeliveryFilter::default() }
 }
 
-/// All that fit, and how many pages there were.
+/// Returns all matches, and the number of pages.
 async fn follow<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Counting: how deep the lanes are, how much room is used, how high the ids have risen.
+//! Counts: how deep the lanes are, how much space is used, and the highest id.
 
 use gancho_domain::{Lane, id::lead};
 
@@ -23,12 +23,12 @@ pub async fn each_lane_is_counted_apart<F: Fixture>() {
     let acme = world.tenant().await;
     let [shop, crm] = [world.target(), world.target()];
     let start = world.now();
-    // Two to be claimed and settled, one to be held.
+    // Two are claimed and settled, one is held.
     world.many_due(acme, shop, 3).await;
     let jobs = world.take_all().await;
     world.deliver(&jobs[0]).await;
     world.give_up(&jobs[1]).await;
-    // One due since a while, one to be due, two that wait.
+    // One is due, one becomes due, two wait.
     let past = start - secs(100);
     world.accept(world.event(acme).to_at(crm, past)).await;
     let later = start + secs(100);
@@ -86,7 +86,7 @@ pub async fn when_it_was_last_written_is_known_after_a_restart<F: Fixture>() {
     assert!(last >= at - secs(1), "{last} is before {at}");
 }
 
-/// A store whose rows are not numbered by their ids may say 0: any new id will do.
+/// A store whose row numbers do not come from ids may return 0: any new id is valid.
 pub async fn the_highest_id_is_known<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -1,4 +1,4 @@
-//! What a tenant uses of its plan is counted, and never beyond its limit.
+//! A tenant's usage of its plan is counted, and never exceeds its limit.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub async fn what_fits_under_the_limit_is_granted<F: Fixture>() {
         (5, 10, 2, 10),
         (5, 10, 0, 10),
         (1, 11, 1, 11),
-        // The limit was lowered below what has been used.
+        // The limit was lowered below the usage.
         (1, 4, 0, 11),
         (7, u64::MAX, 7, 18),
     ] {

@@ -1,5 +1,5 @@
-//! What was received and is not to be sent: kept, with its line of the ledger and its request, as a dead
-//! letter that was never tried.
+//! Withheld receipts: stored with the line of the ledger and the request, as dead letters that were never
+//! tried.
 
 use gancho_domain::{Code, Failure, Lane, State, Status, TenantId, parcel::Kind};
 

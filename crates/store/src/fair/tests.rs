@@ -11,7 +11,7 @@ fn tenant(number: u128) -> Option<TenantId> {
     Some(TenantId::from_bits(number))
 }
 
-/// Begins to wait, and goes on waiting.
+/// Starts to wait, and keeps waiting.
 async fn begin<F: Future + Unpin>(waiting: &mut F) {
     poll_fn(|context| {
         assert!(waiting.poll_unpin(context).is_pending(), "it must wait");
@@ -32,7 +32,7 @@ async fn one_tenant_does_not_get_all_permits() {
     assert!(third.await.is_ok());
 }
 
-/// faults.md 4: one tenant with a thousand calls does not hold up others with one each.
+/// faults.md 4: one tenant with a thousand calls does not delay others with one each.
 #[tokio::test]
 async fn tenants_take_turns_however_many_calls_one_makes() {
     let semaphore = FairSemaphore::new(1, 1);
@@ -89,7 +89,7 @@ async fn a_permit_that_nobody_takes_comes_back() {
     let held = semaphore.acquire(None).await.unwrap();
     let mut waiting = Box::pin(semaphore.acquire(tenant(1)));
     begin(&mut waiting).await;
-    // It is granted, and its caller goes away before looking.
+    // It is granted, and its caller goes away before it sees that.
     drop(held);
     drop(waiting);
     assert!(semaphore.acquire(tenant(2)).now_or_never().is_some());
@@ -124,12 +124,13 @@ async fn a_large_request_is_not_starved_by_small_ones() {
     drop(later.await.unwrap());
     large.shrink_to(1);
     assert_eq!(semaphore.0.state.lock().free, 9);
-    // More than a share is a share.
+    // More than a share counts as a share.
     let all = semaphore.acquire_many(tenant(1), 1_000).await.unwrap();
     assert_eq!(all.weight, 8);
 }
 
-/// However many strangers wait, calls of the gateway itself and of tenants are neither refused nor last.
+/// However many unknown callers wait, calls of the gateway itself and of tenants are neither refused nor
+/// last.
 #[tokio::test]
 async fn strangers_have_an_account_of_their_own() {
     let semaphore = FairSemaphore::new(1, 1);
@@ -145,7 +146,7 @@ async fn strangers_have_an_account_of_their_own() {
     let mut own = Box::pin(semaphore.acquire(Account::Gateway));
     begin(&mut own).await;
     drop(held);
-    // Only one of the strangers goes on: each of the two has a turn.
+    // Only one of the unknown callers continues: each of the two has a turn.
     let stranger = waiting.remove(0);
     let (own, stranger) =
         tokio::join!(async { own.await.is_ok() }, async { stranger.await.is_ok() });

@@ -1,5 +1,5 @@
-//! Figures as bytes: a version, the counts, and the buckets that are not empty. Most rows have few, so most are
-//! a few dozen bytes.
+//! The stored form of figures: a version, the counts, and the buckets that are not empty. Most rows have few,
+//! so most take a few dozen bytes.
 
 use gancho_domain::{Figures, LatencyHistogram, latency_histogram::BUCKETS};
 
@@ -23,7 +23,7 @@ pub fn encode(figures: &Figures) -> Vec<u8> {
     bytes
 }
 
-/// `None` for what [`encode`] cannot have written.
+/// Decodes figures; `None` for bytes that [`encode`] cannot have written.
 pub fn decode(mut bytes: &[u8]) -> Option<Figures> {
     let rest = &mut bytes;
     if byte(rest)? != VERSION {
@@ -57,7 +57,7 @@ fn byte(rest: &mut &[u8]) -> Option<u8> {
     Some(*first)
 }
 
-/// Seven bits in a byte, the lowest first; the highest bit says that more follow.
+/// Writes seven bits per byte, the lowest first; the highest bit says that more follow.
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number > 0x7F {
         bytes.push(number as u8 | 0x80);

@@ -1,8 +1,8 @@
-//! How rows of statistics are grouped and how long they are kept.
+//! How rows of statistics are grouped and how long they are stored.
 //!
-//! Rows of a level are ordered by chunk, series and time: an hour's minutes of a series are adjacent, so that
-//! they are read and rolled up together, and chunks that are too old are adjacent, so that they are pruned
-//! together. Minutes of targets are a level of their own because they go earlier.
+//! Rows of a level are ordered by chunk, series and time. An hour's minutes of a series are adjacent, so that
+//! they are read and rolled up together; chunks that are too old are adjacent, so that they are pruned
+//! together. Minutes of targets have their own level, because they are removed earlier.
 
 use std::time::Duration;
 
@@ -19,12 +19,13 @@ pub enum Level {
     Day,
 }
 
-/// [`Level::TargetMinute`], for the text of a statement: its index is a partial one.
+/// [`Level::TargetMinute`] for the text of statements, because its index is a partial one.
 pub const TARGET_MINUTE: i16 = Level::TargetMinute.number();
 
-/// How long after its end an hour or a day is rolled up: nodes write their last minute a little later.
+/// How long after its end an hour or a day is rolled up, because nodes write their last minute a little
+/// later.
 const GRACE: Duration = Duration::from_mins(2);
-/// A view of six hours in steps of minutes begins up to an hour earlier.
+/// A plot of six hours in steps of minutes starts up to an hour earlier.
 const TARGET_MINUTES_KEPT: Duration = Duration::from_hours(7);
 const WIDE_MINUTES_KEPT: Duration = Duration::from_hours(48);
 
@@ -62,7 +63,7 @@ impl Level {
         }
     }
 
-    /// The length of a chunk: what its rows are rolled up to.
+    /// Returns the length of a chunk, which is what its rows are rolled up to.
     pub const fn chunk_step(self) -> StatisticsStep {
         match self {
             Self::TargetMinute | Self::WideMinute => StatisticsStep::Hour,
@@ -70,7 +71,7 @@ impl Level {
         }
     }
 
-    /// The level that a chunk of this one is rolled up to.
+    /// Returns the level that a chunk of this one is rolled up to.
     pub const fn above(self) -> Option<Self> {
         match self {
             Self::TargetMinute | Self::WideMinute => Some(Self::Hour),
@@ -84,7 +85,8 @@ impl Level {
         chunk + self.chunk_step().length() + GRACE <= now
     }
 
-    /// Chunks that begin earlier are removed. `before` is the end of the retention of deliveries.
+    /// Returns the start of the retention: chunks that begin earlier are removed. `before` is the end of the
+    /// retention of deliveries.
     pub fn kept_from(self, before: Time, now: Time) -> Time {
         let from = match self {
             Self::TargetMinute => now - TARGET_MINUTES_KEPT,
@@ -100,13 +102,13 @@ impl Level {
 pub struct DueChunk {
     pub level: Level,
     pub chunk: Time,
-    /// Rises with every change, so that a roll-up of what has changed meanwhile is not taken for done.
+    /// Rises with every change, so that a chunk that changed during a roll-up stays due.
     pub version: i64,
     /// The last series that was rolled up.
     pub place: Option<SeriesKey>,
 }
 
-/// The tenant, the target and the lane of a series, as columns. Zeros stand for none.
+/// The tenant, the target and the lane of a series, as columns. Zeros mean that there is none.
 pub type SeriesKey = ([u8; 16], [u8; 16], i16);
 
 impl Series {
@@ -115,7 +117,7 @@ impl Series {
         (tenant, self.target.map_or([0; 16], Id::bytes), self.lane.number())
     }
 
-    /// `None` if the lane is unknown.
+    /// Returns the series; `None` if the lane is unknown.
     pub fn from_key((tenant, target, lane): SeriesKey) -> Option<Self> {
         let lane = Lane::from_number(lane)?;
         let tenant = (tenant != [0; 16]).then(|| Id::from_bytes(tenant));
@@ -124,12 +126,12 @@ impl Series {
     }
 }
 
-/// A place, for storing.
+/// Encodes a position for storage.
 pub fn place_to_bytes((tenant, target, lane): SeriesKey) -> Vec<u8> {
     [&tenant[..], &target, &lane.to_be_bytes()].concat()
 }
 
-/// `None` for what is no place: the roll-up starts over.
+/// Decodes a position; `None` if it is invalid, and the roll-up starts over.
 pub fn place_from_bytes(bytes: &[u8]) -> Option<SeriesKey> {
     let (tenant, rest) = bytes.split_first_chunk()?;
     let (target, rest) = rest.split_first_chunk()?;

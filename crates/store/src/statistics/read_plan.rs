@@ -1,4 +1,4 @@
-//! Which rows a read needs: those of the level that was asked for, and in place of what is due those of the
+//! Decides which rows a read needs: those of the requested level and, in place of due chunks, those of the
 //! level below.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ impl ReadPlan {
         self.sums.entry(key).or_default().merge(figures);
     }
 
-    /// In order of series and time.
+    /// Returns the points in the order of series and time.
     pub fn into_points(self) -> Vec<StatisticsPoint> {
         let point = |((series, at), figures)| StatisticsPoint { series, at, figures };
         self.sums.into_iter().map(point).collect()
@@ -98,7 +98,7 @@ fn plan(
     }
 }
 
-/// Hours or days of the window whose rows are not up to date.
+/// Returns hours or days of the window whose rows are not up to date.
 fn due_units(window: &StatisticsWindow, series: &Series, due: &[DueChunk]) -> BTreeSet<Time> {
     let minutes = Level::of(StatisticsStep::Minute, series);
     let concerns = |level: Level| match window.step {

@@ -1,5 +1,5 @@
-//! Which of the targets with failed attempts had no success at all. Both stores share the order in which they are
-//! checked and the check.
+//! Finds the targets with failed attempts that had no success at all. Both stores share the order of the
+//! checks and the check.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,18 +12,19 @@ use crate::TargetId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSuccess {
     pub lane: Lane,
-    /// The minutes that begin at or after this time,
+    /// Minutes that begin at or after this time.
     pub since: Time,
-    /// and before this one.
+    /// Minutes that begin before this time.
     pub until: Time,
-    /// A target with fewer attempts is left out.
+    /// Minimum attempts of a target.
     pub min_attempts: u64,
 }
 
 /// Maximum targets whose figures are read for one call.
 pub const MAX_CHECKED: usize = 10_000;
 
-/// The worst of each tenant, then the second of each, and so on: no tenant hides another's targets.
+/// Orders targets: the worst of each tenant, then the second of each, and so on. So no tenant hides another's
+/// targets.
 pub fn fair_order(failing: Vec<FailingTarget>) -> Vec<FailingTarget> {
     let mut by_tenant: BTreeMap<TenantId, Vec<FailingTarget>> = BTreeMap::new();
     for one in failing {
@@ -44,7 +45,7 @@ impl NoSuccess {
         StatisticsWindow { step: StatisticsStep::Minute, since, until }
     }
 
-    /// The candidates in the order in which they are checked, in parts that one read can take.
+    /// Returns the candidates in the order in which they are checked, in parts that fit into one read.
     pub fn parts(&self, failing: Vec<FailingTarget>) -> Vec<Vec<FailingTarget>> {
         let mut ordered = fair_order(failing);
         ordered.truncate(MAX_CHECKED);
@@ -56,7 +57,7 @@ impl NoSuccess {
         part.iter().map(|one| Series::of_target(one.tenant, one.target, self.lane)).collect()
     }
 
-    /// Those of a part without a success, in the same order.
+    /// Returns the targets of a part without a success, in the same order.
     pub fn check(&self, part: &[FailingTarget], points: &[StatisticsPoint]) -> Vec<FailingTarget> {
         let mut sums: HashMap<TargetId, Figures> = HashMap::new();
         for point in points {

@@ -1,4 +1,4 @@
-//! Taking what is due and saying what became of it.
+//! Claims due deliveries and settles their results.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<F: Fixture> World<F> {
-    /// A claim of webhooks with room for everything a case makes.
+    /// Returns a claim of webhooks with room for everything that a case has.
     pub fn claim(&self) -> Claim {
         Claim {
             node: self.node,
@@ -32,8 +32,8 @@ impl<F: Fixture> World<F> {
         self.store.claim(claim).await.unwrap()
     }
 
-    /// Claims, going on where the claim before stopped, until no more is said to be due. Answers
-    /// with every job and the last claim.
+    /// Claims until nothing more is due; each claim continues where the one before stopped. Returns all jobs
+    /// and the last claim.
     pub async fn take_until_done(&self, mut claim: Claim) -> (Vec<Job>, ClaimResult) {
         let mut jobs = Vec::new();
         for _ in 0..1_000 {

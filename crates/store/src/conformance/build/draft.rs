@@ -1,4 +1,4 @@
-//! A parcel in the making, with its deliveries.
+//! A parcel under construction, with its deliveries.
 
 use std::sync::Arc;
 
@@ -72,13 +72,13 @@ impl Draft {
         self
     }
 
-    /// Under a key that is remembered until then.
+    /// Sets a key that is remembered until then.
     pub fn once(mut self, key: u8, content: u8, until: Time) -> Self {
         self.once = Some(IdempotencyKey { key: [key; 32], content: [content; 32], until });
         self
     }
 
-    /// Under the key of this number, of very many.
+    /// Sets the key with this number, one of very many.
     pub fn once_of_many(mut self, number: u64, until: Time) -> Self {
         let mut key = [0; 32];
         // Spread over all keys, as hashes are.
@@ -88,26 +88,26 @@ impl Draft {
         self
     }
 
-    /// With a line in the ledger.
+    /// Adds a line of the ledger.
     pub fn in_ledger(mut self, entry: &str) -> Self {
         let entry = Bytes::from(entry.to_owned());
         self.ledger = Some(LedgerReceipt { entry, request: Bytes::new(), withheld: None });
         self
     }
 
-    /// In the ledger, with the request it came in; not to be sent where there is a reason.
+    /// Adds a line of the ledger and the recorded request; withheld if there is a failure.
     pub fn received(mut self, request: &'static str, withheld: Option<Failure>) -> Self {
         let entry = Bytes::from_static(b"a line");
         self.ledger = Some(LedgerReceipt { entry, request: request.into(), withheld });
         self
     }
 
-    /// Due now.
+    /// Adds a delivery that is due now.
     pub fn to(self, target: TargetId) -> Self {
         self.with(target, |_| ())
     }
 
-    /// Due later, or since some time.
+    /// Adds a delivery that is due at this time.
     pub fn to_at(self, target: TargetId, due_at: Time) -> Self {
         self.with(target, |delivery| delivery.due_at = due_at)
     }

@@ -1,4 +1,4 @@
-//! How an attempt can end.
+//! The ways in which an attempt can end.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub fn timeout() -> Failure {
 
 const LATENCY: Duration = Duration::from_micros(123_457);
 
-/// The attempt that follows those a job has had, answered with 200. It ends now.
+/// Returns the job's next attempt, with the response 200. It ends now.
 pub fn attempt(job: &Job, now: Time) -> Attempt {
     Attempt {
         number: job.attempts + 1,
@@ -28,7 +28,7 @@ pub fn attempt(job: &Job, now: Time) -> Attempt {
     }
 }
 
-/// The attempt that follows those a job has had, failed without an answer. It ends now.
+/// Returns the job's next attempt, failed without a response. It ends now.
 pub fn failed(job: &Job, now: Time, failure: Failure, next_at: Option<Time>) -> Attempt {
     Attempt {
         response_status: None,

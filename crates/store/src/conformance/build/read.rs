@@ -1,4 +1,4 @@
-//! Seeing what became of things.
+//! Reads the outcomes of deliveries.
 
 use gancho_domain::{DeliveryId, Lane, ParcelId, TenantId};
 
@@ -8,7 +8,7 @@ use crate::{
     EventView, LaneDepth, PageRequest, conformance::Fixture,
 };
 
-/// More pages than any case fills: a list that goes on longer goes round in circles.
+/// More pages than any case fills: a longer list does not end.
 const MAX_PAGES: usize = 1_000;
 
 impl<F: Fixture> World<F> {
@@ -34,7 +34,7 @@ impl<F: Fixture> World<F> {
         self.list_by(tenant, filter, 100).await
     }
 
-    /// All pages of `max` rows, one after the other.
+    /// Reads all pages of `max` rows.
     pub async fn list_by(
         &self,
         tenant: TenantId,
@@ -59,7 +59,7 @@ impl<F: Fixture> World<F> {
         self.list_events_by(tenant, filter, 100).await
     }
 
-    /// All pages of `max` rows, one after the other.
+    /// Reads all pages of `max` rows.
     pub async fn list_events_by(
         &self,
         tenant: TenantId,
@@ -84,7 +84,7 @@ impl<F: Fixture> World<F> {
         self.dead_by(filter, 100).await
     }
 
-    /// All pages of `max` rows, one after the other.
+    /// Reads all pages of `max` rows.
     pub async fn dead_by(&self, filter: DeadFilter, max: usize) -> Vec<DeadLetter> {
         let mut rows = Vec::new();
         let mut request = PageRequest::first(max);
@@ -100,7 +100,7 @@ impl<F: Fixture> World<F> {
         panic!("the pages never end");
     }
 
-    /// The dead letter of one delivery, if it has one.
+    /// Returns the dead letter of a delivery, if it has one.
     pub async fn dead_letter(&self, delivery: DeliveryId) -> Option<DeadLetter> {
         let filter = DeadFilter { delivery: Some(delivery), ..DeadFilter::default() };
         let mut rows = self.dead(filter).await;
