@@ -1,4 +1,4 @@
-//! Keeping a parcel and its deliveries.
+//! Stores a parcel and its deliveries.
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Parcel, State, Time, TraceContext};
@@ -40,7 +40,7 @@ pub(crate) fn accept_all(
     accept_in_parts(tx, parcels, holder, usize::MAX)
 }
 
-/// Of a parcel with more than `max_placed` deliveries, the rest is stored for later.
+/// Accepts a parcel. If it has more than `max_placed` deliveries, the others are stored for later.
 fn accept_in_parts(
     tx: &Tx<'_>,
     parcels: &[NewParcel],
@@ -91,7 +91,7 @@ fn accept_one(
     Ok(AcceptOutcome::New { number, placed })
 }
 
-/// Its deliveries are given up before they are tried.
+/// Gives the parcel's deliveries up before they are tried.
 fn withhold(
     tx: &Tx<'_>,
     new: &NewParcel,
@@ -147,7 +147,7 @@ pub(crate) fn insert_parcel(
     Ok(())
 }
 
-/// As a JSON array.
+/// Returns the row numbers as a JSON array.
 fn seq_list(deliveries: &[NewDelivery]) -> String {
     let mut list = String::with_capacity(2 + 20 * deliveries.len());
     list.push('[');

@@ -1,4 +1,4 @@
-//! Lists over all tenants. Rows are in order of time, so that a page walks the table itself.
+//! Lists over all tenants. Rows are in order of time, so a page walks the table itself.
 
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
@@ -16,7 +16,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// The tree is looked up once for each tenant; the buffer has no index and is read whole.
+/// One look-up in the tree for each tenant; the buffer has no index and is read completely.
 const OWNERS_OF_EXTERNAL_ID: &str = "
     SELECT t.id FROM tenants t WHERE EXISTS (
       SELECT 1 FROM external_ids n WHERE n.tenant_id = t.id AND n.external_id = ?1
@@ -109,7 +109,7 @@ impl AllTenants for SqliteStore {
     }
 }
 
-/// What was removed since it was read is left out.
+/// Leaves out rows that were removed since they were read.
 fn with_tenants<T>(
     page: Page<T>,
     owner: impl Fn(&T) -> Result<Option<TenantId>, TxError>,

@@ -64,8 +64,8 @@ impl Archiving for SqliteStore {
     }
 }
 
-/// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
-/// too many.
+/// Returns the overflow of tenants whose count exceeds the maximum. For each it reads only the index, up to
+/// the first dead letter that is too many.
 pub(crate) fn overflow(db: &Connection, max: i64) -> Result<Vec<ArchiveSelection>, TxError> {
     let mut beyond = db.prepare_cached(
         "SELECT c.tenant_id, l.moved_at, d.id FROM
@@ -106,7 +106,7 @@ fn leaving(
             "l.moved_at, l.delivery"
         }
     };
-    // In this order of tables, so that the index says which come first and nothing has to be sorted.
+    // In this order of tables, the index gives the order and nothing has to be sorted.
     let mut list = db.prepare_cached(&format!(
         "SELECT {LETTER}
          FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p

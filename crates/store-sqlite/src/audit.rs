@@ -22,7 +22,7 @@ const COLUMNS: &str = "id, tenant_id, actor_kind, actor, operation, resource, st
 #[async_trait]
 impl AuditLog for SqliteStore {
     async fn append_audit(&self, entries: Vec<AuditEntry>, retention: Duration) -> Result<()> {
-        // Acts are recorded while the disk is nearly full, too; their number is bounded.
+        // Entries are recorded even while the disk is nearly full; their number is bounded.
         self.write(move |tx| append(tx, &entries, retention)).await
     }
 
@@ -94,7 +94,7 @@ fn list(
     Ok(Page { rows, next: None })
 }
 
-/// Whether the conditions hold that no index answers.
+/// Whether an entry matches the conditions that no index covers.
 fn is_wanted(entry: &AuditEntry, filter: &AuditFilter) -> bool {
     let is = |wanted: &Option<String>, text: &str| wanted.as_ref().is_none_or(|it| it == text);
     filter.actor_kind.is_none_or(|kind| kind == entry.actor.kind)
@@ -124,7 +124,7 @@ fn read(row: &Row<'_>) -> Result<AuditEntry, TxError> {
     })
 }
 
-/// Removes entries whose time is over. Returns whether there are more.
+/// Removes entries whose retention has ended. Returns whether there are more.
 pub(crate) fn prune(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     let gone = tx
         .db

@@ -1,8 +1,8 @@
-//! A copy of the database while it is in use, and putting such a copy in its place.
+//! Copies the database while it is in use, and restores such a copy.
 //!
-//! **Invariant.** The copy is the database at one moment: it is made within one read transaction, so commits of
-//! a running gateway neither show up in it nor delay it. It is complete, checked and synced before it gets its
-//! name.
+//! **Invariant.** The copy is the database at one moment. It is made within one read transaction, so commits
+//! of a running gateway neither appear in it nor wait for it. It is complete, checked and synced before it
+//! gets its name.
 
 use std::{
     fs::{self, File},
@@ -25,7 +25,7 @@ use crate::{
 /// Pages that are copied between two reports.
 const STEP: i32 = 512;
 
-/// What was copied.
+/// The result of a backup or a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupSummary {
     pub bytes: u64,
@@ -33,7 +33,7 @@ pub struct BackupSummary {
     pub is_current: bool,
 }
 
-/// Copies the database to a new file. `progress` gets the bytes that are done, and of how many.
+/// Copies the database to a new file. `progress` gets the number of bytes that are copied, and the total.
 pub fn back_up(
     from: &Path,
     to: &Path,
@@ -58,7 +58,7 @@ pub fn back_up(
     Ok(summary)
 }
 
-/// Checks a copy: every page, and that this version can open it.
+/// Checks a copy: reads every page, and checks that this version can open it.
 pub fn check(path: &Path) -> Result<BackupSummary> {
     if !path.is_file() {
         return Err(refused(format!("no file found at {}", path.display())));
@@ -80,8 +80,8 @@ pub fn check(path: &Path) -> Result<BackupSummary> {
     Ok(BackupSummary { bytes, is_current: schema == migrations::newest() })
 }
 
-/// Puts a checked copy in the place of the database. Fails while a process has the database open. What was there
-/// before is kept under the name that is returned.
+/// Replaces the database by a checked copy. Fails while a process has the database open. The database that
+/// was there before is renamed; its new name is returned.
 pub fn restore(from: &Path, to: &Path, without: &[&str]) -> Result<Option<PathBuf>> {
     check(from)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -118,7 +118,7 @@ fn remove_documents(file: &Path, kinds: &[&str]) -> rusqlite::Result<()> {
     for kind in kinds {
         copy.execute("DELETE FROM records WHERE kind = ?1", [kind])?;
     }
-    // As a backup is: without a file for its log beside it.
+    // As a backup has it: without a write-ahead log beside the file.
     copy.pragma_update(None, "journal_mode", "DELETE")
 }
 
@@ -128,7 +128,7 @@ fn copy(source: &Connection, to: &Path, progress: &mut impl FnMut(u64, u64)) -> 
         .and_then(|file| file.set_permissions(fs::Permissions::from_mode(0o600)))
         .map_err(|error| refused(format!("cannot write {}: {error}", to.display())))?;
     let mut copy = || -> rusqlite::Result<()> {
-        // Held open, so that the copy does not start over with each commit of others.
+        // Held open, so that the copy does not start over after each commit of another connection.
         source.execute_batch("BEGIN")?;
         let size: u64 =
             source.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))? as u64;
@@ -151,7 +151,7 @@ fn copy(source: &Connection, to: &Path, progress: &mut impl FnMut(u64, u64)) -> 
             }
         }
         source.execute_batch("COMMIT")?;
-        // One file, without a log beside it.
+        // One file, without a write-ahead log beside it.
         target.pragma_update(None, "journal_mode", "DELETE")
     };
     copy().map_err(|error| match store_error(&error) {

@@ -1,4 +1,4 @@
-//! The beginnings of what parcels hold.
+//! Prefixes of parcels' bodies.
 
 use std::io::Read;
 
@@ -11,8 +11,8 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// A statement would read all of a body, whichever part is requested: SQLite hands a function such
-/// as `substr` the whole of it. Opened as a file is, only the pages of its beginning are read.
+/// Reads prefixes with SQLite's incremental I/O, which reads only the pages of the prefix. A statement would
+/// read the whole body, because SQLite passes all of it to functions such as `substr`.
 pub(crate) fn body_prefixes(
     db: &Connection,
     scope: TenantScope,
@@ -23,7 +23,7 @@ pub(crate) fn body_prefixes(
         db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
     let mut body_prefixes = Vec::with_capacity(ids.len());
     for id in ids {
-        // It is not ended before the body is open, so that both see the same state of the store.
+        // The query stays open until the body is open, so that both see the same state of the database.
         let mut found = find.query(params![seq(*id), id.bytes(), scope.tenant().bytes()])?;
         if found.next()?.is_none() {
             continue;

@@ -1,4 +1,4 @@
-//! Handing due deliveries to a node, and taking them back.
+//! Leases due deliveries to a node, and returns them.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,8 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     } else {
         Walk::new(&mut basket).go()?
     };
-    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
+    // The walk continues with the next claim, but the deliveries that have been due for longest need not wait
+    // for it.
     if far && !caught_up && basket.add(&oldest.targets)? {
         cursor.round = None;
     }
@@ -80,7 +81,7 @@ pub(crate) struct Basket<'a, 'db> {
 /// The deliveries leased from one target.
 pub(crate) struct TargetLeases {
     pub count: usize,
-    /// More of it is due.
+    /// Whether more of the target is due.
     pub left: bool,
 }
 
@@ -94,7 +95,7 @@ impl<'a, 'db> Basket<'a, 'db> {
             || (!self.jobs.is_empty() && self.bytes >= self.claim.max_bytes)
     }
 
-    /// Leases what is due of a target: its share, and no more than `max`.
+    /// Leases due deliveries of a target: its share, but at most `max`.
     pub fn take(
         &mut self,
         tenant: TenantId,
@@ -115,7 +116,7 @@ impl<'a, 'db> Basket<'a, 'db> {
             tenant.bytes(),
             target.bytes(),
             self.claim.now.micros(),
-            // One more, to know whether some are left.
+            // One more, to find out whether some are left.
             max as i64 + 1,
         ])?;
         let (mut taken, mut unreadable, mut left) = (Vec::new(), Vec::new(), false);
@@ -172,7 +173,7 @@ fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), TxError> {
     Ok(())
 }
 
-/// What cannot be read delays nobody else.
+/// Postpones a delivery that cannot be read, so that it delays no other.
 fn put_off(
     tx: &Tx<'_>,
     claim: &Claim,
@@ -189,14 +190,14 @@ fn put_off(
     Ok(())
 }
 
-/// The targets of the deliveries that are due longest.
+/// The targets whose deliveries have been due for longest.
 struct Oldest {
     targets: BTreeSet<(TenantId, TargetId)>,
-    /// No others have anything due.
+    /// Whether no other target has due deliveries.
     is_all: bool,
 }
 
-/// Reads one delivery more than can be taken.
+/// Finds the deliveries that have been due for longest. Reads one more than can be taken.
 fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, TxError> {
     let mut due = tx.db.prepare_cached(sql!(
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due

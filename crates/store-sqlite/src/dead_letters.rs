@@ -51,7 +51,7 @@ impl DeadLetters for SqliteStore {
         .await
     }
 
-    /// Looked for by a reader, so that no writer waits for it.
+    /// Finds the dead letters in a reader, so that no writer waits for it.
     async fn replay_dead(
         &self,
         filter: DeadFilter,
@@ -62,7 +62,7 @@ impl DeadLetters for SqliteStore {
         let (tenant, mut budget) = (filter.tenant, ScanBudget::new(self.max_scanned));
         let (found, next) = self
             .read_list(tenant, move |db| {
-                // One that is being replayed already is left alone.
+                // A dead letter that is being replayed already is skipped.
                 let letters =
                     Letters { db, filter: &filter, order: ListOrder::OldestFirst, ended: true };
                 letters.find(after.as_ref(), max, &mut budget)
@@ -105,7 +105,7 @@ impl DeadLetters for SqliteStore {
     }
 }
 
-/// Over `l` (dead_letters) and `d` (deliveries).
+/// Builds conditions over `l` (dead_letters) and `d` (deliveries).
 fn conditions(filter: &DeadFilter) -> Conditions {
     let mut conditions = Conditions::default();
     if let Some(delivery) = filter.delivery {
@@ -116,7 +116,7 @@ fn conditions(filter: &DeadFilter) -> Conditions {
     conditions
 }
 
-/// What the filter asks of the letter itself, `l`.
+/// Adds the conditions on the dead letter itself, `l`.
 fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     if let Some(tenant) = filter.tenant {
         conditions.add("l.tenant_id = $", tenant.bytes());
@@ -146,7 +146,7 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     }
 }
 
-/// The row numbers of the oldest that fit.
+/// Returns the row numbers of the oldest matches.
 fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i64>, TxError> {
     Ok(db
         .prepare(&format!(
@@ -187,7 +187,7 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     })
 }
 
-/// The count is stored, unless the filter has a time. The oldest is found by the index.
+/// Counts the dead letters. The count is stored, unless the filter has a time; the index has the oldest.
 pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, TxError> {
     let conditions = conditions(filter);
     let from = if filter.is_counted() {

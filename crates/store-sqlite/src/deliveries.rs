@@ -234,7 +234,7 @@ impl Deliveries for SqliteStore {
 const OF_PARCEL: &str = "WHERE d.seq IN
     (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = ?1) ORDER BY d.seq";
 
-/// Over `d` (deliveries).
+/// Runs a query over `d` (deliveries).
 fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, TxError> {
     let mut list = db.prepare_cached(&format!(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,

@@ -170,7 +170,7 @@ impl SqliteStore {
         let key = key.to_owned();
         let until = until.map(Time::micros);
         let (sql, version) = statement(expect);
-        // While the disk is nearly full, what is there can be changed, and the operator has room for more.
+        // While the disk is nearly full, existing documents can be changed, and the operator can add some.
         let is_growth = on.tenant().is_some() && !matches!(expect, Expect::Version(_));
         let step = if is_growth { Step::Growth } else { Step::Upkeep };
         let put = move |tx: &Tx<'_>| {
@@ -206,7 +206,7 @@ const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version, unt
 const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1, until = ?6
     WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
 
-/// The compare-and-set statement for `expect`, and its version parameter.
+/// Returns the compare-and-set statement for `expect`, and its version parameter.
 fn statement(expect: Expect) -> (&'static str, i64) {
     match expect {
         Expect::Anything => (PUT, 1),

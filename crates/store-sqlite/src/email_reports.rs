@@ -71,7 +71,7 @@ impl EmailReports for SqliteStore {
 
 fn report(tx: &Tx<'_>, scope: TenantScope, new: &NewEmailReport) -> Result<AcceptOutcome, TxError> {
     suppressions::add(tx, scope, &new.suppress)?;
-    // None of its deliveries is held, so there is no holder to name.
+    // None of its deliveries is leased, so no holder is named.
     let accepted = accept_all(tx, std::slice::from_ref(&new.notice), NodeId(0))?.pop();
     let accepted = accepted.ok_or_else(|| corrupt("a notice was not answered"))?;
     let told_at = match accepted {

@@ -1,4 +1,4 @@
-//! Tenants' URLs.
+//! The endpoints of tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
@@ -18,11 +18,11 @@ const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile,
     in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
     sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version, external_id";
 
-/// Their values, as [`write`] binds them.
+/// The values of an endpoint, as [`write`] binds them.
 const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
     ?18, ?19, ?20, ?21, ?22, ?23, ?24";
 
-/// Replaces all but the key of one that is there.
+/// Replaces all columns of an existing endpoint but the key.
 const REPLACE: &str = "SET (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
     timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
     metadata, failing_since, warned_at, disabled, updated_at, external_id) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
@@ -174,7 +174,8 @@ impl Endpoints for SqliteStore {
     }
 }
 
-/// Refuses an external id that another endpoint of the tenant has, before anything is written: there is one writer.
+/// Refuses an external id that another endpoint of the tenant has, before anything is written. This is safe
+/// because there is only one writer.
 fn check_external_id(tx: &Tx<'_>, scope: TenantScope, endpoint: &Endpoint) -> Result<(), TxError> {
     let Some(external_id) = &endpoint.external_id else { return Ok(()) };
     let mut find = tx.db.prepare_cached(
@@ -193,7 +194,7 @@ fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
         .query_row([scope.tenant().bytes()], |row| row.get(0))?)
 }
 
-/// Of all tenants, newest first.
+/// Returns endpoints of all tenants, newest first.
 pub(crate) fn newest_of_all(
     db: &Connection,
     before: EndpointId,
@@ -211,7 +212,7 @@ pub(crate) fn newest_of_all(
     Ok(endpoints)
 }
 
-/// Runs a statement with an endpoint's values; returns how many rows it wrote.
+/// Runs a statement with an endpoint's values. Returns how many rows it wrote.
 fn write(
     tx: &Tx<'_>,
     sql: &str,

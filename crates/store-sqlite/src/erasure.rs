@@ -1,7 +1,7 @@
-//! Deleting a tenant with all that it has; `content` erases single parcels.
+//! Deletes a tenant with all its data; `content` erases single parcels.
 //!
-//! Rows of parcels are numbered by time, so those of one tenant are found by reading all, a few thousand in each
-//! step.
+//! Parcels are numbered by time, so finding those of one tenant means reading all parcels, a few thousand in
+//! each step.
 
 mod content;
 
@@ -24,7 +24,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// A step reads as many parcels for each that it may remove.
+/// How many parcels a step reads for each that it may remove.
 const LOOKS: usize = 20;
 
 /// How far the parcels have been read for a tenant.
@@ -157,7 +157,7 @@ fn delete(tx: &Tx<'_>, id: TenantId, now: Time) -> Result<bool, TxError> {
     Ok(true)
 }
 
-/// All but the parcels. Returns whether there was any of it.
+/// Removes everything except the parcels. Returns whether there was anything.
 fn remove_small(tx: &Tx<'_>, tenant: TenantId, max: usize) -> Result<bool, TxError> {
     let mut removed = end_deliveries(tx, tenant, max)?;
     for sql in [
@@ -169,7 +169,7 @@ fn remove_small(tx: &Tx<'_>, tenant: TenantId, max: usize) -> Result<bool, TxErr
            (SELECT tenant_id, email_id FROM email_reports WHERE tenant_id = ?1 LIMIT ?2)",
         "DELETE FROM replays WHERE id IN
            (SELECT id FROM replays WHERE tenant_id = ?1 LIMIT ?2)",
-        // Written by a node that did not know yet.
+        // Written by a node that did not know of the deletion yet.
         "DELETE FROM records WHERE (kind, tenant_id, key) IN
            (SELECT kind, tenant_id, key FROM records WHERE tenant_id = ?1 LIMIT ?2)",
         "DELETE FROM subjects WHERE (tenant_id, subject) IN
@@ -180,7 +180,7 @@ fn remove_small(tx: &Tx<'_>, tenant: TenantId, max: usize) -> Result<bool, TxErr
     Ok(removed > 0)
 }
 
-/// Ends what no node holds. It leaves no dead letter.
+/// Ends the deliveries that no node holds. They leave no dead letters.
 fn end_deliveries(tx: &Tx<'_>, tenant: TenantId, max: usize) -> Result<usize, TxError> {
     let mut left = Vec::new();
     for lane in Lane::ALL {
@@ -211,9 +211,9 @@ fn end_deliveries(tx: &Tx<'_>, tenant: TenantId, max: usize) -> Result<usize, Tx
 
 struct ReadParcels {
     ended: Vec<i64>,
-    /// One of the tenant's has not ended.
+    /// Whether a parcel of the tenant has not ended.
     has_kept: bool,
-    /// Where the next step goes on; nothing at the end.
+    /// Where the next step continues; `None` at the end.
     last: Option<i64>,
 }
 

@@ -1,8 +1,8 @@
 //! A tenant's events, newest first or oldest first.
 //!
-//! Parcels have no index by tenant: it would be written with every one of them, for the sake of a
-//! list. An event with deliveries is found in the time buckets of its lane (see `time_buckets.rs`); one that matched
-//! no endpoint is in no bucket, and is found through an index of such ones alone, where it stays when it
+//! Parcels have no index by tenant, because every parcel would have to be written to it, for lists alone. An
+//! event with deliveries is found in the time buckets of its lane (see `time_buckets.rs`). An event that
+//! matched no endpoint is in no bucket, and is found by an index of such events alone, where it stays if it
 //! is sent to some later.
 
 use std::collections::VecDeque;
@@ -64,25 +64,26 @@ struct Events<'a> {
     filter: &'a EventFilter,
     index: EventIndex,
     direction: Direction,
-    /// The lowest row number that can be in the requested time,
+    /// The lowest row number that can be in the requested time.
     first: i64,
-    /// and one beyond the highest.
+    /// One more than the highest row number that can be in the requested time.
     end: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum EventIndex {
-    /// The time buckets of the lane: those that matched an endpoint.
+    /// The time buckets of the lane, for events that matched an endpoint.
     TimeBuckets,
-    /// The index of those that matched none.
+    /// The index of events that matched none.
     Unmatched,
     /// By the publisher's own id.
     Named,
-    /// The whole table, which is in order of time: those of all tenants.
+    /// The whole table, which is in order of time, for events of all tenants.
     Table,
 }
 
-/// What fits is asked of each row and not of the statement, so that what does not fit is counted.
+/// The statement returns for each row whether it matches, rather than only matches, so that others are
+/// counted too.
 macro_rules! look {
     ($where:literal) => {
         concat!(
@@ -99,9 +100,9 @@ macro_rules! look {
     };
 }
 
-/// It fits, and is in the index of unmatched ones,
+/// It matches, and is in the index of unmatched events.
 const UNMATCHED_FITS: i64 = 2;
-/// or is not.
+/// It matches, and is not in that index.
 const FITS: i64 = 3;
 
 const IN_TABLE: &str = look!("WHERE p.seq < ?8 AND p.seq >= ?9");
@@ -111,8 +112,8 @@ const UNMATCHED: &str = look!(
      WHERE (p.deliveries = '[]' OR p.sent_later) AND p.tenant_id = ?1 AND p.seq < ?8 AND p.seq >= ?9"
 );
 
-/// One that is being brought into the tree is named twice, and one that was removed may still be: see
-/// external_ids.rs.
+/// During a flush, an id may be in both the buffer and the tree, and a removed one may still be in one of
+/// them: see external_ids.rs.
 const NAMED: &str = look!(
     "WHERE p.seq IN (SELECT n.parcel FROM named n
        WHERE n.tenant_id = ?1 AND n.external_id = ?4 AND n.parcel < ?8 AND n.parcel >= ?9
@@ -141,7 +142,7 @@ impl Trail for Events<'_> {
 }
 
 impl Events<'_> {
-    /// One stretch of the table at a time.
+    /// Scans one range of the table at a time.
     fn follow_buckets(
         &self,
         below: i64,
@@ -163,7 +164,7 @@ impl Events<'_> {
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
-    /// Returns how many rows it looked at and the key of the last.
+    /// Returns how many rows it scanned and the key of the last.
     fn look(
         &self,
         sql: &str,
@@ -174,7 +175,7 @@ impl Events<'_> {
     ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let values: [&dyn ToSql; 10] = [
-            // Null, which no tenant differs from, if the list is of all tenants.
+            // Null if the list is of all tenants; no tenant differs from null in the statement.
             &self.scope.map(|scope| scope.tenant().bytes()),
             &filter.kind.number(),
             &filter.event_type,
@@ -192,9 +193,9 @@ impl Events<'_> {
         let (mut count, mut last) = (0, None);
         while let Some(row) = rows.next()? {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
-            // Others' are passed over by their first columns; of one's own more is read.
+            // Other tenants' rows are skipped by their first columns; of the tenant's own more is read.
             budget.spend(if fit == 0 { 1 } else { PARCEL_COST });
-            // In a bucket, what is in the index of unmatched ones is left to that.
+            // In a bucket, events in the index of unmatched ones are skipped, because that index has them.
             if fit == FITS
                 || fit == UNMATCHED_FITS && !matches!(self.index, EventIndex::TimeBuckets)
             {
@@ -216,7 +217,7 @@ fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, TxError> {
     found.next()?.map(event).transpose()
 }
 
-/// One event and how large its data is, which is known without reading it.
+/// Returns an event and the size of its data, which is known without reading it.
 pub(crate) fn outline(
     db: &Connection,
     scope: TenantScope,

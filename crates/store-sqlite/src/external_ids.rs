@@ -1,5 +1,5 @@
-//! The callers' own ids, by which parcels are found: in a [key buffer](crate::key_buffer) and in a tree.
-//! Searches read both, through the view `named`.
+//! The callers' own ids of parcels, in a [key buffer](crate::key_buffer) and in a tree. Searches read both,
+//! through the view `named`.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ fn flush(tx: &Tx<'_>) -> Result<(), TxError> {
     Ok(())
 }
 
-/// For a parcel that is about to be removed. A line that a flush has passed may still name it until it is
-/// trimmed, so searches look up the parcels themselves.
+/// Forgets the id of a parcel that is about to be removed. A line that a flush has passed may still name it
+/// until it is trimmed, so searches look up the parcels themselves.
 pub(crate) fn forget(tx: &Tx<'_>, parcel: i64) -> Result<(), TxError> {
     let name: Option<(TenantId, Option<Arc<str>>)> = tx
         .db

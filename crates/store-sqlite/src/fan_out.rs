@@ -1,8 +1,9 @@
 //! Parcels with very many deliveries, which are placed part by part.
 //!
-//! Each delivery changes a page of its own in the index of what is pending, so a thousand of them would hold up
-//! every other caller of the one writer. Only the first part is placed with the parcel. The rest is stored as
-//! compact lists in the same transaction: nothing can be lost, and a part becomes rows when it is placed, once.
+//! Each delivery changes a page of its own in the index of pending deliveries, so a thousand of them would
+//! delay every other caller of the one writer. Only the first part is placed with the parcel. The others are
+//! stored as compact lists in the same transaction, so nothing can be lost. A part becomes rows when it is
+//! placed, once.
 //!
 //! Such a parcel has one [time bucket](crate::time_buckets) for all of its targets together.
 
@@ -18,7 +19,7 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// Deliveries that are placed in one transaction.
+/// Maximum deliveries that one transaction places.
 pub(crate) const MAX_PLACED: usize = 128;
 
 /// Stores the deliveries from `part` on for later.
@@ -65,7 +66,7 @@ pub(crate) fn has_earlier(
         .exists(params![tenant, subject, number, target])?)
 }
 
-/// Nothing, if it was placed before.
+/// Places a part. Returns nothing if it was placed before.
 pub(crate) fn place_part(
     tx: &Tx<'_>,
     part: &ParcelPart,
@@ -111,7 +112,7 @@ fn oldest_part(tx: &Tx<'_>, before: Time) -> Result<Option<ParcelPart>, TxError>
     Ok(Some(ParcelPart { parcel, number, first: first as usize, deliveries }))
 }
 
-/// Id, target, when it is due, lane; the highest bit of the lane says whether it is kept in order.
+/// Id, target, due time and lane. The highest bit of the lane says whether the delivery is ordered.
 const ENTRY: usize = 16 + 16 + 8 + 2;
 const IN_ORDER: u16 = 1 << 15;
 

@@ -1,8 +1,8 @@
-//! Locks the database file: one process at a time, and no other user of the machine may read it.
+//! Locks the database file: only one process may have it open, and no other user of the machine may read it.
 //!
-//! A file may have several names: a link to it, or a mount of it elsewhere. So it is locked twice, by a
-//! lock file beside its real path and, where the system allows it, on the file itself. Two processes on one
-//! file would each trust a stale cache.
+//! A file may have several names, by a link or another mount. So it is locked twice, by a lock file beside
+//! its real path and, if the system allows it, on the file itself. Two processes on one file would each trust
+//! a stale cache.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -24,7 +24,7 @@ pub(crate) struct FileLock {
 /// Only its owner may read and write it.
 const PRIVATE: u32 = 0o600;
 
-/// Makes the file if it is not there. SQLite gives its log and its index the same rights.
+/// Locks the file, and creates it if it does not exist. SQLite gives its log and its index the same rights.
 pub(crate) fn hold(path: &Path) -> Result<FileLock> {
     let named =
         |what: &str, error: &io::Error| refused(format!("{what} {}: {error}", path.display()));
@@ -46,7 +46,8 @@ pub(crate) fn hold(path: &Path) -> Result<FileLock> {
     Ok(FileLock { _beside: lock, _file: hold_inode(&real, path)? })
 }
 
-/// Files of earlier versions could be read by anyone. The group is left as it is: backups may need it.
+/// Restricts the rights to the file, because files of earlier versions were readable by anyone. The group is
+/// unchanged: backups may need it.
 fn close_to_others(path: &Path) {
     for ending in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
@@ -62,8 +63,8 @@ fn close_to_others(path: &Path) {
     }
 }
 
-/// On Linux a lock of this kind and those of SQLite are independent; elsewhere they would conflict, as on
-/// network file systems.
+/// Locks the file itself. On Linux a lock of this kind and those of SQLite are independent; elsewhere they
+/// would conflict, as on network file systems.
 #[cfg(target_os = "linux")]
 fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
     const REMOTE: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];

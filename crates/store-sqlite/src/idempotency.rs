@@ -1,5 +1,5 @@
-//! The keys under which parcels were accepted: hashes, in a [key buffer](crate::key_buffer) and in a tree.
-//! Expired keys are forgotten in passing, which spares them an index by time.
+//! The idempotency keys of accepted parcels: hashes, in a [key buffer](crate::key_buffer) and in a tree.
+//! Inserts also forget a few expired keys, so that no index by time is needed.
 
 use gancho_domain::{Parcel, ParcelId, TenantId, Time};
 use gancho_store::{AcceptOutcome, IdempotencyKey};
@@ -13,14 +13,14 @@ use crate::{
     writer_cache::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
 };
 
-/// What the key was used for before, or nothing; then it is this parcel's from now on.
+/// Returns what the key was used for before. `None` if it is new; from now on it is this parcel's.
 pub(crate) fn seen_before(
     tx: &Tx<'_>,
     parcel: &Parcel,
     once: &IdempotencyKey,
 ) -> Result<Option<AcceptOutcome>, TxError> {
     let (key, now) = ((parcel.tenant, short(once.key)), parcel.created_at);
-    // A clock that is ahead frees no key: the key must be expired by the time that upkeep believes as well.
+    // A clock that is ahead frees no key: the key must also have expired by the time that upkeep trusts.
     if let Some(KeyUse { first, content, until }) = find(tx, &key)?
         && until > now.min(tx.cache.once_keys.expired_by.get())
     {
@@ -84,14 +84,14 @@ fn flush(tx: &Tx<'_>, now: Time) -> Result<(), TxError> {
             insert.execute(params![tenant.bytes(), key, content, first, until])?;
         }
     }
-    // More than come in, so that those that are over are never more than a part of them.
+    // Forgets more keys than are added, so that expired keys are always a limited part of all.
     forget_in_tree(tx, FLUSH_BATCH, now)?;
     Ok(())
 }
 
-/// Removes expired keys: scans at most `max`, and the next call continues from there. Returns whether it
-/// should follow at once. In the tree it does while one in eight is expired: searching for the last few
-/// would read the whole tree again and again.
+/// Removes expired keys. Scans at most `max`, and the next call continues from there. Returns whether the
+/// next call should follow at once. For the tree that is the case while one in eight keys is expired:
+/// searching for the last few would read the whole tree again and again.
 pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     tx.cache.once_keys.expired_by.set(now);
     let in_front = forget_buffered(tx, max, now)?;
@@ -99,7 +99,7 @@ pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError
     Ok(in_front == max || in_tree * 8 >= max)
 }
 
-/// From the front, as far as they are over. Returns how many lines went.
+/// Removes expired lines from the front. Returns how many it removed.
 fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let mut list = tx.db.prepare_cached(
         "SELECT line, tenant_id, key, until <= ?2 FROM once_lately ORDER BY line LIMIT ?1",
@@ -111,7 +111,7 @@ fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError>
             break;
         }
         let (line, key) = (row.get(0)?, (rows::id(row, 1)?, row.get(2)?));
-        // It may have a later line.
+        // The key may have a later line.
         if tx.cache.once_keys.buffer.find(&key).is_some_and(|found| found.0 == line) {
             tx.cache.once_keys.buffer.remove(&key);
         }
@@ -123,7 +123,7 @@ fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError>
     }
 }
 
-/// Returns how many of them went.
+/// Returns how many it removed.
 fn forget_in_tree(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let (tenant, key) = tx.cache.once_keys.next_look.get();
     let end: Option<OnceKey> = tx
@@ -136,7 +136,7 @@ fn forget_in_tree(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> 
             Ok((TenantId::from_bytes(row.get(0)?), row.get(1)?))
         })
         .optional()?;
-    // Behind the last one it begins again.
+    // After the last key it starts from the first.
     tx.cache.once_keys.next_look.set(end.unwrap_or(FIRST));
     let last = end.unwrap_or(LAST);
     let gone = tx

@@ -1,4 +1,4 @@
-//! Bringing a dead letter back.
+//! Imports dead letters.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn delivery(tx: &Tx<'_>, id: DeliveryId) -> Result<Option<StoredDelivery>, TxErr
     }))
 }
 
-/// Writes what was pruned of it, up to the letter. Returns the outcome if that cannot be.
+/// Restores what was pruned of it, except the dead letter. Returns the outcome if that is impossible.
 fn restore(tx: &Tx<'_>, whole: &FullDeadLetter) -> Result<Option<ImportOutcome>, TxError> {
     let letter = &whole.letter;
     let new = NewParcel {
@@ -142,7 +142,7 @@ fn bury(tx: &Tx<'_>, whole: &FullDeadLetter, now: Time) -> Result<(), TxError> {
             (now + tx.dead_letter_ttl).micros(),
             letter.failure.provider_code(),
         ])?;
-    // From now on, also where the tenant has a retention of its own.
+    // It expires as if it became a dead letter now, also if the tenant has a retention of its own.
     tx.db
         .prepare_cached(
             "UPDATE dead_letters SET expires_at = coalesce(?2 +

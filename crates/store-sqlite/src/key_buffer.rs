@@ -1,10 +1,10 @@
-//! A buffer for keys that come in random order.
+//! A buffer for keys that arrive in random order.
 //!
-//! In a B-tree each such key falls on a page of its own, so a commit would write one page per key: that was
-//! most of what a commit wrote. So keys are first appended to a table, one line each, and held in a sorted
-//! map in memory. When the map is large enough, a flush moves its keys into the tree in key order, where
-//! many share a page: a few for each key that is added. When the flush has moved them all, it trims their
-//! lines off the front of the table. This is the memtable and merge of an LSM tree.
+//! In a B-tree each such key is on another page, so a commit would write one page per key, which was most of
+//! what a commit wrote. So keys are first appended to a table, one line each, and stored in a sorted map in
+//! memory. When the map is large enough, a flush moves its keys into the tree in key order, where many share
+//! a page: a few for each key that is added. When the flush has moved them all, it trims their lines off the
+//! front of the table. This is the memtable and merge of an LSM tree.
 
 use std::{
     cell::RefCell,
@@ -20,16 +20,16 @@ use crate::tx_error::store_error;
 /// A row of the buffer's table. No number is used twice while the store is open.
 pub(crate) type Line = i64;
 
-/// The keys in the table, and how far the flush is. A transaction that is rolled back is undone here too.
+/// The keys in the table, and the progress of the flush. Rolls back with its transaction.
 pub(crate) struct KeyBuffer<K, V>(RefCell<State<K, V>>);
 
 struct State<K, V> {
     keys: BTreeMap<K, (Line, V)>,
     next_line: Line,
     flush: Flush<K>,
-    /// Keys added since the flush last went on.
+    /// Keys added since the last step of the flush.
     added: usize,
-    /// Lines written since the last flush began.
+    /// Lines written since the start of the last flush.
     written: usize,
     /// How many keys start a flush.
     flush_at: usize,
@@ -50,7 +50,7 @@ enum Flush<K> {
         last: Line,
         after: Option<K>,
     },
-    /// All of them are in the tree; their lines are trimmed.
+    /// All keys are in the tree; their lines are being trimmed.
     Trimming {
         last: Line,
     },
@@ -59,23 +59,24 @@ enum Flush<K> {
 /// What to do in the tables after a key was added.
 enum FlushStep<K, V> {
     Nothing,
-    /// Insert these into the tree, in this order.
+    /// Insert these keys into the tree, in this order.
     Move(Vec<(K, V)>),
     /// [`trim`] some of the lines up to this one, and call `trimmed` when none is left.
     Trim(Line),
 }
 
-/// Enough keys to share the pages of a tree of some millions; some megabytes in memory.
+/// How many keys start a flush. Enough to share the pages of a tree of some millions; some megabytes in
+/// memory.
 pub(crate) const FLUSH_AT: usize = 65_536;
 /// The flush continues after this many added keys.
 const FLUSH_EVERY: usize = 32;
-/// How many keys one step moves, or lines it trims. A flush passes every key once and trims every line once
-/// while others are added: with twice as many as are added, each flush would begin with more than the last;
-/// with three times as many it ends with what it began with.
+/// How many keys one step moves, or lines it trims. A flush moves every key once and trims every line once
+/// while others are added. With two for each added key, each flush would start with more keys than the last;
+/// with three it ends with as many as it started with.
 pub(crate) const FLUSH_BATCH: usize = 4 * FLUSH_EVERY;
 
 impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
-    /// With the content of the table, in order of the lines. `flush_at` keys start a flush.
+    /// Creates a buffer with the content of the table, in order of the lines. `flush_at` keys start a flush.
     pub fn new(table: Vec<(Line, K, V)>, flush_at: usize) -> Self {
         let next_line = table.last().map_or(1, |(line, ..)| line + 1);
         // Of two lines of a key the later one counts.
@@ -90,14 +91,14 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
         self.0.borrow().keys.is_empty()
     }
 
-    /// The transaction is committed.
+    /// Notes that the transaction was committed.
     pub fn commit(&self) {
         let state = &mut *self.0.borrow_mut();
         state.undo.keys.clear();
         state.undo.flush = state.flush.clone();
     }
 
-    /// The transaction is rolled back.
+    /// Notes that the transaction was rolled back.
     pub fn roll_back(&self) {
         let state = &mut *self.0.borrow_mut();
         for (key, line) in state.undo.keys.drain(..).rev() {
@@ -109,12 +110,12 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
         state.flush = state.undo.flush.clone();
     }
 
-    /// The value of the key, and its line.
+    /// Returns the line and the value of the key.
     pub fn find(&self, key: &K) -> Option<(Line, V)> {
         self.0.borrow().keys.get(key).copied()
     }
 
-    /// Returns the key's new line, which the caller writes to the table.
+    /// Adds a key. Returns its new line, which the caller writes to the table.
     pub fn add(&self, key: K, value: V) -> Line {
         let state = &mut *self.0.borrow_mut();
         let line = state.next_line;
@@ -128,8 +129,8 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
         self.0.borrow_mut().remove(key);
     }
 
-    /// Continues the flush. Called after each key that was written to the table. Returns the keys to
-    /// insert into the tree now, in this order.
+    /// Continues the flush. Called after each key that was written to the table. Returns the keys to insert
+    /// into the tree now, in this order.
     pub fn flush(&self, db: &Connection, table: &str) -> rusqlite::Result<Option<Vec<(K, V)>>> {
         match self.next_step() {
             FlushStep::Nothing => Ok(None),
@@ -168,7 +169,7 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
         }
     }
 
-    /// No line of the flush is left.
+    /// Notes that no line of the flush is left.
     fn trimmed(&self) {
         self.0.borrow_mut().flush = Flush::Idle;
     }
@@ -180,7 +181,7 @@ impl<K: Ord + Clone, V: Copy> State<K, V> {
         self.undo.keys.push((key.clone(), before));
     }
 
-    /// Takes the next keys that are on the flush's own lines: from now on they are in the tree.
+    /// Takes the next keys on the flush's own lines. From now on they are in the tree.
     fn take_batch(&mut self, last: Line, after: Option<&K>) -> Vec<(K, V)> {
         let from = after.map_or(Unbounded, Excluded);
         let ahead = self.keys.range((from, Unbounded)).take(FLUSH_BATCH);
@@ -200,8 +201,9 @@ impl<K: Ord + Clone, V: Copy> State<K, V> {
     }
 }
 
-/// Flushes a table that holds `flush_at` lines or more when the store is opened: an interrupted flush is not
-/// resumed, because a gateway that restarts often would never finish one. `all` moves every key into the tree.
+/// Flushes a table that has `flush_at` lines or more when the store is opened. An interrupted flush is not
+/// resumed otherwise, and a gateway that restarts often would never finish one. `all` moves every key into
+/// the tree.
 pub(crate) fn flush_at_open(
     db: &Connection,
     table: &str,
@@ -219,7 +221,7 @@ pub(crate) fn flush_at_open(
         db.execute_batch("ROLLBACK")?;
     }
     match store_error(&error) {
-        // It can wait.
+        // The flush can wait.
         StoreError::Full(_) | StoreError::Unavailable(_) => {
             tracing::warn!(%error, table, "could not flush the key buffer");
             Ok(())
@@ -228,7 +230,7 @@ pub(crate) fn flush_at_open(
     }
 }
 
-/// Removes at most `max` lines from the front of a table, none behind `last`, and returns their number.
+/// Removes at most `max` lines from the front of a table, none after `last`, and returns their number.
 pub(crate) fn trim(
     db: &Connection,
     table: &str,
@@ -253,7 +255,7 @@ mod tests {
 
     const FEW: usize = 2_000;
 
-    /// The maximum size of the map and of the table, and the number of flushes.
+    /// Returns the maximum size of the map and of the table, and the number of flushes.
     fn run(mut key: impl FnMut(u64) -> u64) -> (usize, usize, usize) {
         let (buffer, mut table) = (KeyBuffer::new(Vec::new(), FEW), VecDeque::new());
         let (mut max_keys, mut max_lines, mut flushes) = (0, 0, 0);

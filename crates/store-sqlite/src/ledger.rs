@@ -1,4 +1,4 @@
-//! The record of what was received.
+//! The ledger of received webhooks.
 
 use async_trait::async_trait;
 use gancho_domain::ParcelId;
@@ -73,7 +73,7 @@ fn head(db: &Connection) -> Result<Head, TxError> {
     }
 }
 
-/// Adds a line at the end. There is one writer, so the end is where it was last seen.
+/// Appends a line. There is one writer, so the end is where it was last seen.
 pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), TxError> {
     let head = match tx.cache.ledger_head.get() {
         Some(head) => head,

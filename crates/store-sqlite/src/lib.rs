@@ -1,17 +1,16 @@
-//! The embedded store: SQLite in the process, one writer, readers beside it.
+//! The embedded store: SQLite in the process, one writer, and readers beside it.
 //!
-//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep other processes
-//! out; [`writer`] is the one thread that commits, many callers at a time, with a [`writer_cache`]
-//! and a [`key_buffer`]; [`wal`] checkpoints its write-ahead log; [`time_buckets`] index a target's
-//! deliveries; [`readers`] answer look-ups; [`tx_error`] turns failures into store errors. The
-//! other files have the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
-//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back;
-//! [`walk`] is a part of claiming, [`prune`] one of upkeep.
+//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep other processes out;
+//! [`writer`] is the one thread that commits, for many callers at a time, with a [`writer_cache`] and a
+//! [`key_buffer`]; [`wal`] checkpoints its write-ahead log; [`time_buckets`] index a target's deliveries;
+//! [`readers`] run look-ups; [`tx_error`] turns failures into store errors. The other files have the names of
+//! the contract's and contain its SQL. [`events`], [`body_prefixes`] and [`redeliver`] are parts of
+//! deliveries, whose lists are found by a bounded [`scan`]; [`walk`] is a part of claiming, [`prune`] one of
+//! upkeep.
 //!
-//! **Invariants.** A call is answered only after the commit that holds it was synced
-//! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
-//! file is opened again. One process at a time holds the file, by a lock beside it; others may
-//! look.
+//! **Invariants.** A call returns only after the commit that contains it was synced (`synchronous=FULL`, set
+//! and read back). After an I/O error nothing more is written until the file is opened again. One process at
+//! a time has the file open, by a lock beside it; others may only read it.
 //!
 //! This crate never decides anything about a delivery: it writes what the engine decided.
 
@@ -87,7 +86,7 @@ use crate::{
     writer::{Step, Writer},
 };
 
-/// Threads for what is found by a key, and for what the gateway reads for itself.
+/// Threads for look-ups by a key, and for the gateway's own reads.
 const LOOKUP_READERS: usize = 3;
 const UPKEEP_READERS: usize = 1;
 /// Few, so that a simulation has fan-outs in several parts.
@@ -100,12 +99,12 @@ pub struct SqliteStore {
     bell: Arc<Notify>,
     passes: Passes,
     max_scanned: usize,
-    /// Deliveries of a parcel that are placed in one transaction.
+    /// Maximum deliveries of a parcel that one transaction places.
     max_placed: usize,
 }
 
 impl SqliteStore {
-    /// Opens the file, makes it if it is not there, and brings it up to this version.
+    /// Opens the file, creates it if it does not exist, and migrates it to this version.
     pub fn open(options: &Options) -> Result<Arc<Self>> {
         let opened = open::open(options)?;
         let bell = Arc::new(Notify::new());
@@ -116,13 +115,13 @@ impl SqliteStore {
         Ok(Arc::new(Self { readers, writer, bell, passes, max_scanned, max_placed: MAX_PLACED }))
     }
 
-    /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
-    /// written to it, and whatever would be is refused.
+    /// Opens a file to read it: one that another process has open, or a copy. Nothing is written to it, and
+    /// every write is refused.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
         Self::reading(|| open::to_read(path.as_ref()))
     }
 
-    /// The same, for a database of any version: some reads fail then.
+    /// As [`Self::open_to_read`], for a database of any version. Some reads fail then.
     pub fn open_any_version_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
         Self::reading(|| open::to_read_any_version(path.as_ref()))
     }
@@ -134,8 +133,8 @@ impl SqliteStore {
         Ok(Arc::new(Self { readers, writer, bell, passes, max_scanned, max_placed: MAX_PLACED }))
     }
 
-    /// A store in memory that does its work on the caller's thread: for simulations, where the same
-    /// calls must give the same results in the same order.
+    /// Opens a store in memory that works on the caller's thread: for simulations, where the same calls must
+    /// give the same results in the same order.
     pub fn inline() -> Result<Arc<Self>> {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
@@ -152,13 +151,13 @@ impl SqliteStore {
         }))
     }
 
-    /// Set once, when the store has stopped after an I/O error and must be reopened.
+    /// Returns the error, once the store has stopped after an I/O error and must be reopened.
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
         self.writer.broken()
     }
 
-    /// Runs in one transaction, shared with other waiting calls. `step` may run twice: when another
-    /// step fails, the transaction is rolled back and each runs alone.
+    /// Runs a step in a transaction that it shares with other waiting calls. `step` may run twice: if another
+    /// step fails, the transaction is rolled back and each step runs alone.
     async fn write<T: Send + 'static>(
         &self,
         step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
@@ -166,7 +165,8 @@ impl SqliteStore {
         self.writer.run(Step::Upkeep, step).await
     }
 
-    /// The same, refused while the disk is nearly full: what is left is kept for settling.
+    /// As [`Self::write`], but refused while the disk is nearly full: the rest of the space is reserved for
+    /// settling.
     async fn write_more<T: Send + 'static>(
         &self,
         step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
@@ -174,7 +174,7 @@ impl SqliteStore {
         self.writer.run(Step::Growth, step).await
     }
 
-    /// For what publishing and the gateway itself wait for: found at once, by a key.
+    /// Runs a read that publishing or the gateway itself waits for: fast, by a key.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
@@ -182,7 +182,7 @@ impl SqliteStore {
         self.read_by(&self.readers.lookups, Account::Gateway, read).await
     }
 
-    /// The same on an account, which waits for its own turn.
+    /// As [`Self::read`], for an account that waits for its own turn.
     async fn read_for<T: Send + 'static>(
         &self,
         account: impl Into<Account>,
@@ -191,7 +191,7 @@ impl SqliteStore {
         self.read_by(&self.readers.lookups, account.into(), read).await
     }
 
-    /// For pages of lists: a tenant's, or the operator's.
+    /// Reads a page of a list, of a tenant or the operator.
     async fn read_list<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
@@ -200,7 +200,7 @@ impl SqliteStore {
         self.read_by(&self.readers.lists, tenant.into(), read).await
     }
 
-    /// For what the gateway counts and searches for itself, which may take long.
+    /// Runs the gateway's own counts and searches, which may take long.
     async fn read_aside<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
@@ -221,7 +221,7 @@ impl SqliteStore {
     }
 }
 
-/// Other programs cannot write to the file.
+/// No intake: other programs cannot write to the file.
 impl gancho_store::Intake for SqliteStore {}
 
 impl Store for SqliteStore {

@@ -1,5 +1,5 @@
-//! What a page of a list costs, counted in steps of SQLite's machine: as much as it shows, however many
-//! targets and deliveries there are. (faults.md 3 and 4)
+//! Measures the cost of a page of a list in steps of SQLite's virtual machine: it depends on the rows that it
+//! shows, not on the number of targets and deliveries. (faults.md 3 and 4)
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -28,7 +28,7 @@ use crate::{
 
 const ACME: TenantId = TenantId::from_bits(1);
 const OTHER: TenantId = TenantId::from_bits(2);
-/// Ids in order, as [`gancho_domain::IdMaker`] makes them.
+/// Ids in ascending order, as [`gancho_domain::IdMaker`] makes them.
 struct Ids(u128);
 
 impl Ids {
@@ -42,8 +42,8 @@ impl Ids {
     }
 }
 
-/// Two tenants that publish at the same time, a second between two events; of each one's every fourth
-/// event goes to no target, the others of the first to `targets` targets.
+/// Fills a store: two tenants publish at the same time, a second between two events. Every fourth event of
+/// each goes to no target, the other events of the first to `targets` targets.
 fn store(events: usize, targets: usize) -> Connection {
     let db = open::in_memory().unwrap();
     let cache = WriterCache::load(&db, 1_000).unwrap();
@@ -89,7 +89,7 @@ fn store(events: usize, targets: usize) -> Connection {
     db
 }
 
-/// Steps of the machine that a look takes.
+/// Returns the steps of the virtual machine that a read takes.
 fn steps<T>(db: &mut Connection, look: impl Fn(&Connection) -> T) -> (T, u64) {
     let counted = Arc::new(AtomicU64::new(0));
     let count = counted.clone();
@@ -138,14 +138,14 @@ fn event_filters() -> Vec<EventFilter> {
     ]
 }
 
-/// What a page of 50 costs at most where it looks at so few rows.
+/// Maximum scanned rows for a bounded cost of a page of 50.
 const FEW_SCANNED: usize = 200;
 const FEW_STEPS: u64 = 60_000;
 
 #[test]
 fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
     let scope = TenantScope::internal(ACME);
-    // faults.md B2: from the oldest on as well.
+    // faults.md B2: also from the oldest on.
     for ((events, targets), order) in [
         ((400, 3), ListOrder::NewestFirst),
         ((400, 3), ListOrder::OldestFirst),
@@ -171,7 +171,7 @@ fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
     }
 }
 
-/// With all the looks that a page may have, the first page is full.
+/// With the full number of scanned rows, the first page is full.
 #[test]
 fn the_first_page_is_full_and_costs_what_it_shows() {
     let scope = TenantScope::internal(ACME);
@@ -223,7 +223,7 @@ fn a_page_of_all_tenants_costs_a_bounded_look() {
     }
 }
 
-/// faults.md 21: how many dead letters there are is not counted when it is asked for.
+/// faults.md 21: dead letters are not counted when their number is read.
 #[test]
 fn what_is_known_of_dead_letters_costs_the_same_however_many_there_are() {
     let cost = |events| {

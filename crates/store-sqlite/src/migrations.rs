@@ -1,4 +1,4 @@
-//! The schema, in numbered steps, forward only. A step that was run is never changed.
+//! The schema, in numbered steps, forward only. Never change a step that was released.
 
 use std::{cmp::Ordering, path::Path};
 
@@ -35,7 +35,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0025_collection_versions.sql"),
 ];
 
-/// Marks the file as ours: "Ganc".
+/// Marks the file as Gancho's: "Ganc".
 const APPLICATION: i32 = 0x4761_6e63;
 
 pub(crate) fn run(db: &Connection) -> Result<()> {
@@ -67,7 +67,7 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// The schema of a file that this version can open, if need be after migrating it.
+/// Returns the schema of a file that this version can open, possibly after migrating it.
 pub(crate) fn schema_of(db: &Connection) -> Result<i32> {
     let read = |pragma| {
         db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| store_error(&e))
@@ -82,12 +82,12 @@ pub(crate) fn schema_of(db: &Connection) -> Result<i32> {
     Ok(found)
 }
 
-/// The schema that this version writes.
+/// Returns the schema that this version writes.
 pub(crate) const fn newest() -> i32 {
     STEPS.len() as i32
 }
 
-/// Whether a file that is only looked at is one of this version's.
+/// Checks that a file that is only read has the schema of this version.
 pub(crate) fn fits(db: &Connection) -> Result<()> {
     let known = STEPS.len() as i32;
     let read = |pragma| {
@@ -117,7 +117,7 @@ pub(crate) fn fits(db: &Connection) -> Result<()> {
 /// The newest schema that this program knows.
 pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;
 
-/// The schema of a file, which is not changed. A file that is not there has none.
+/// Returns the schema of a file, without changing it. A file that does not exist has none.
 pub fn schema(path: impl AsRef<Path>) -> Result<SchemaVersion> {
     let path = path.as_ref();
     if !path.exists() {
@@ -145,7 +145,7 @@ fn has_tables(db: &Connection) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// faults.md 21: the dead letters of an earlier version are counted when the file is brought up.
+    /// faults.md 21: the migration counts the dead letters of an earlier version.
     #[test]
     fn dead_letters_of_before_are_counted() {
         let db = Connection::open_in_memory().unwrap();
@@ -167,7 +167,8 @@ mod tests {
         assert_eq!(counts, [("01".to_owned(), "A".to_owned(), 1)]);
     }
 
-    /// What earlier versions kept among the records is brought along: ids, cursors and leases included.
+    /// The migration moves work that earlier versions stored among the records, including ids, cursors and
+    /// leases.
     #[test]
     fn work_among_the_records_is_brought_along() {
         let db = Connection::open_in_memory().unwrap();
@@ -225,7 +226,7 @@ mod tests {
     const REPLAY: &str = "rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH";
     const EMAIL: &str = "out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     const DELIVERY: &str = "dlv_01K7ZX4QZ3M8N2T6V9WBCDEFGJ";
-    /// The order of reports was by the delivery's id turned round.
+    /// Reports were ordered by the inverted delivery id.
     const OLD_RECORDS: &str = "INSERT INTO records (kind, tenant_id, key, body, version, until) VALUES
          ('replay', x'AA', 'turned round', CAST('{\"id\":\"rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH\",\"tenant\":null,
            \"state\":\"running\",\"filter\":{\"of\":\"deliveries\",\"events\":[]},\"to\":null,\"rate\":7,

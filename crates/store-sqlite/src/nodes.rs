@@ -1,5 +1,5 @@
-//! Membership. Only one process can hold the file, but within it, and in simulations, there may be several
-//! nodes.
+//! Membership. Only one process can have the file open, but within it, and in simulations, there may be
+//! several nodes.
 
 use std::time::Duration;
 
@@ -149,10 +149,10 @@ fn rescue(
     Ok(RescueCounts { nodes: nodes as u64, deliveries: deliveries as u64, given_up })
 }
 
-/// A zombie may have leased more after its death, so every rescue checks all dead nodes.
+/// A node may have leased more after it was declared dead, so every rescue checks all dead nodes.
 const OF_THE_DEAD: &str = "owner NOT IN (SELECT id FROM nodes WHERE is_dead = 0)";
 
-/// What has killed too many nodes is not handed to another.
+/// Gives up deliveries that may have killed too many nodes, instead of handing them to another.
 fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, TxError> {
     let killers: Vec<i64> = tx
         .db

@@ -1,4 +1,4 @@
-//! Opening a file: one process, a sound library, a known schema, synced commits.
+//! Opens a file: one process, a sound library, a known schema, synced commits.
 
 use std::{
     fmt::Write,
@@ -24,14 +24,14 @@ pub struct Options {
     pub readers: usize,
     /// Maximum rows that one page of a list scans before it returns where to continue.
     pub max_scanned: usize,
-    /// Publishing is refused above this size. Unset: the disk's.
+    /// The size above which publishing is refused. Default: the size of the disk.
     pub max_bytes: Option<u64>,
     pub dead_letter_ttl: Duration,
 }
 
 /// How long to wait for another program's lock. There should be none.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
-/// Some ten milliseconds.
+/// Scanning as many rows takes some ten milliseconds.
 pub(crate) const MAX_SCANNED: usize = 100_000;
 pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -46,7 +46,7 @@ impl Options {
         }
     }
 
-    /// The folder that the file is in, which for a bare name is this one.
+    /// Returns the directory of the file; the current one for a name without a path.
     pub(crate) fn folder(&self) -> PathBuf {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         folder.unwrap_or(Path::new(".")).to_owned()
@@ -61,11 +61,11 @@ pub(crate) struct WriterConnection {
 }
 
 impl WriterConnection {
-    /// Leaves a file without a log beside it.
+    /// Closes the connection and leaves no log beside the file.
     pub fn close(&self) {
         let _ = self.db.execute_batch("PRAGMA optimize");
         if matches!(checkpoint(&self.db, CheckpointMode::TRUNCATE), Ok(Checkpoint::Done)) {
-            // Nothing is left to be copied: this only removes the log.
+            // Nothing is left to copy: this only removes the log.
             let _ = copy_when_closed(&self.db, true);
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn open(options: &Options) -> Result<WriterConnection> {
     check(&db, &options.path)?;
     migrations::run(&db)?;
     mark_nodes_dead(&db).map_err(|error| store_error(&error))?;
-    // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
+    // SQLite ignores a failed sync of the directory; a new file could vanish in a power failure.
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
         refused(format!("cannot sync the folder {}: {error}", folder.display()))
     })?;
@@ -102,21 +102,21 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// For the thread that copies the log into the file.
+/// Opens the connection of the thread that copies the log into the file.
 pub(crate) fn beside_the_writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags);
     db.and_then(|db| prepare(&db, false).map(|()| db)).map_err(|error| unreadable(path, &error))
 }
 
-/// A file that may be another's, or a copy. Nothing is written to it.
+/// Opens a file to read it: one that another process has open, or a copy. Nothing is written to it.
 pub(crate) fn to_read(path: &Path) -> Result<Connection> {
     let db = to_read_any_version(path)?;
     migrations::fits(&db)?;
     Ok(db)
 }
 
-/// The same, also for a schema that this version does not know.
+/// As [`to_read`], also for a schema that this version does not know.
 pub(crate) fn to_read_any_version(path: &Path) -> Result<Connection> {
     sound_library()?;
     if !path.is_file() {
@@ -125,8 +125,8 @@ pub(crate) fn to_read_any_version(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let plain = Connection::open_with_flags(path, flags).and_then(readable);
     let db = match plain {
-        // In a read-only folder the file is opened as immutable: no other process can write there. With a
-        // write-ahead log beside it that would miss commits, so then it is refused.
+        // In a read-only directory the file is opened as immutable: no other process can write there. This
+        // would miss commits in a write-ahead log, so it is refused if there is one.
         Err(_) if !beside(path, "-wal").exists() => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(immutable_uri(path), flags).and_then(readable)
@@ -184,15 +184,16 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     keep_plans(db)?;
     copy_when_closed(db, false)?;
     db.busy_timeout(BUSY)?;
-    // Bodies of a kilobyte sit better in pages of eight than of four: a fifth less work a delivery.
+    // Bodies of a kilobyte fit better into pages of eight than of four: a fifth less work per delivery.
     db.pragma_update(None, "page_size", 8_192)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
-    // The bytes of rows that are moved or removed are overwritten within their pages, from the first write on:
-    // otherwise copies of content that is erased later stay where a page was split. Whole pages that become
-    // free are overwritten only by `unreadably`, because that makes pruning large bodies several times slower.
+    // Bytes of rows that are moved or removed are overwritten within their pages, from the first write on.
+    // Otherwise copies of content that is erased later would stay where a page was split. Whole pages that
+    // become free are overwritten only by `unreadably`, because that makes pruning large bodies several times
+    // slower.
     db.pragma_update(None, "secure_delete", "fast")?;
     // In KiB when negative.
     db.pragma_update(None, "cache_size", if writer { -32_768 } else { -8_192 })?;
@@ -201,19 +202,19 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     db.pragma_update(None, "journal_size_limit", 64 << 20)
 }
 
-/// Whether the last connection to be closed brings the log into the file: see wal.rs.
+/// Sets whether the last connection that is closed copies the log into the file: see wal.rs.
 fn copy_when_closed(db: &Connection, does: bool) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does).map(drop)
 }
 
-/// A statement is prepared once, whatever is bound to it. Otherwise SQLite looks at the values of each
-/// call to plan it again, which took half of the time of a claim.
+/// Keeps the plan of a prepared statement, whatever values are bound to it. Otherwise SQLite uses the values
+/// of each call to plan it again, which took half of the time of a claim.
 fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(256);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// Set is not enough: a file may be on a system that cannot do it.
+/// Checks that commits are synced. Setting it is not enough: the file system may not support it.
 fn synced(db: &Connection) -> Result<()> {
     let read = |pragma: &str| -> Result<String> {
         db.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0))
@@ -229,8 +230,9 @@ fn synced(db: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Not proof of durability, but a damaged file is named at once rather than at the first bad page.
-/// Reading a large file through would make a restart slow: there, damage shows when it is met.
+/// Checks the file. This does not prove durability, but reports a damaged file at once rather than at the
+/// first bad page. Reading a large file completely would make a restart slow, so damage in it shows when it
+/// is read.
 fn check(db: &Connection, path: &Path) -> Result<()> {
     const QUICKLY_READ: u64 = 64 << 20;
     if std::fs::metadata(path).is_ok_and(|file| file.len() > QUICKLY_READ) {
@@ -245,8 +247,8 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
     Err(damaged(path, &verdict))
 }
 
-/// Marks the nodes of earlier processes as dead: no other process can hold this file. The first rescue
-/// takes over their leases, and counts for each delivery how many nodes died holding it.
+/// Marks the nodes of earlier processes as dead, because no other process can have this file open. The first
+/// rescue takes over their leases, and counts for each delivery how many nodes died while they held it.
 fn mark_nodes_dead(db: &Connection) -> rusqlite::Result<()> {
     db.execute("UPDATE nodes SET is_dead = 1", []).map(drop)
 }

@@ -1,7 +1,7 @@
-//! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
-//! and the others wait behind it, in the order in which they were accepted: by their numbers, which
-//! are given in the transaction, and not by their ids, which are made before it. Those of a fan-out that
-//! are not placed yet have their number already, and later ones wait for them too.
+//! Strict order per subject. Of the unfinished deliveries of one subject to one target, one is active and the
+//! others wait for it, in the order of acceptance. That is the order of their numbers, which are assigned in
+//! the transaction, not of their ids, which are created before it. Deliveries of a fan-out that are not
+//! placed yet have their number already, and later ones wait for them too.
 
 use gancho_domain::TenantId;
 use gancho_store::TargetId;
@@ -14,7 +14,8 @@ use crate::{
     tx_error::TxError,
 };
 
-/// Whether a new one must wait: one with a lower number is unfinished or not placed yet, or another one moves.
+/// Whether a new delivery must wait: one with a lower number is unfinished or not placed yet, or another one
+/// is active.
 pub(crate) fn must_wait(
     tx: &Tx<'_>,
     tenant: TenantId,
@@ -34,7 +35,7 @@ pub(crate) fn must_wait(
         || fan_out::has_earlier(tx, &tenant.bytes(), &target.bytes(), subject, number as i64)?)
 }
 
-/// Whether another one is unfinished.
+/// Whether another delivery of the line is unfinished.
 pub(crate) fn is_blocked(
     tx: &Tx<'_>,
     tenant: TenantId,
@@ -51,8 +52,8 @@ pub(crate) fn is_blocked(
         .exists(params![tenant.bytes(), target.bytes(), subject])?)
 }
 
-/// The delivery in row `seq` has ended, or waits in a line where nothing moves: the first of its subject
-/// moves up.
+/// Activates the first delivery of the subject, because the delivery in row `seq` has ended or waits in a
+/// line in which none is active.
 pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
     let next = tx
         .db
@@ -69,7 +70,7 @@ pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
         })
         .optional()?;
     let next = match next {
-        // What comes before it is placed later, and moves then.
+        // An earlier delivery is placed later, and becomes active then.
         Some((_, number, tenant, target, subject))
             if fan_out::has_earlier(tx, &tenant, &target, &subject, number)? =>
         {
@@ -77,7 +78,7 @@ pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
         }
         next => next.map(|(seq, ..)| seq),
     };
-    // The first unfinished one may be moving already, if someone retried it by hand.
+    // The first unfinished one may be active already, if someone retried it by hand.
     let moved = match next {
         Some(next) => tx
             .db

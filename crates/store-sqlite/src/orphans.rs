@@ -1,4 +1,4 @@
-//! What a deleted endpoint leaves behind.
+//! Deliveries and pauses of deleted endpoints.
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, EndpointId, Lane, TenantId, TenantScope, Time};
@@ -51,7 +51,8 @@ impl Orphans for SqliteStore {
     }
 }
 
-/// From target to target in the index of what is pending, however much each has.
+/// Goes from target to target in the index of pending deliveries. The cost does not depend on how many each
+/// target has.
 fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan, TxError> {
     let mut scan = OrphanScan::default();
     let first = (TenantId::from_bits(0), EndpointId::from_bits(0));
@@ -106,7 +107,7 @@ fn give_up(
     Ok(ended)
 }
 
-/// Makes an unfinished delivery a dead letter.
+/// Ends an unfinished delivery as a dead letter.
 pub(crate) fn end(tx: &Tx<'_>, seq: i64, reason: &EndReason, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1"))?

@@ -1,4 +1,4 @@
-//! Holding work back. An empty blob stands for "not this kind of pause".
+//! Pauses. An empty blob means "not this kind of pause".
 
 use async_trait::async_trait;
 use gancho_domain::{Id, Lane, Time};
@@ -58,7 +58,7 @@ impl Pauses for SqliteStore {
     }
 }
 
-/// A tenant's or an endpoint's pause names no lane.
+/// The lane of a pause of a tenant or an endpoint, which has none.
 pub(crate) const NO_LANE: i16 = 0;
 
 fn key(what: Pause) -> (i16, Vec<u8>, Vec<u8>) {

@@ -1,7 +1,7 @@
 //! Prunes expired rows in small steps: a reader finds them, and the writer removes a few at a time.
 //!
 //! Parcels are scanned in order of time, and the next step continues after the last. A store full of old
-//! ones that must stay (because their dead letters do) is scanned slowly; one full of expired ones as fast
+//! parcels that must stay (because of their dead letters) is scanned slowly; one full of expired ones as fast
 //! as the steps follow each other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +22,9 @@ use crate::{
     tx_error::TxError,
 };
 
-/// A step looks at as many parcels for each that it may remove.
+/// How many parcels a step scans for each that it may remove.
 const LOOKS: usize = 10;
-/// Maximum steps in a row that find nothing before the rest is left to the next round.
+/// Maximum consecutive steps that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 /// How far the passes over the store have come.
@@ -39,9 +39,9 @@ pub(crate) struct Passes {
 struct Pass<P> {
     /// The last row scanned.
     at: Option<P>,
-    /// Steps in a row that found nothing.
+    /// Consecutive steps that found nothing.
     idle: u32,
-    /// It has come to the end once.
+    /// Whether it has reached the end once.
     ended: bool,
 }
 
@@ -101,8 +101,8 @@ impl SqliteStore {
         Ok((gone, more))
     }
 
-    /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
-    /// over all, after which there is nothing more to find.
+    /// Removes empty time buckets. Buckets are removed with their last delivery; this finds those that
+    /// earlier versions have left, in one pass over all, after which there is nothing more to find.
     async fn prune_buckets(&self, before: Time, max_scanned: usize) -> Result<bool> {
         let Pass { at, ended, .. } = *self.passes.buckets.lock();
         if ended {
@@ -120,7 +120,7 @@ impl SqliteStore {
 }
 
 struct ScanStep<P> {
-    /// Those that may go.
+    /// Rows that may be removed.
     ended: Vec<P>,
     /// Where the next step continues; `None`: at the beginning.
     last: Option<P>,
@@ -129,8 +129,8 @@ struct ScanStep<P> {
 const EVENT: i16 = Kind::Event.number();
 const EMAIL: i16 = Kind::Email.number();
 
-/// Whether all deliveries of the parcel `p` have been placed, have ended and left no dead letter, and it is older than
-/// the retention of its tenant, counted from `?2`, or else made before `?1`.
+/// Whether parcel `p` may be pruned: all its deliveries have been placed, have ended and left no dead letter,
+/// and it is older than the retention of its tenant, counted from `?2`, or without one created before `?1`.
 pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
         "p.created_at < coalesce(?2 - (SELECT CASE p.kind WHEN {EVENT} THEN t.keep_events_us
@@ -142,7 +142,7 @@ pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     )
 });
 
-/// How much younger than its id a parcel may be for the id alone not to keep it.
+/// How much younger than its id a parcel may be. Within this, the id alone does not keep it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn look(
@@ -173,7 +173,7 @@ fn look(
     Ok(looked)
 }
 
-/// The shortest retention that a tenant has of its own.
+/// Returns the shortest retention of any tenant that has its own.
 fn shortest_retention(db: &Connection) -> Result<Option<std::time::Duration>, TxError> {
     let mut find = db.prepare_cached(
         "SELECT min(min(coalesce(keep_events_us, keep_emails_us),
@@ -185,7 +185,7 @@ fn shortest_retention(db: &Connection) -> Result<Option<std::time::Duration>, Tx
     Ok(shortest.map(|keep| std::time::Duration::from_micros(keep as u64)))
 }
 
-/// Removes parcels with their deliveries and attempts. One that was redelivered since the scan stays.
+/// Removes parcels with their deliveries and attempts. A parcel that was redelivered since the scan stays.
 pub(crate) fn remove(tx: &Tx<'_>, parcels: &[i64], cutoff: Cutoff) -> Result<u64, TxError> {
     let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
     let mut gone = 0;
@@ -225,7 +225,7 @@ fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
     Ok(())
 }
 
-/// A subject goes with its last parcel: its numbers begin again with 1 then.
+/// Removes subjects with their last parcel. Their numbers then start again at 1.
 pub(crate) fn forget_subjects(
     tx: &Tx<'_>,
     subjects: &BTreeMap<(TenantId, String), i64>,
@@ -243,7 +243,7 @@ pub(crate) fn forget_subjects(
     Ok(())
 }
 
-/// In order of time.
+/// Buckets in order of time.
 type Bucket = (i64, TenantId, TargetId, i16);
 
 fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Result<(), TxError> {
@@ -264,11 +264,11 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
     Ok(())
 }
 
-/// Whether the delivery `d` is for the target of the bucket `s`, or for one of any.
+/// Whether delivery `d` is for the target of bucket `s`, or the bucket is for any target.
 const IS_OF_TARGET: &str = "(d.target_id = s.target_id OR s.target_id = zeroblob(16))";
 
-/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that is in it by its first. The
-/// number of a parcel's kind is that of its lane.
+/// Whether bucket `s` is empty: no delivery is in it, and no parcel by its first delivery. The number of a
+/// parcel's kind is that of its lane.
 static IS_EMPTY: Sql = Sql::new(|| {
     format!(
         "NOT EXISTS (SELECT 1 FROM deliveries d
@@ -281,7 +281,7 @@ static IS_EMPTY: Sql = Sql::new(|| {
     )
 });
 
-/// Those of the buckets in which nothing is left.
+/// Removes the empty ones of these buckets.
 fn remove_buckets(tx: &Tx<'_>, buckets: &BTreeSet<Bucket>) -> Result<(), TxError> {
     let mut remove = tx.db.prepare_cached(&format!(
         "DELETE FROM spans AS s WHERE s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3
@@ -327,8 +327,8 @@ fn look_at_buckets(
     Ok(looked)
 }
 
-/// Records and reports that are expired, nodes that are dead, and what tenants used more than a year ago. Returns
-/// whether there are more.
+/// Removes expired records and reports, dead nodes, and usage of more than a year ago. Returns whether there
+/// are more.
 fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     let limit = max as i64;
     let records = tx
@@ -355,7 +355,7 @@ fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
                 WHERE period < strftime('%Y-%m', ?1, 'unixepoch') ORDER BY period LIMIT ?2)",
         )?
         .execute(params![(now - gancho_store::upkeep::USAGE_KEPT).secs(), limit])?;
-    // What they held is known by its owner's not being among the living.
+    // Deliveries of dead nodes are recognized because their owner is not among the living.
     tx.db.prepare_cached("DELETE FROM nodes WHERE is_dead = 1")?.execute([])?;
     Ok(records == max || reports == max || usage == max)
 }

@@ -1,11 +1,10 @@
-//! Reads beside the writer, on threads that each have a connection of their own that cannot write.
+//! Reads beside the writer, on threads that each have a read-only connection.
 //!
-//! There are three groups of them, so that none waits for another: `lookups` finds what publishing
-//! needs (an API key, a tenant, its endpoints), `lists` reads pages of what tenants list, and `upkeep`
-//! counts and searches for the gateway itself. Within a group tenants take turns, and no tenant has all
-//! of its threads.
+//! There are three groups, so that none waits for another: `lookups` finds what publishing needs (an API key,
+//! a tenant, its endpoints), `lists` reads pages of tenants' lists, and `upkeep` counts and searches for the
+//! gateway itself. Within a group tenants take turns, and no tenant has all of its threads.
 //!
-//! A read whose caller has gone is not begun; one that is under way is interrupted.
+//! A read whose caller has gone away is not started; a running one is interrupted.
 
 use std::{
     sync::{
@@ -56,7 +55,7 @@ struct Read {
     run: Box<dyn FnOnce(&Connection) + Send>,
 }
 
-/// Their connections are closed before the writer's, which removes the log.
+/// The connections are closed before the writer's, which removes the log.
 impl Drop for Group {
     fn drop(&mut self) {
         self.reads = None;
@@ -118,7 +117,7 @@ impl Group {
         let _caller = Caller(is_abandoned.clone());
         let run = Box::new(move |db: &Connection| {
             let outcome = read(db).map_err(StoreError::from);
-            // The turn lasts until the thread is free again, whether anyone waits for it or not.
+            // The turn lasts until the thread is free again, whether the caller still waits or not.
             drop(turn);
             let _ = reply.send(outcome);
         });
@@ -133,7 +132,7 @@ impl Group {
     }
 }
 
-/// The read that a connection is at, as its progress handler sees it.
+/// The current read of a connection, for its progress handler.
 type CurrentRead = Arc<Mutex<Option<Arc<AtomicBool>>>>;
 
 fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, CurrentRead)> {

@@ -1,4 +1,4 @@
-//! Delivering a stored event to more targets.
+//! Sends a stored event to more targets.
 
 use gancho_domain::{EventId, Parcel, TenantScope};
 use gancho_store::{NewDelivery, NodeId};
@@ -13,7 +13,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// A delivery that the event has already is passed over, so that it does no harm to ask twice.
+/// Redelivers an event. Skips deliveries that the event has already, so that a repeated call does no harm.
 pub(crate) fn redeliver(
     tx: &Tx<'_>,
     scope: TenantScope,
@@ -36,7 +36,8 @@ pub(crate) fn redeliver(
         if !append(tx, event, new)? {
             continue;
         }
-        // It counts from when it is made: an old event's would be too late at once.
+        // Its expiry counts from its creation: with the event's own time, that of an old event would be
+        // expired at once.
         let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
         let new = NewDelivery { hold: false, ..new.clone() };
         place(tx, &parcel, number, &new, NodeId(0))?;
@@ -45,7 +46,7 @@ pub(crate) fn redeliver(
     Ok(true)
 }
 
-/// Adds it to the parcel's list, unless it is there.
+/// Adds the delivery to the parcel's list, unless it is there.
 pub(crate) fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, TxError> {
     let mut add = tx.db.prepare_cached(
         "UPDATE parcels SET sent_later = (sent_later OR deliveries = '[]'),
@@ -53,7 +54,7 @@ pub(crate) fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<b
          WHERE seq = ?1 AND NOT EXISTS
            (SELECT 1 FROM json_each(deliveries) j WHERE j.value = ?2)",
     )?;
-    // A large body moves to other pages. It must not stay in those that it leaves: it may be erased later.
+    // A large body moves to other pages. It must not stay in the old ones, because it may be erased later.
     let added = unreadably(tx, || Ok(add.execute(params![seq(event), seq(new.id)])?))?;
     Ok(added == 1)
 }

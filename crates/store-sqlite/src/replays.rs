@@ -18,7 +18,7 @@ const COLUMNS: &str =
     "id, tenant_id, state, request, total, is_exact, done, skipped, failed, error,
     cursor, runner, lease_until, created_at, started_at, finished_at";
 
-/// The states of a replay that has not ended. The index of open ones has the same condition.
+/// The states of a replay that has not ended. The index of open replays has the same condition.
 const IS_OPEN: &str = "state IN ('pending', 'running')";
 
 #[async_trait]
@@ -281,7 +281,7 @@ fn find(
     Ok(list(db, "WHERE id = ?1 AND tenant_id = ?2", &[&id.bytes(), &bytes_of(owner)])?.pop())
 }
 
-/// Of all owners.
+/// Returns replays of all owners.
 pub(crate) fn newest_of_all(
     db: &Connection,
     before: ReplayId,

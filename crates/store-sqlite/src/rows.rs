@@ -1,4 +1,4 @@
-//! Between rows and the words of the domain.
+//! Converts rows to types of the domain.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ pub(crate) fn maybe_span(row: &Row<'_>, column: usize) -> Result<Option<Duration
     Ok(row.get::<_, Option<i64>>(column)?.map(|micros| Duration::from_micros(micros as u64)))
 }
 
-/// From two columns: how many, and in how long.
+/// Reads a rate from two columns: the count and the period.
 pub(crate) fn maybe_rate(row: &Row<'_>, column: usize) -> Result<Option<Rate>, TxError> {
     let count: Option<u32> = row.get(column)?;
     Ok(count.zip(maybe_span(row, column + 1)?).map(|(count, per)| Rate { count, per }))
@@ -66,7 +66,7 @@ pub(crate) fn failure(
 pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
     p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace, p.erased_at";
 
-/// A parcel and its number, from [`PARCEL`] beginning at column `at`.
+/// Reads a parcel and its number from [`PARCEL`], starting at column `at`.
 pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u64>), TxError> {
     let kind: i16 = row.get(at + 2)?;
     let parcel = Parcel {
@@ -136,27 +136,28 @@ pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt, TxError> {
     })
 }
 
-/// The row number of an id.
+/// Returns the row number of an id.
 pub(crate) fn seq<K>(of: Id<K>) -> i64 {
     id::lead(of)
 }
 
-/// The first id that has this row number.
+/// Returns the first id that has this row number.
 pub(crate) fn first_id<K>(seq: i64) -> Id<K> {
     id::first_of_lead(seq)
 }
 
-/// The first row number that can be of this time: an id is never behind the time of what it names.
+/// Returns the lowest row number that can be of this time: an id is never behind the time of what it names.
 pub(crate) fn first_seq_at(time: Time) -> i64 {
     time.millis().max(0).saturating_mul(1 << 15)
 }
 
-/// And one beyond the last: after a clock was set back, an id may be ahead of its time.
+/// Returns one more than the highest row number that can be of this time: after a clock was set back, an id
+/// may be ahead of its time.
 pub(crate) fn last_seq_at(time: Time) -> i64 {
     first_seq_at(time + Duration::from_hours(24))
 }
 
-/// The time at which a row with this number was made, unless the clock was set back.
+/// Returns when a row with this number was created, unless the clock was set back.
 pub(crate) fn time_of_seq(seq: i64) -> Time {
     Time::from_millis(seq >> 15)
 }

@@ -1,12 +1,12 @@
 //! A bounded scan of the log, newest first or oldest first.
 //!
 //! A list is found on one or more trails: the time buckets of a lane, an index, the deliveries of a parcel.
-//! [`Search`] follows them all at once and returns the matching rows, the newest first. It stops when the
-//! page is full, at the end, or when it has scanned the maximum number of rows of a page: then it returns
-//! where the next page continues. So the cost of a page is bounded whatever the filter.
+//! [`Search`] follows all of them at once and returns the matching rows, newest first. It stops when the page
+//! is full, at the end, or when it has scanned the maximum number of rows of a page; then it returns where
+//! the next page continues. So the cost of a page is bounded whatever the filter.
 //!
-//! A search always goes from greater keys down. Newest first, the key of a row is its number; oldest
-//! first, the number negated (see [`Direction`]).
+//! A search always goes from greater keys down. Newest first, the key of a row is its number; oldest first,
+//! the number negated (see [`Direction`]).
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use gancho_store::ListOrder;
 
 use crate::tx_error::TxError;
 
-/// How a list goes through rows whose numbers rise with time.
+/// The order in which a list reads rows, whose numbers rise with time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Direction(pub ListOrder);
 
 impl Direction {
-    /// The key of a row in a search, and the row of a key.
+    /// Returns the key of a row in a search, and the row of a key.
     pub fn key(self, row: i64) -> i64 {
         match self.0 {
             ListOrder::NewestFirst => row,
@@ -34,8 +34,8 @@ impl Direction {
         }
     }
 
-    /// The key below which the first page begins, of rows from `first` on and before `end`; or a page
-    /// after this row.
+    /// Returns the key below which a page begins: the first page of rows from `first` up to but not including
+    /// `end`, or the page after a row.
     pub fn start(self, after: Option<i64>, first: i64, end: i64) -> i64 {
         let bound = match self.0 {
             ListOrder::NewestFirst => end,
@@ -44,8 +44,8 @@ impl Direction {
         after.map_or(bound, |row| self.key(row).min(bound))
     }
 
-    /// Which rows have keys below this one, of those from `first` on and before `end`: from the one on
-    /// and before the other.
+    /// Returns the range of rows (from the first, up to but not including the second) whose keys are below
+    /// this one, of those from `first` on and before `end`.
     pub fn rows_below(self, key: i64, first: i64, end: i64) -> (i64, i64) {
         match self.0 {
             ListOrder::NewestFirst => (first, key.min(end)),
@@ -58,17 +58,17 @@ impl Direction {
     }
 }
 
-/// Rows that a page may still look at.
+/// How many more rows a page may scan.
 #[derive(Debug)]
 pub(crate) struct ScanBudget {
     left: usize,
 }
 
-/// What it costs to read the parcel of a row, in rows that are merely passed over.
+/// The cost of reading the parcel of a row, in rows that are merely skipped.
 pub(crate) const PARCEL_COST: usize = 8;
-/// What it costs to search the body of a parcel.
+/// The cost of searching the body of a parcel.
 pub(crate) const BODY_COST: usize = 50;
-/// When the page is full, it is looked so far for one more, to know whether there is another page.
+/// When the page is full, the scan goes at most this far to find out whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
 impl ScanBudget {
@@ -84,16 +84,16 @@ impl ScanBudget {
         self.left == 0
     }
 
-    /// The page is full.
+    /// Limits the scan, because the page is full.
     pub fn only_for_another_page(&mut self) {
         self.left = self.left.min(FOR_ANOTHER_PAGE);
     }
 }
 
-/// One way to find rows in the order of their keys, from the greatest down.
+/// Finds rows in one place, in the order of their keys, from the greatest down.
 pub(crate) trait Trail {
-    /// Looks at up to `step` rows below a key, or at fewer if they are costly; puts the keys of those that
-    /// fit into `found`, and returns how far it came.
+    /// Scans up to `step` rows below a key, or fewer if they are costly. Adds the keys of matching rows to
+    /// `found`, and returns how far it came.
     fn follow(
         &self,
         below: i64,
@@ -113,12 +113,12 @@ pub(crate) enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Row(i64),
-    /// Enough was scanned: everything from here on up.
+    /// The budget is spent; every row from here on up was scanned.
     Enough(i64),
     End,
 }
 
-/// Several trails as one.
+/// Merges several trails.
 pub(crate) struct Search<T> {
     trails: Vec<TrailCursor<T>>,
     /// Where the page begins.
@@ -131,7 +131,7 @@ struct TrailCursor<T> {
     found: VecDeque<i64>,
     /// Every row from here on up was scanned.
     below: i64,
-    /// How many rows to look at next; none at the end.
+    /// How many rows to scan next; 0 at the end.
     step: usize,
 }
 
@@ -148,7 +148,7 @@ impl<T: Trail> Search<T> {
     pub fn next(&mut self, budget: &mut ScanBudget) -> Result<Step, TxError> {
         loop {
             let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
-            // A trail on which nothing is known below a row may still lead to one above another's.
+            // A trail whose rows are unknown below a key may still have one above another trail's.
             let is_behind = |one: &&mut TrailCursor<T>| {
                 one.found.is_empty() && one.step > 0 && newest.is_none_or(|row| row < one.below)
             };
@@ -187,7 +187,7 @@ impl<T: Trail> TrailCursor<T> {
     }
 }
 
-/// A page of what a search finds, with the key where the next one begins.
+/// Returns a page of what a search finds, with the key where the next one begins.
 pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
     max: usize,

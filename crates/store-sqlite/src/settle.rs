@@ -49,7 +49,7 @@ fn settle_one(
     Ok(SettleOutcome::Done { follow })
 }
 
-/// The fence: only a delivery that this node still holds is touched.
+/// Updates a delivery only if this node still holds it (the fence).
 fn advance(tx: &Tx<'_>, node: NodeId, row: i64, settlement: &Settlement) -> Result<bool, TxError> {
     let (state, due_at) = match &settlement.next {
         Next::Delivered => (State::Delivered, None),
@@ -86,8 +86,8 @@ pub(crate) fn insert_attempt(tx: &Tx<'_>, row: i64, attempt: &Attempt) -> Result
     Ok(())
 }
 
-/// Makes or renews the dead letter of a delivery that has just been given up. A test of a webhook leaves
-/// none: nobody waits for it.
+/// Creates or renews the dead letter of a delivery that has just been given up. A test of a webhook leaves
+/// none, because nobody needs it.
 pub(crate) fn bury(
     tx: &Tx<'_>,
     row: i64,

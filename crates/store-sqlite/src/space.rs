@@ -1,4 +1,4 @@
-//! How full the disk is. Growth stops while there is still room to settle what was accepted.
+//! Monitors the space on the disk. Growth stops while there is still room to settle what was accepted.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,14 +19,14 @@ use crate::{
     wal::{Checkpoint, checkpoint},
 };
 
-/// Kept for settling; on a small disk, a tenth of it.
+/// Space that is reserved for settling; on a small disk, a tenth of it.
 const RESERVE: u64 = 64 << 20;
-/// Readers can keep the log from being reused; beyond this it is emptied as soon as they let go.
+/// Maximum size of the log. Readers can prevent its reuse; a larger log is emptied as soon as they let go.
 const MAX_WAL: u64 = 256 << 20;
-/// While a reader holds the log it is tried once in this time: each try keeps every writer waiting, and the
-/// next would find the same reader.
+/// Minimum time between two attempts to empty the log while a reader holds it: each attempt blocks every
+/// writer, and the next would find the same reader.
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
-/// When the disk is full there is nothing better to do.
+/// How often it is tried when the disk is full and nothing else can be done.
 const TRIES_WHEN_FULL: usize = 4;
 
 /// The size above which nothing may be added. It can be changed while the store is open.
@@ -73,7 +73,7 @@ impl Gate {
         }
     }
 
-    /// Why nothing may be added, if so. Asked at every commit.
+    /// Returns why nothing may be added, or `None`. Called at every commit.
     pub fn refusal(&self, db: &Connection) -> Option<String> {
         self.look_at_limit(db).or_else(|| self.look_at_disk(db))
     }
@@ -85,7 +85,7 @@ impl Gate {
         })
     }
 
-    /// What is in the log has to fit into the file too, before the log can be emptied: so it is
+    /// Checks the space on the disk. The log can be emptied only if its content fits into the file, so it is
     /// emptied while there is room for that.
     fn look_at_disk(&self, db: &Connection) -> Option<String> {
         let (mut free, reserve) = self.disk()?;
@@ -105,20 +105,20 @@ impl Gate {
         self.held_at.get().is_none_or(|at| now.duration_since(at) >= BETWEEN_TRIES)
     }
 
-    /// Brings the log into the file and cuts it.
+    /// Copies the log into the file and truncates it.
     pub fn empty_log(&self, db: &Connection) {
         self.try_to_empty(db, TRIES_WHEN_FULL);
     }
 
     fn try_to_empty(&self, db: &Connection, tries: usize) {
-        // Callers that wait for the writer do not wait for a reader too,
+        // Callers that wait for the writer must not wait for a reader too.
         let _ = db.busy_timeout(Duration::from_millis(20));
         self.held_at.set(None);
         for _ in 0..tries {
             match checkpoint(db, CheckpointMode::TRUNCATE) {
                 Ok(Checkpoint::Busy) => {
                     self.held_at.set(Some(Instant::now()));
-                    // and only a moment for the thread that copies beside it.
+                    // The helper thread holds the log only for a moment.
                     thread::sleep(Duration::from_millis(10));
                     continue;
                 }
@@ -133,12 +133,12 @@ impl Gate {
         let _ = db.busy_timeout(BUSY);
     }
 
-    /// Why the store must stop, if emptying the log failed so.
+    /// Returns an error if emptying the log failed in a way after which the store must stop.
     pub fn failure(&self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Bytes that are free, and bytes that are kept.
+    /// Returns the free and the reserved bytes.
     fn disk(&self) -> Option<(u64, u64)> {
         let disk = rustix::fs::statvfs(&self.folder).ok()?;
         let reserve = RESERVE.min(disk.f_blocks * disk.f_frsize / 10);
@@ -146,7 +146,7 @@ impl Gate {
     }
 }
 
-/// Bytes in use, free pages not counted.
+/// Returns the bytes in use, without free pages.
 pub(crate) fn used(db: &Connection) -> rusqlite::Result<u64> {
     db.prepare_cached(
         "SELECT (c.page_count - f.freelist_count) * s.page_size
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::open;
 
-    /// faults.md 19: a reader that holds the log delays commits once in a second, not every one of them.
+    /// faults.md 19: a reader that holds the log delays one commit per second, not every commit.
     #[test]
     fn a_log_that_is_held_is_tried_seldom() {
         let folder = tempfile::tempdir().unwrap();
@@ -180,20 +180,20 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!(gate.refusal(&opened.db), None);
         }
-        // A thousand tries would take half a minute, and each would reset the time.
+        // A thousand attempts would take half a minute, and each would reset the time.
         let spent = gate.held_at.get().unwrap().duration_since(first);
         assert!(spent.is_zero() || spent >= BETWEEN_TRIES, "{spent:?}");
         assert!(!gate.may_try(first + BETWEEN_TRIES / 2));
         assert!(gate.may_try(first + spent + BETWEEN_TRIES));
 
-        // When the reader lets go and the time has come, the log is emptied.
+        // When the reader lets go and the time has passed, the log is emptied.
         reader.execute_batch("COMMIT").unwrap();
         gate.held_at.set(None);
         assert_eq!(gate.refusal(&opened.db), None);
         assert_eq!(log(), 0);
     }
 
-    /// On a disk that is nearly full the log is emptied at every commit, as long as nobody holds it.
+    /// On a disk that is nearly full the log is emptied at every commit, as long as no reader holds it.
     #[test]
     fn a_log_that_nobody_holds_is_emptied_each_time() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The statements that nearly every step runs, looked up once in a transaction of many steps: a look-up takes a
-//! fifth of the time of running one.
+//! The statements that nearly every step runs, looked up once in a transaction of many steps: a look-up takes
+//! a fifth of the time of running one.
 
 use std::cell::{RefCell, RefMut};
 
@@ -42,7 +42,7 @@ impl<'a> Statements<'a> {
         )
     }
 
-    /// Changes a delivery that the node still holds, and no other.
+    /// Changes a delivery if the node still holds it.
     pub fn settle_delivery(&self) -> StatementResult<'_, 'a> {
         self.find(
             &self.settled,

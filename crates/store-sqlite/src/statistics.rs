@@ -1,4 +1,4 @@
-//! Statistics: what nodes counted, rolled up, read and pruned.
+//! Statistics: nodes' counts, rolled up, read and pruned.
 
 mod failing;
 mod roll_up;
@@ -136,7 +136,7 @@ fn write_batch(tx: &Tx<'_>, batch: &StatisticsBatch, now: Time) -> Result<(), Tx
     Ok(())
 }
 
-/// A row of a minute belongs to a node; sums have the writer `(0, 0)`.
+/// Writes a row. A row of a minute belongs to a node; sums have the writer `(0, 0)`.
 fn put(
     tx: &Tx<'_>,
     level: Level,
@@ -168,7 +168,7 @@ fn put(
     Ok(())
 }
 
-/// A roll-up that is under way starts over.
+/// Marks a chunk as due. A running roll-up of it starts over.
 fn mark_due(tx: &Tx<'_>, level: Level, chunk: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(
@@ -179,7 +179,8 @@ fn mark_due(tx: &Tx<'_>, level: Level, chunk: Time) -> Result<(), TxError> {
     Ok(())
 }
 
-/// The oldest first. There are few: the hour and the day that are running, and those that have just ended.
+/// Returns the due chunks, oldest first. There are few: the current hour and day, and those that have just
+/// ended.
 fn due_chunks(db: &Connection) -> Result<Vec<DueChunk>, TxError> {
     let mut list = db.prepare_cached(
         "SELECT level, chunk, version, place FROM statistics_due ORDER BY chunk, level",

@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent any more.
+//! Addresses that get no more e-mails of a tenant.
 
 use async_trait::async_trait;
 use gancho_domain::{TenantId, TenantScope};
@@ -52,7 +52,7 @@ impl Suppressions for SqliteStore {
     }
 }
 
-/// Returns how many are new.
+/// Adds suppressions. Returns how many are new.
 pub(crate) fn add(tx: &Tx<'_>, scope: TenantScope, new: &[NewSuppression]) -> Result<u64, TxError> {
     let mut insert = tx.db.prepare_cached(
         "INSERT INTO suppressions (tenant_id, address, reason, detail, since)
@@ -85,7 +85,7 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Suppress
     Ok(suppressions)
 }
 
-/// Of all tenants, in the order of the table.
+/// Returns suppressions of all tenants, in the order of the table.
 pub(crate) fn of_all(
     db: &Connection,
     after: Option<(TenantId, String)>,

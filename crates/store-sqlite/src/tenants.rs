@@ -1,4 +1,4 @@
-//! Who owns things.
+//! Tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId, tenant::TenantRetention};
@@ -66,7 +66,7 @@ impl Tenants for SqliteStore {
     }
 }
 
-/// Runs a statement with a tenant's values; returns how many rows it wrote.
+/// Runs a statement with a tenant's values. Returns how many rows it wrote.
 fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, TxError> {
     Ok(tx.db.prepare_cached(sql)?.execute(params![
         tenant.id.bytes(),

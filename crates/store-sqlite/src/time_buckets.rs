@@ -1,10 +1,10 @@
-//! Time buckets: in which stretches of time a target got deliveries of a lane, by which a target's deliveries
-//! are found.
+//! Time buckets: the periods in which a target got deliveries of a lane. A target's deliveries are found by
+//! them.
 //!
-//! An index of every delivery by its target would change in a different place for each target: with fifty
-//! busy targets, a commit wrote as many pages of that index as of everything else. So only this is recorded,
-//! once per bucket: that a target got something of a lane within an eighth of a second. Rows are in order of
-//! time, so a bucket is a short range of the table, and a list reads the ranges that have something for it.
+//! An index of every delivery by its target would change in another place for each target: with fifty busy
+//! targets, a commit wrote as many pages of that index as of everything else. So only one entry per bucket is
+//! stored: that a target got something of a lane within an eighth of a second. Rows are in order of time, so
+//! a bucket is a short range of the table, and a list reads the ranges that contain something for it.
 
 use gancho_domain::{Lane, Parcel, TenantId, TenantScope};
 use gancho_store::{NewDelivery, TargetId};
@@ -14,10 +14,11 @@ use crate::{
     rows::seq, scan::Direction, transaction::Tx, tx_error::TxError, writer_cache::LaneTarget,
 };
 
-/// A row's number holds milliseconds above 15 bits: 128 of them make a bucket.
+/// A row's number has milliseconds above 15 bits: 128 of them make a bucket.
 pub(crate) const BUCKET_BITS: u32 = 22;
 
-/// In place of a target: something for very many of the tenant's. Each of them reads such a bucket too.
+/// Used in place of a target for parcels with very many of the tenant's targets. Each of these reads such a
+/// bucket too.
 pub(crate) const ANY_TARGET: TargetId = TargetId::from_bits(0);
 
 pub(crate) fn note_delivery(
@@ -28,7 +29,7 @@ pub(crate) fn note_delivery(
     note(tx, tenant, (new.target, new.lane), seq(new.id))
 }
 
-/// The same for one of very many deliveries of a parcel.
+/// Notes the bucket for one of very many deliveries of a parcel.
 pub(crate) fn note_wide(tx: &Tx<'_>, tenant: TenantId, new: &NewDelivery) -> Result<(), TxError> {
     note(tx, tenant, (ANY_TARGET, new.lane), seq(new.id))
 }
@@ -47,8 +48,8 @@ fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), T
     Ok(())
 }
 
-/// A parcel is in the buckets of its lane as well, so that events are found by them. It is made just
-/// before its deliveries, so nearly always their bucket is its own.
+/// Notes the bucket of a parcel in its lane, so that events are found by it. A parcel is created just before
+/// its deliveries, so it nearly always shares their bucket.
 pub(crate) fn note_parcel(
     tx: &Tx<'_>,
     parcel: &Parcel,
@@ -62,14 +63,14 @@ pub(crate) fn note_parcel(
     note(tx, parcel.tenant, (target, lane), row)
 }
 
-/// Whose buckets to look at.
+/// Selects buckets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BucketFilter {
     pub target: Option<TargetId>,
     pub lane: Option<Lane>,
 }
 
-/// The first bucket, in this direction, that has rows from the one number on and before the other.
+/// Returns the first bucket, in this direction, that has rows in the given range.
 pub(crate) fn next(
     db: &Connection,
     scope: TenantScope,
@@ -109,14 +110,15 @@ pub(crate) fn next(
     Ok(next)
 }
 
-/// The rows of a bucket that have keys below this one, and the key that is reached with the last of them.
+/// Returns the rows of a bucket whose keys are below this one, and the key that is reached with the last of
+/// them.
 pub(crate) fn rows_of(bucket: i64, below: i64, direction: Direction) -> ((i64, i64), i64) {
     let (first, end) = (first_row(bucket), first_row(bucket + 1));
     let last = if direction.is_newest_first() { first } else { end - 1 };
     (direction.rows_below(below, first, end), direction.key(last))
 }
 
-/// The lowest row number in a bucket.
+/// Returns the lowest row number in a bucket.
 const fn first_row(bucket: i64) -> i64 {
     bucket << BUCKET_BITS
 }

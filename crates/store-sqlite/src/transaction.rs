@@ -1,4 +1,4 @@
-//! A transaction: written as a whole, or not at all.
+//! A transaction, which is written completely or not at all.
 
 use std::{cell::Cell, time::Duration};
 
@@ -7,8 +7,7 @@ use rusqlite::Connection;
 
 use crate::{statements::Statements, tx_error::TxError, writer_cache::WriterCache};
 
-/// What a step sees: the connection inside a transaction, and how to ring the bell once it is
-/// committed.
+/// The context of a step: the connection inside a transaction, and how to ring the bell once it is committed.
 pub(crate) struct Tx<'a> {
     pub db: &'a Connection,
     pub dead_letter_ttl: Duration,
@@ -23,7 +22,7 @@ impl<'a> Tx<'a> {
         Self { db, dead_letter_ttl, cache, statements, ring: Cell::new(false) }
     }
 
-    /// Work became due: wake the claimers.
+    /// Wakes the claimers after the commit, because work became due.
     pub fn ring(&self) {
         self.ring.set(true);
     }
@@ -33,7 +32,7 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// Runs one step in a transaction of its own; also returns whether to ring the bell.
+/// Runs one step in its own transaction. Also returns whether to ring the bell.
 pub(crate) fn alone<T>(
     db: &Connection,
     cache: &WriterCache,
@@ -68,7 +67,7 @@ pub(crate) fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
 
 pub(crate) fn roll_back(tx: &Tx<'_>) {
     tx.cache.roll_back();
-    // Some errors roll back by themselves; then there is nothing left to do.
+    // Some errors roll back by themselves.
     if !tx.db.is_autocommit() {
         let _ = tx.db.execute_batch("ROLLBACK");
     }

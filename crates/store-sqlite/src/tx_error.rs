@@ -47,7 +47,7 @@ pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch) => {
             StoreError::Invalid(error.to_string())
         }
-        // After these the state on disk is unknown: nothing more may be written.
+        // After these errors the state on disk is unknown: nothing more may be written.
         Some(
             ErrorCode::SystemIoFailure
             | ErrorCode::DatabaseCorrupt

@@ -1,4 +1,4 @@
-//! Keeping the file small and knowing how full it is.
+//! Keeps the file small, and reports how full it is.
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, event_type::is_reserved, id};
@@ -97,8 +97,8 @@ impl Upkeep for SqliteStore {
     }
 }
 
-/// The time of the newest row or of the last heartbeat, whichever is later. A node that has left takes
-/// its heartbeat with it.
+/// Returns the time of the newest row or of the last heartbeat, whichever is later. A node that left has
+/// removed its heartbeat.
 fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
     let (seq, beat_at): (Option<i64>, Option<i64>) = db.query_row(
         "SELECT max((SELECT coalesce(max(seq), 0) FROM parcels),
@@ -111,7 +111,7 @@ fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
     Ok(newest.max(beat_at.map(Time::from_micros)))
 }
 
-/// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.
+/// Returns deliveries that are too old. Runs in a reader, because it may have to read a whole lane.
 fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<i64>, TxError> {
     Ok(db
         .prepare_cached(
@@ -131,8 +131,7 @@ fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<
 fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<Vec<EndedDelivery>, TxError> {
     let mut ended = Vec::new();
     for seq in overdue {
-        // It may have been claimed since it was read, and one that was retried has the full time of its
-        // plan.
+        // It may have been claimed since it was read; a retried one has the full time of its plan.
         let expired = tx
             .db
             .prepare_cached(
@@ -167,7 +166,7 @@ pub(crate) fn ended_delivery(tx: &Tx<'_>, seq: i64) -> Result<EndedDelivery, TxE
     })?
 }
 
-/// Of the last attempt, if there was one.
+/// Returns the failure of the last attempt, if there was one.
 pub(crate) fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT code, reason FROM attempts WHERE delivery = ?1 ORDER BY number DESC LIMIT 1",

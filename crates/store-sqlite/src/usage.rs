@@ -1,4 +1,4 @@
-//! How much of its plan a tenant has used.
+//! A tenant's usage of its plan.
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::SqliteStore;
 
-/// Never less than nothing, where a limit was lowered below what has been used.
+/// Grants at least zero, even if the limit was lowered below the usage.
 const SPEND: &str = "INSERT INTO usage (tenant_id, period, used, granted)
     VALUES (?1, ?2, min(?3, ?4), min(?3, ?4))
     ON CONFLICT DO UPDATE SET used = used + max(0, min(?3, ?4 - used)),
@@ -61,7 +61,7 @@ impl Usage for SqliteStore {
     }
 }
 
-/// Above what the store can count to, there is no limit.
+/// Converts a count. Counts above the maximum of the database mean no limit.
 fn amount(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

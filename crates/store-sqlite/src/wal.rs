@@ -1,12 +1,12 @@
-//! Checkpointing the write-ahead log: copying its pages into the database file, so that the log can start over.
+//! Checkpoints the write-ahead log: copies its pages into the database file, so that the log can start over.
 //!
 //! Most of it costs the writer nothing: a helper thread copies while the writer keeps appending. When it is
-//! done, the writer copies the little that was added meanwhile and syncs all of it, and its next commit starts
-//! the log over.
+//! done, the writer copies the few pages that were added meanwhile and syncs all of them, and its next commit
+//! starts the log over.
 //!
-//! What the helper copied counts as copied before it is synced. So after an I/O error of either the store
-//! stops, as after one of a commit: when it is opened again, SQLite copies the whole log again. For the same
-//! reason nothing is copied when a connection is closed.
+//! What the helper copied counts as copied before it is synced. So after an I/O error of either thread the
+//! store stops, as after one of a commit: when it is opened again, SQLite copies the whole log again. For the
+//! same reason nothing is copied when a connection is closed.
 
 use std::{
     sync::{
@@ -23,22 +23,22 @@ use rusqlite::{Connection, DEFAULT_NAME, hooks, wal::CheckpointMode};
 
 use crate::tx_error::store_error;
 
-/// With this many pages a checkpoint is due. Each costs two syncs of the file.
+/// The number of pages at which a checkpoint is due. Each checkpoint costs two syncs of the file.
 const CHECKPOINT_PAGES: usize = 2_000;
 /// The pause after a failure: a full disk stays full for a while.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Wal {
-    /// Its pages at the last commit.
+    /// The pages of the log at the last commit.
     pages: Arc<AtomicUsize>,
     is_running: bool,
-    /// The helper has copied what was there when it was asked, or failed to.
+    /// Signals that the helper has copied what existed when it was started, or failed to.
     done: Receiver<Result<()>>,
     helper: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Wal {
-    /// Turns automatic checkpoints off: only [`Self::checkpoint_if_due`] copies from now on. `helper` is the
+    /// Turns automatic checkpoints off: from now on only [`Self::checkpoint_if_due`] copies. `helper` is the
     /// connection of the helper thread.
     pub fn start(writer: &mut Connection, helper: Connection) -> Result<Self> {
         let pages = Arc::new(AtomicUsize::new(0));
@@ -59,7 +59,7 @@ impl Wal {
         Ok(Self { pages, is_running: false, done, helper: Some((ask, thread)) })
     }
 
-    /// Called between two transactions. Fails only when the store must stop.
+    /// Runs a checkpoint if one is due. Called between two transactions. Fails only if the store must stop.
     pub fn checkpoint_if_due(&mut self, writer: &Connection) -> Result<()> {
         if self.is_running {
             if let Ok(copied) = self.done.try_recv() {
@@ -109,7 +109,7 @@ pub(crate) enum Checkpoint {
     NoSpace,
 }
 
-/// Fails only when the store must stop.
+/// Runs a checkpoint. Fails only if the store must stop.
 pub(crate) fn checkpoint(db: &Connection, mode: CheckpointMode) -> Result<Checkpoint> {
     let Err(error) = db.wal_checkpoint_v2(DEFAULT_NAME, mode) else { return Ok(Checkpoint::Done) };
     match store_error(&error) {

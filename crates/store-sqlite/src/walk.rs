@@ -1,8 +1,8 @@
 //! The turns of a claim: once around the tenants, and in each tenant's turn once around its targets.
 //!
-//! **Invariant.** However many tenants and targets there are, a claim looks at no more than
-//! [`MAX_SCANNED`] targets, and the next one continues after the last of them. So each target is looked
-//! at within a bounded number of claims, whatever the others have.
+//! **Invariant.** However many tenants and targets there are, a claim scans at most [`MAX_SCANNED`] targets,
+//! and the next claim continues after the last of them. So each target is scanned within a bounded number of
+//! claims, whatever the others have.
 
 use std::{
     collections::BTreeSet,
@@ -26,12 +26,12 @@ type Key = (TenantId, TargetId);
 
 pub(crate) struct Walk<'w, 'a, 'db> {
     basket: &'w mut Basket<'a, 'db>,
-    /// The targets with something due, where all of them are known; else the index is asked.
+    /// The targets with due deliveries, if all of them are known; otherwise the index is read.
     known: Option<&'w BTreeSet<Key>>,
     cursor: ClaimCursor,
     progress: ClaimProgress,
     budget: usize,
-    /// The last answer of the index, which holds for every key between the two.
+    /// The last result of the index, which is valid for every key between the two.
     last: Option<(Key, Option<Head>)>,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct Head {
 pub(crate) struct WalkResult {
     /// Where the next claim continues.
     pub cursor: ClaimCursor,
-    /// A whole round has left nothing.
+    /// Whether a whole round has left nothing due.
     pub caught_up: bool,
     pub ends_lap: bool,
     pub left: BTreeSet<TenantId>,
-    /// The walk ended because it had scanned the maximum number of targets.
+    /// Whether the walk ended because it had scanned the maximum number of targets.
     pub far: bool,
 }
 
@@ -61,14 +61,14 @@ enum Turn {
 }
 
 impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
-    /// A walk over every target with anything pending, that continues where the last one stopped.
+    /// Starts a walk over every target with pending deliveries, which continues where the last one stopped.
     pub fn new(basket: &'w mut Basket<'a, 'db>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         let progress = ClaimProgress::resume(&mut cursor);
         Self { basket, known: None, cursor, progress, budget: 0, last: None }
     }
 
-    /// A walk over these targets, which are all that have something due.
+    /// Starts a walk over these targets, which are all that have due deliveries.
     pub fn over(basket: &'w mut Basket<'a, 'db>, targets: &'w BTreeSet<Key>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
@@ -79,7 +79,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         Self { basket, known: Some(targets), cursor, progress, budget: 0, last: None }
     }
 
-    /// Once around the tenants at the most.
+    /// Walks at most once around the tenants.
     pub fn go(mut self) -> Result<WalkResult, TxError> {
         self.walk()?;
         let caught_up = self.progress.is_caught_up();
@@ -102,7 +102,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         while !self.basket.is_full() && self.budget < MAX_SCANNED && !self.progress.is_caught_up() {
             let after = self.cursor.tenant.map(|tenant| (tenant, Id::from_bits(u128::MAX)));
             match self.next_head(after)?.map(|head| head.key.0) {
-                // All the way round: the tenant where it began has had its turn too.
+                // A whole round: the tenant at which it began has had its turn too.
                 Some(tenant) if wrapped && start.is_some_and(|start| tenant > start) => {
                     if let Some(start) = start {
                         self.progress.reach(start);
@@ -128,7 +128,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         Ok(())
     }
 
-    /// A tenant's turn: once around its targets, as far as its share goes.
+    /// Serves a tenant's turn: once around its targets, within its share.
     fn serve(&mut self, mut turn: ClaimTurn) -> Result<Turn, TxError> {
         let tenant = turn.tenant;
         let claim = self.basket.claim;
@@ -170,7 +170,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         Ok(Turn::Ended)
     }
 
-    /// The next target with anything pending, due or not.
+    /// Returns the next target with pending deliveries, due or not.
     fn next_head(&mut self, after: Option<Key>) -> Result<Option<Head>, TxError> {
         let after = after.unwrap_or((Id::from_bits(0), Id::from_bits(0)));
         if let Some(known) = self.known {
@@ -190,8 +190,8 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
     }
 }
 
-/// The first target after this one that has anything pending in the lane. Costs the same however much each
-/// has, which a comparison of both columns at once does not: that reads all that the first target has.
+/// Returns the first target after this one that has pending deliveries in the lane. The cost does not depend
+/// on how many each has. Comparing both columns at once would read all deliveries of the first target.
 pub(crate) fn next_target(
     db: &Connection,
     lane: Lane,

@@ -1,4 +1,4 @@
-//! A filter as SQL: conditions joined by AND, each with its value bound.
+//! Builds a filter in SQL: conditions joined by AND, each with its value bound.
 
 use rusqlite::ToSql;
 
@@ -19,7 +19,7 @@ impl Conditions {
         self.wheres.push(sql.to_owned());
     }
 
-    /// Drops the conditions and keeps their values bound.
+    /// Drops the conditions, but keeps their values bound.
     pub fn without_conditions(self) -> Self {
         Self { wheres: Vec::new(), values: self.values }
     }

@@ -1,5 +1,5 @@
-//! The one writer: a thread that commits whatever has gathered while the last commit was being
-//! synced. Alone, a caller is committed at once; in a crowd, hundreds share one sync.
+//! The one writer: a thread that commits whatever steps have gathered while the last commit was being synced.
+//! A single caller is committed at once; under load, hundreds share one sync.
 
 mod waiting;
 
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) enum Step {
     /// Adds to the store. Refused while the disk is nearly full.
     Growth,
-    /// Everything else, down to the last block.
+    /// Everything else, allowed until the disk is full.
     Upkeep,
 }
 
@@ -46,14 +46,14 @@ pub(crate) enum Writer {
         bell: Arc<Notify>,
         broken: watch::Receiver<Option<StoreError>>,
     },
-    /// The file was opened to look at it.
+    /// The file was opened to read it.
     None { broken: watch::Receiver<Option<StoreError>> },
 }
 
-/// A step with the caller who waits for it.
+/// A step with the caller that waits for it.
 pub(crate) trait Work: Send {
     fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError>;
-    /// Called once: after the commit, or with why there was none.
+    /// Called once: after the commit, or with the reason why there was none.
     fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
@@ -77,7 +77,7 @@ where
         let Self { result, caller, .. } = *self;
         let unrun = || StoreError::Broken("a step was committed without running".into());
         let answer = outcome.and_then(|()| result.ok_or_else(unrun));
-        // A caller that has gone away does not matter: what it asked for is done or not done.
+        // A caller that has gone away does not matter: its step is done or not done.
         let _ = caller.send(answer);
     }
 }
@@ -133,7 +133,7 @@ impl Writer {
         }
     }
 
-    /// The size above which nothing may be added, where one is set.
+    /// Returns the size above which nothing may be added, if one is set.
     pub fn limit(&self) -> Option<u64> {
         match self {
             Self::Thread { limit, .. } => limit.get(),
@@ -147,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// The connection itself, where there is no thread.
+    /// Returns the connection itself, if there is no thread.
     pub fn shared(&self) -> Option<&Mutex<(Connection, WriterCache)>> {
         match self {
             Self::Thread { .. } | Self::None { .. } => None,
@@ -191,11 +191,11 @@ impl Writer {
     }
 }
 
-/// After a store is closed all of it is in the database file, and no write-ahead log is left.
+/// Closes the store. After that everything is in the database file, and there is no write-ahead log.
 impl Drop for Writer {
     fn drop(&mut self) {
         let Self::Thread { steps, thread, .. } = self else { return };
-        // It ends when nobody can send to it any more.
+        // The thread ends when no sender is left.
         *steps = unbounded().0;
         if let Some(thread) = thread.take()
             && thread.thread().id() != thread::current().id()
@@ -206,7 +206,7 @@ impl Drop for Writer {
 }
 
 fn ring_out(bell: &Notify) {
-    // Callers that wait now, and those that come next.
+    // For callers that wait now, and those that come next.
     bell.notify_waiters();
     bell.notify_one();
 }
@@ -222,13 +222,13 @@ struct Committer {
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
     cache: WriterCache,
-    /// How many steps the last commits held, on average, in sixteenths.
+    /// The average number of steps in the last commits, in sixteenths.
     crowd: usize,
 }
 
-/// In a crowd, waiting this long for more saves more than it costs.
+/// How long to wait for more steps under load, where it saves more than it costs.
 const GATHER: Duration = Duration::from_millis(1);
-/// What counts as a crowd.
+/// The number of steps that counts as load.
 const CROWD: usize = 12;
 
 impl Committer {
@@ -256,7 +256,7 @@ impl Committer {
         self.wal.checkpoint_if_due(&self.opened.db)
     }
 
-    /// Whatever is waiting, or the next to come. `None` when the store is dropped.
+    /// Returns the waiting steps, or waits for the next. `None` when the store is dropped.
     fn gather(&mut self) -> Option<Vec<(Step, Box<dyn Work>)>> {
         if self.waiting.is_empty() {
             let next = self.queue.recv().ok()?;
@@ -265,7 +265,7 @@ impl Committer {
         self.queue.try_iter().for_each(|step| self.waiting.push(step));
         if self.crowd >= CROWD * 16 {
             let until = Instant::now() + GATHER;
-            // Enough is as many as came last time: they are the same callers, coming round again.
+            // As many steps as last time are enough: they are the same callers again.
             while self.waiting.len() < MAX.min(self.crowd / 16) {
                 match self.queue.recv_deadline(until) {
                     Ok(step) => self.waiting.push(step),
@@ -279,7 +279,7 @@ impl Committer {
         Some(batch)
     }
 
-    /// Fails only when the store must stop.
+    /// Commits a batch. Fails only if the store must stop.
     fn commit(&self, batch: Vec<(Step, Box<dyn Work>)>) -> Result<()> {
         let mut works = self.refuse_growth(batch);
         if works.is_empty() {
@@ -317,7 +317,7 @@ impl Committer {
         }
     }
 
-    /// Someone's step failed: each runs alone, so that only that one fails.
+    /// Runs each step alone, because one of them failed and only that one shall fail.
     fn one_by_one(&self, works: Vec<Box<dyn Work>>) -> Result<()> {
         let mut broken = Ok(());
         for mut work in works {
@@ -353,7 +353,7 @@ impl Committer {
     }
 }
 
-/// All steps in one transaction. A step that says no before it writes disturbs no one.
+/// Runs all steps in one transaction. A step that refuses before it writes does not affect the others.
 fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, TxError> {
     begin(tx.db)?;
     let mut refusals = Vec::with_capacity(works.len());

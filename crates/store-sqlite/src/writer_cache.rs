@@ -1,4 +1,4 @@
-//! The writer's cache of rows that it need not read. It follows the transaction: a rollback of the tables
+//! The writer's cache of rows, which saves reading them. It follows the transaction: a rollback of the tables
 //! also rolls back the cache.
 
 mod external_ids;
@@ -25,7 +25,7 @@ pub(crate) struct WriterCache {
 }
 
 impl WriterCache {
-    /// `flush_at` keys of one kind start a flush.
+    /// Loads the cache. `flush_at` keys of one kind start a flush.
     pub fn load(db: &Connection, flush_at: usize) -> Result<Self, TxError> {
         Ok(Self {
             recent_buckets: RecentBuckets::default(),
@@ -35,13 +35,13 @@ impl WriterCache {
         })
     }
 
-    /// The transaction is committed.
+    /// Notes that the transaction was committed.
     pub fn commit(&self) {
         self.once_keys.buffer.commit();
         self.external_ids.commit();
     }
 
-    /// The transaction is rolled back: what it wrote is gone.
+    /// Notes that the transaction was rolled back: what it wrote is discarded.
     pub fn roll_back(&self) {
         self.recent_buckets.clear();
         self.once_keys.buffer.roll_back();

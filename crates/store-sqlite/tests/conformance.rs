@@ -32,7 +32,7 @@ impl OnDisk {
     fn at(folder: TempDir) -> Self {
         let at = Options::at(folder.path().join("gancho.db"));
         let options = Options { max_scanned: Self::MAX_SCANNED, ..at };
-        // The writer of a store that was just dropped lets go of the file when its thread ends.
+        // The writer of a store that was just dropped releases the file when its thread ends.
         let started = std::time::Instant::now();
         loop {
             match SqliteStore::open(&options) {

@@ -1,4 +1,5 @@
-//! The embedded store on real files: the suite that every store must pass, and what only a file can get wrong.
+//! The embedded store on real files: the suite that every store must pass, and what only a file can get
+//! wrong.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

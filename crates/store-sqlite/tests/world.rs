@@ -8,7 +8,7 @@ use gancho_store::{Claim, ClaimCursor, NewDelivery, NewParcel, NodeId, TargetId}
 
 pub const NODE: NodeId = NodeId(1);
 
-/// An event with a subject of its own.
+/// Returns an event with its own subject.
 pub fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time) -> NewParcel {
     let parcel = Parcel {
         id: ids.make(),
@@ -35,7 +35,7 @@ pub fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
 }
 
-/// All that is due at that time.
+/// Claims everything that is due at that time.
 pub fn claim_at(now: Time) -> Claim {
     Claim {
         node: NODE,

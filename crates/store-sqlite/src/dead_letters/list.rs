@@ -1,4 +1,5 @@
-//! Dead letters in the order in which they were given up: a bounded look, and a page bounded in bytes.
+//! Lists dead letters in the order in which they were given up, with a bounded scan and pages of bounded
+//! size.
 
 use std::collections::HashMap;
 
@@ -25,7 +26,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The 32 bytes that encode where the next page begins.
+    /// Encodes the position of the next page in 32 bytes.
     pub fn write(self) -> [u8; 32] {
         let mut place = [0; 32];
         place[..8].copy_from_slice(&self.moved_at.to_be_bytes());
@@ -42,7 +43,7 @@ impl Place {
     }
 }
 
-/// A page ends with the letter before the one that would make it too large.
+/// Builds a page. It ends before the dead letter that would make it too large.
 pub(crate) fn page_of(
     db: &Connection,
     filter: &DeadFilter,
@@ -72,7 +73,7 @@ pub(crate) fn page_of(
     Ok(Page { rows, next: next.map(Place::write) })
 }
 
-/// By which they are found in the order of time.
+/// Returns the index that has them in the order of time.
 pub(super) fn index(filter: &DeadFilter) -> &'static str {
     match (filter.delivery, filter.tenant) {
         (Some(_), _) => "",
@@ -81,19 +82,19 @@ pub(super) fn index(filter: &DeadFilter) -> &'static str {
     }
 }
 
-/// The query.
+/// A query for dead letters.
 pub(super) struct Letters<'a> {
     pub db: &'a Connection,
     pub filter: &'a DeadFilter,
     pub order: ListOrder,
-    /// Only those whose deliveries have ended: none that is being replayed.
+    /// Whether to return only those whose deliveries have ended, so none that is being replayed.
     pub ended: bool,
 }
 
 const MAX_STEP: usize = 4_096;
 
 impl Letters<'_> {
-    /// Returns at most `max` matching letters and where to continue; `None` at the end.
+    /// Returns at most `max` matching dead letters and where to continue; `None` at the end.
     pub fn find(
         &self,
         after: Option<&[u8; 32]>,
@@ -130,7 +131,7 @@ impl Letters<'_> {
         }
     }
 
-    /// Returns up to `step` letters after a position, and whether each matches.
+    /// Returns up to `step` dead letters after a position, and whether each matches.
     fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, TxError> {
         if let Some(delivery) = self.filter.delivery {
             let mut conditions = Conditions::default();
@@ -141,7 +142,7 @@ impl Letters<'_> {
             };
         }
         let Some(after) = after else { return self.look(index(self.filter), self.within(), step) };
-        // The others of the same instant, then those behind it: each by the index alone.
+        // The others of the same instant, then the ones after it: both by the index alone.
         let (beyond, behind) = match self.order {
             ListOrder::NewestFirst => ("l.delivery < $", "l.moved_at < $"),
             ListOrder::OldestFirst => ("l.delivery > $", "l.moved_at > $"),
@@ -158,13 +159,13 @@ impl Letters<'_> {
         Ok(looked)
     }
 
-    /// What the index alone can tell.
+    /// Returns the conditions that the index alone can check.
     fn within(&self) -> Conditions {
         let mut conditions = Conditions::default();
         if let Some(tenant) = self.filter.tenant {
             conditions.add("l.tenant_id = $", tenant.bytes());
         }
-        // A condition on the time, so that the index can be used.
+        // A condition on the time, which lets SQLite use the index.
         conditions.add("l.moved_at >= $", self.filter.since.map_or(i64::MIN, Time::micros));
         if let Some(until) = self.filter.until {
             conditions.add("l.moved_at < $", until.micros());
@@ -206,7 +207,7 @@ impl Letters<'_> {
         Ok(looked.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The row number of its parcel, and how large that one's body is.
+    /// Returns the row number of its parcel, and the size of the parcel's body.
     fn size(&self, place: Place) -> Result<Option<(i64, usize)>, TxError> {
         Ok(self
             .db

@@ -1,8 +1,8 @@
-//! A page of a tenant's deliveries, newest first or oldest first, or of all tenants'.
+//! Pages of the deliveries of a tenant or of all tenants, newest first or oldest first.
 //!
-//! A lane's and a target's deliveries lie in their time buckets (see `time_buckets.rs`), among those of others; what
-//! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
-//! is asked for, the list goes by event, and within it by delivery.
+//! Deliveries of a lane or a target are in its time buckets (see `time_buckets.rs`), among others. Failed
+//! ones have indexes of their own; those of an event are listed in its parcel. If the filter has a
+//! publisher's own id, the list is ordered by event, and within it by delivery.
 
 mod fit;
 mod reported;
@@ -43,7 +43,8 @@ pub(crate) fn page_of(
     list.page(list.trails(scope), request, budget)
 }
 
-/// Several events may have the same id: they are read one after the other.
+/// Lists the deliveries of events with an external id. Several events may have the same id; they are read one
+/// after the other.
 fn named(
     db: &Connection,
     scope: TenantScope,
@@ -53,9 +54,9 @@ fn named(
 ) -> Result<Page<DeliveryRow>, TxError> {
     let direction = Direction(request.order);
     let list = ListQuery { db, scope: Some(scope), filter, direction };
-    // The page before ended within this event, with this delivery.
+    // The page before ended within this event, after this delivery.
     let mut after = request.after.as_ref().map(place_of_named);
-    // An event may have been sent again long after it was made: no event is too old.
+    // An event may have been sent again long after it was created, so no event is too old.
     let mut last = direction.start(None, 0, list.end());
     last = after.map_or(last, |(event, _)| direction.key(event).min(last));
     let mut rows = Vec::new();
@@ -101,13 +102,13 @@ enum DeliveryTrail<'a> {
     Reported(ReportTrail<'a>),
 }
 
-/// In the buckets of a target or of a lane, or in all of the tenant's.
+/// The time buckets of a target or of a lane, or all of the tenant's.
 struct BucketTrail<'a> {
     list: ListQuery<'a>,
     scope: TenantScope,
 }
 
-/// In the index of a target's that failed, or of a lane's.
+/// The index of failed deliveries of a target or of a lane.
 struct FailureTrail<'a> {
     list: ListQuery<'a>,
     of: Result<TargetId, Lane>,
@@ -154,22 +155,23 @@ impl<'a> ListQuery<'a> {
         Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
-    /// Null, which no tenant differs from, if the list is of all tenants.
+    /// Returns the tenant's id, or null if the list is of all tenants. No tenant differs from null in the
+    /// statement.
     fn tenant(&self) -> Option<[u8; 16]> {
         self.scope.map(|scope| scope.tenant().bytes())
     }
 
-    /// The lowest row number that can be in the requested time,
+    /// Returns the lowest row number that can be in the requested time.
     fn lowest(&self) -> i64 {
         self.filter.since.map_or(0, rows::first_seq_at)
     }
 
-    /// and one beyond the highest.
+    /// Returns one more than the highest row number that can be in the requested time.
     fn end(&self) -> i64 {
         self.filter.until.map_or(i64::MAX, rows::last_seq_at)
     }
 
-    /// The events that have the id, from this key on; a few at a time.
+    /// Returns a few events that have the id, from this key on.
     fn events_named(&self, last: i64) -> Result<Vec<i64>, TxError> {
         let (from, to) = self.direction.rows_below(last.saturating_add(1), 0, i64::MAX);
         let word = self.direction.word();
@@ -183,7 +185,8 @@ impl<'a> ListQuery<'a> {
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Looks at `step` rows of the table between two. Returns the key of the last, or `None` if there are no more.
+    /// Scans `step` rows of the table in a range. Returns the key of the last, or `None` if there are no
+    /// more.
     fn look_between(
         &self,
         (first, end): (i64, i64),
@@ -199,8 +202,8 @@ impl<'a> ListQuery<'a> {
         Ok(last.filter(|_| count >= step))
     }
 
-    /// Looks at the rows of a statement, whose parameters 1 to 13 are bound here and the others by
-    /// `more`. Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
+    /// Scans the rows of a statement, whose parameters 1 to 13 are bound here and the others by `more`.
+    /// Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
     fn look(
         &self,
         from: &str,
@@ -252,7 +255,7 @@ impl<'a> ListQuery<'a> {
             }
             count += 1;
             last = Some(self.direction.key(number));
-            // A body may be large: a search of bodies ends within a step.
+            // A body may be large, so a search of bodies may end within a step.
             if text.is_some() && budget.are_spent() {
                 return Ok((usize::MAX, last));
             }
@@ -279,7 +282,7 @@ impl Trail for DeliveryTrail<'_> {
     }
 }
 
-/// One stretch of the table at a time.
+/// One range of the table at a time.
 impl Trail for BucketTrail<'_> {
     fn follow(
         &self,
@@ -354,7 +357,7 @@ impl Trail for EventTrail<'_> {
     }
 }
 
-/// The 32 bytes that encode where the next page begins.
+/// Encodes the position of the next page in 32 bytes.
 fn place(id: DeliveryId) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(&id.bytes());
@@ -373,7 +376,7 @@ fn place_in_named(event: i64, delivery: i64) -> [u8; 32] {
     place
 }
 
-/// The event and the delivery.
+/// Returns the event and the delivery of a position.
 fn place_of_named(place: &[u8; 32]) -> (i64, i64) {
     let mut event = [0; 8];
     event.copy_from_slice(&place[16..24]);

@@ -16,7 +16,7 @@ use crate::{
 /// The deliveries of one subject to one target.
 type Line = (TenantId, TargetId, String);
 
-/// Sets this state, due now; a delivery that had ended restarts its plan.
+/// Makes a delivery due now, in this state. A delivery that had ended restarts its plan.
 pub(super) fn make_due(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!(
@@ -27,15 +27,15 @@ pub(super) fn make_due(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result
     Ok(())
 }
 
-/// Ordered ones wait: the first of a line in which nothing moves goes, by its number, and
-/// the others behind it or behind what moves already.
+/// Makes ordered deliveries due in turn. In a line in which none is active, the first by its number is sent;
+/// all others wait for it, or for the one that is active already.
 pub(crate) fn retry_in_order(
     tx: &Tx<'_>,
     rows: &[i64],
     now: Time,
 ) -> Result<Vec<RetryOutcome>, TxError> {
     let mut answers = Vec::with_capacity(rows.len());
-    // Of each line one of its deliveries, and whether anything was unfinished before.
+    // For each line, one of its deliveries and whether one was unfinished before.
     let mut lines = BTreeMap::<Line, (i64, bool)>::new();
     let mut retried = false;
     for row in rows {
@@ -73,7 +73,7 @@ pub(crate) fn retry_in_order(
     Ok(answers)
 }
 
-/// The state of a delivery, and its line if it is ordered.
+/// Returns the state of a delivery, and its line if it is ordered.
 fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT state, tenant_id, target_id, subject FROM deliveries WHERE seq = ?1",

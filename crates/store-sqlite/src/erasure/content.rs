@@ -1,4 +1,4 @@
-//! Erasing the content of one parcel, and finding the parcels of a subject.
+//! Erases the content of one parcel, and finds the parcels of a subject.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// The rows of the deliveries of the parcel `?1`.
+/// The rows of the deliveries of parcel `?1`.
 const DELIVERIES: &str =
     "(SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)";
 
@@ -59,7 +59,8 @@ pub(super) fn erase(
     })
 }
 
-/// What `erase` overwrites and deletes does not stay readable in the file, nor do pages that become free.
+/// Runs `erase` so that what it overwrites and deletes is not readable in the file any more, even in pages
+/// that become free.
 pub(crate) fn unreadably<T>(
     tx: &Tx<'_>,
     erase: impl FnOnce() -> Result<T, TxError>,

@@ -1,4 +1,4 @@
-//! Whatever is flushed, rolled back, removed or reopened: a search finds the parcels that there are.
+//! A search finds exactly the existing parcels, whatever is flushed, rolled back, removed or reopened.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ fn cache_of(db: &Connection, seed: u64) -> WriterCache {
 }
 
 fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
-    // One in twelve has none; the others share a few, so that a search takes several steps.
+    // One in twelve has no id; the others share a few, so that a search takes several steps.
     let name = dice.next() % 12;
     let parcel = Parcel {
         id: ParcelId::from_bits(number << 65),
@@ -43,7 +43,7 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: Vec::new() }
 }
 
-/// As the API does it.
+/// Searches as the API does.
 fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
     let filter = EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
     let scope = TenantScope::internal(tenant);
@@ -61,7 +61,7 @@ fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
 type Named = BTreeMap<(TenantId, Box<str>), BTreeSet<i64>>;
 
 struct World {
-    /// How many there are as a rule.
+    /// The usual number of parcels.
     size: usize,
     there: Vec<NewParcel>,
     named: Named,
@@ -74,7 +74,7 @@ impl World {
         Self { size, there: Vec::new(), named: Named::new(), removed: 0 }
     }
 
-    /// Parcels that come and parcels that go, in one transaction, which is sometimes rolled back.
+    /// Adds and removes parcels in one transaction, which is sometimes rolled back.
     fn transaction(
         &mut self,
         db: &Connection,
@@ -88,7 +88,7 @@ impl World {
             .collect();
         let mut gone = Vec::new();
         while self.there.len() > self.size && gone.len() < 30 {
-            // Old ones in some turns, and the newest in others.
+            // Old parcels in some turns, and the newest in others.
             let place = dice.next() as usize % (self.size / 2);
             let place = if turn % 40 < 20 { place } else { self.there.len() - 1 - place / 4 };
             gone.push(self.there.remove(place));
@@ -116,7 +116,7 @@ impl World {
         self.there.extend(new);
     }
 
-    /// Those that have the same id.
+    /// Returns the parcels with the same id.
     fn of(&mut self, one: &NewParcel) -> Option<&mut BTreeSet<i64>> {
         let name = (one.parcel.tenant, one.parcel.external_id.clone()?);
         Some(self.named.entry(name).or_default())

@@ -1,4 +1,4 @@
-//! Whatever is flushed, evicted, rolled back or reopened: a key is known as long as it was promised.
+//! A key is known as long as it was promised, whatever is flushed, evicted, rolled back or reopened.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{open, transaction::alone, writer_cache::WriterCache};
 /// So few that there are hundreds of flushes.
 const FEW: usize = 60;
 
-/// By which parcel, with what content, and until when.
+/// The parcel that used the key, its content, and until when.
 type Use = (ParcelId, [u8; 32], Time);
 
 struct World {
@@ -22,9 +22,9 @@ struct World {
     dice: SeededRandom,
     now: Time,
     parcels: u128,
-    /// What must be known.
+    /// The keys that must be known.
     promised: HashMap<(TenantId, [u8; 32]), Use>,
-    /// The latest time that was named when keys were forgotten.
+    /// The latest time that was passed when keys were forgotten.
     over: Time,
 }
 
@@ -44,7 +44,7 @@ impl World {
         self.dice.next() % end
     }
 
-    /// Uses of keys in one transaction, which is sometimes rolled back.
+    /// Uses keys in one transaction, which is sometimes rolled back.
     fn transaction(&mut self) {
         let fails = self.below(5) == 0;
         let uses: Vec<_> = (0..=self.below(40)).map(|_| self.make()).collect();
@@ -57,7 +57,7 @@ impl World {
                 let before =
                     before.filter(|(_, _, until)| *until > parcel.created_at.min(self.over));
                 if before.is_none() && told.is_some() {
-                    // After a reopen no time was set yet: keys that were not removed are known.
+                    // After a reopen no time was passed yet: keys that were not removed are known.
                     assert!(self.cache.once_keys.expired_by.get() < self.over);
                     continue;
                 }
@@ -129,7 +129,7 @@ fn a_key_is_known_as_long_as_it_was_promised() {
                     again += 1;
                 }
                 1 | 2 => world.forget(50),
-                // A clock that is wrong for a while, which nobody prunes by.
+                // A clock that is wrong for a while, during which nothing is pruned.
                 3 => {
                     let right = world.now;
                     world.now = right + Duration::from_secs(200);
@@ -157,7 +157,7 @@ fn nothing_is_left_of_keys_that_are_over() {
     }
     assert!(world.count("once_keys") > 100 && world.count("once_lately") > 0);
     world.now = world.now + Duration::from_secs(301);
-    // No call looks at more than it may.
+    // No call scans more than it may.
     for _ in 0..30 {
         world.forget(50);
     }

@@ -17,18 +17,18 @@ fn open(folder: &tempfile::TempDir) -> Arc<SqliteStore> {
     SqliteStore::open(&Options::at(folder.path().join("gancho.db"))).unwrap()
 }
 
-/// Begins a read, which then goes on without being asked again.
+/// Starts a read, which continues without being polled.
 fn begin<F: Future + Unpin>(read: &mut F) {
     let mut context = Context::from_waker(Waker::noop());
     assert!(matches!(std::pin::Pin::new(read).poll(&mut context), Poll::Pending));
 }
 
-/// Longer than any machine takes: it is ended by being interrupted, or not at all.
+/// Longer than any machine takes: it ends only by being interrupted.
 const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
     SELECT count(*) FROM n";
 
-/// faults.md 4: what publishing asks for, and what a supervisor asks for, is answered while every thread
-/// that reads lists is taken.
+/// faults.md 4: look-ups of publishing and of a supervisor are answered while every thread that reads lists
+/// is busy.
 #[tokio::test]
 async fn lookups_are_answered_while_all_list_readers_are_busy() {
     use gancho_store::{Collection, Deliveries, Documents, Endpoints, Pauses, Tenants, Upkeep};
@@ -63,7 +63,7 @@ async fn lookups_are_answered_while_all_list_readers_are_busy() {
     assert_eq!(list.await.unwrap().rows.len(), 0);
 }
 
-/// faults.md 4: of the threads that read lists, one tenant does not get all.
+/// faults.md 4: one tenant does not get all threads that read lists.
 #[tokio::test]
 async fn a_tenant_leaves_a_list_reader_for_others() {
     use gancho_store::Deliveries;
@@ -86,7 +86,7 @@ async fn a_tenant_leaves_a_list_reader_for_others() {
     drop((release, busy));
 }
 
-/// faults.md 4: connecting and leaving costs nothing. A read that waits is not done,
+/// faults.md 4: connecting and leaving costs nothing. A waiting read is not started.
 #[tokio::test]
 async fn a_read_whose_caller_has_gone_is_not_begun() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ async fn a_read_whose_caller_has_gone_is_not_begun() {
     assert_eq!(noted.iter().collect::<Vec<_>>(), [49]);
 }
 
-/// and one that is under way is interrupted.
+/// A running read is interrupted.
 #[tokio::test]
 async fn a_read_under_way_is_interrupted_when_its_caller_goes() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ async fn a_read_under_way_is_interrupted_when_its_caller_goes() {
         drop(read);
         let code = has_ended.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(code, Some(rusqlite::ErrorCode::OperationInterrupted));
-        // The thread is there for the next, who is not interrupted.
+        // The thread is free for the next read, which is not interrupted.
         let counted = group.run(Some(ACME), |db| {
             Ok(db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?)
         });
@@ -161,8 +161,8 @@ async fn closing_waits_for_no_read_that_nobody_waits_for() {
     assert!(started.elapsed() < Duration::from_secs(30));
 }
 
-/// Unknown API keys are looked up on the strangers' account, and all pauses are read beside the lookups: neither delays what
-/// the gateway and tenants look up.
+/// Unknown API keys are looked up on a separate account, and all pauses are read beside the look-ups: neither
+/// delays look-ups of the gateway and of tenants.
 #[tokio::test]
 async fn strangers_delay_no_lookups_of_others() {
     use gancho_store::{Account, Documents, Endpoints, Pauses, Tenants};

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The even ones of some numbers fit.
+/// A trail of numbers, of which the even ones match.
 struct Numbers(Vec<i64>);
 
 impl Trail for Numbers {
@@ -22,7 +22,7 @@ impl Trail for Numbers {
     }
 }
 
-/// All pages, one after the other, and how many there were.
+/// Returns all pages, one after the other, and their number.
 fn all(trails: &[Vec<i64>], max: usize, max_scanned: usize) -> (Vec<i64>, usize) {
     let (mut rows, mut below, mut pages) = (Vec::new(), i64::MAX, 0);
     loop {

@@ -1,4 +1,4 @@
-//! Which targets fail: found by an index of failed attempts, minute by minute.
+//! Finds failing targets by an index of failed attempts, minute by minute.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use crate::{rows, tx_error::TxError};
 
-/// The worst rows of each minute, added up.
+/// Returns the worst rows of each minute, added up.
 pub(super) fn failing(
     db: &Connection,
     tenant: Option<TenantId>,
@@ -56,7 +56,7 @@ pub(super) fn failing(
     Ok(failing)
 }
 
-/// Every target with enough failed attempts, whether or not others succeeded.
+/// Returns every target with enough failed attempts, whether others succeeded or not.
 pub(super) fn all_failing(db: &Connection, of: &NoSuccess) -> Result<Vec<FailingTarget>, TxError> {
     let mut list = db.prepare_cached(sql!(
         "SELECT tenant_id, target_id, sum(failed) FROM statistics INDEXED BY statistics_failing

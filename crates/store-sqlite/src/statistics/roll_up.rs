@@ -1,4 +1,4 @@
-//! Rolls up what is due, a few series at a time: a reader adds up, and the writer writes the sums unless the
+//! Rolls up due chunks, a few series at a time: a reader adds up, and the writer writes the sums unless the
 //! rows have changed meanwhile.
 
 use gancho_domain::{Figures, Time};
@@ -20,7 +20,7 @@ struct ChunkSums {
     due: DueChunk,
     above: Level,
     sums: Vec<(SeriesKey, Figures)>,
-    /// There are no series behind them.
+    /// Whether there are no series after them.
     is_last: bool,
 }
 
@@ -33,7 +33,7 @@ impl SqliteStore {
     }
 }
 
-/// The next series of the oldest chunk that is due and over. `None`: nothing is to be done.
+/// Adds up the next series of the oldest chunk that is due and over. `None`: there is nothing to do.
 fn sum_next(db: &Connection, max: usize, now: Time) -> Result<Option<ChunkSums>, TxError> {
     let due = due_chunks(db)?;
     let over = due.into_iter().find(|due| due.level.is_over(due.chunk, now));
@@ -63,7 +63,7 @@ fn sum_next(db: &Connection, max: usize, now: Time) -> Result<Option<ChunkSums>,
     Ok(Some(ChunkSums { due, above, sums, is_last }))
 }
 
-/// Nothing is written if the chunk was changed or rolled up by someone else since it was read.
+/// Writes the sums, unless another call has changed or rolled up the chunk since it was read.
 fn write_sums(tx: &Tx<'_>, found: &ChunkSums) -> Result<(), TxError> {
     let ChunkSums { due, above, sums, is_last } = found;
     let place = sums.last().map(|(key, _)| place_to_bytes(*key));

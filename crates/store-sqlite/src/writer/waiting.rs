@@ -1,13 +1,13 @@
-//! The steps that wait for a transaction, and which of them are next.
+//! The steps that wait for a transaction, and the choice of the next.
 
 use std::collections::VecDeque;
 
 use super::{Step, Work};
 
-/// More in one transaction would make the first of them wait too long.
+/// Maximum steps in one transaction. More would make the first of them wait too long.
 pub(super) const MAX: usize = 1_024;
-/// Of those that add nothing. A publisher waits for its commit; the result of an attempt keeps nobody waiting,
-/// and thousands may come at once.
+/// Maximum steps in one transaction that add nothing. A publisher waits for its commit, but no caller waits
+/// for the result of an attempt, and thousands may come at once.
 const MAX_UPKEEP: usize = 512;
 
 /// Steps that are in no transaction yet.
@@ -29,7 +29,7 @@ impl Waiting {
         self.growth.is_empty() && self.upkeep.is_empty()
     }
 
-    /// Of those that the next transaction takes.
+    /// Returns how many steps the next transaction takes.
     pub fn len(&self) -> usize {
         self.growth.len().min(MAX - MAX_UPKEEP) + self.upkeep.len().min(MAX_UPKEEP)
     }
@@ -38,7 +38,7 @@ impl Waiting {
         self.growth.drain(..).chain(self.upkeep.drain(..))
     }
 
-    /// The next for a transaction, those that add something first.
+    /// Returns the steps for the next transaction, those that add something first.
     pub fn take(&mut self) -> Vec<(Step, Box<dyn Work>)> {
         let growth = self.growth.len().min(MAX - MAX_UPKEEP);
         let upkeep = self.upkeep.len().min(MAX_UPKEEP);

@@ -11,7 +11,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// A tenant's own id of a parcel, and the parcel. Several parcels may have one id.
+/// A tenant, its own id of a parcel, and the parcel. Several parcels may have one id.
 pub(crate) type ExternalId = (TenantId, Arc<str>, i64);
 
 pub(crate) type ExternalIds = KeyBuffer<ExternalId, ()>;

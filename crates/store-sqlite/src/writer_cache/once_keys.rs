@@ -1,4 +1,4 @@
-//! The idempotency keys that are still in the [key buffer](crate::key_buffer), and how far upkeep is with
+//! The idempotency keys that are still in the [key buffer](crate::key_buffer), and the progress of upkeep in
 //! forgetting keys.
 
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// Half of each hash is enough to tell them apart.
+/// Half of each hash, which is enough to distinguish them.
 pub(crate) type HalfHash = [u8; 16];
 pub(crate) type OnceKey = (TenantId, HalfHash);
 
@@ -28,7 +28,7 @@ pub(crate) struct KeyUse {
 }
 
 impl KeyUse {
-    /// From the first three columns.
+    /// Reads it from the first three columns.
     pub fn read(row: &Row<'_>) -> Result<Self, TxError> {
         Ok(Self { first: rows::id(row, 0)?, content: row.get(1)?, until: rows::time(row, 2)? })
     }
@@ -36,9 +36,9 @@ impl KeyUse {
 
 pub(crate) struct OnceKeys {
     pub buffer: KeyBuffer<OnceKey, KeyUse>,
-    /// Where the next look for expired keys begins.
+    /// Where the next scan for expired keys begins.
     pub next_look: Cell<OnceKey>,
-    /// Keys that ended before this are expired: the time of the last upkeep, which rests while the clock may
+    /// Keys that ended before this are expired: the time of the last upkeep, which pauses while the clock may
     /// be wrong.
     pub expired_by: Cell<Time>,
 }

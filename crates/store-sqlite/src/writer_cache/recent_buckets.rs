@@ -1,19 +1,19 @@
 //! The last [time bucket](crate::time_buckets) that was written for each target, so that most deliveries need
-//! no look at the table.
+//! no look-up in the table.
 
 use std::cell::RefCell;
 
 use gancho_domain::{IdMap, Lane, TenantId};
 use gancho_store::TargetId;
 
-/// A target and a lane of its deliveries. A target has one lane, as a rule.
+/// A target and a lane of its deliveries. A target usually has one lane.
 pub(crate) type LaneTarget = (TargetId, Lane);
 
-/// Cleared whenever a transaction is rolled back: what it wrote is gone then.
+/// Cleared whenever a transaction is rolled back, because what it wrote is discarded.
 #[derive(Default)]
 pub(crate) struct RecentBuckets(RefCell<IdMap<(TenantId, LaneTarget), i64>>);
 
-/// With more targets it starts over, which costs each of them one needless look.
+/// Maximum targets. Beyond it the cache starts over, which costs each of them one needless look-up.
 const MAX_TARGETS: usize = 50_000;
 
 impl RecentBuckets {
@@ -21,7 +21,7 @@ impl RecentBuckets {
         self.0.borrow_mut().clear();
     }
 
-    /// The bucket is no longer in the table.
+    /// Notes that the bucket is no longer in the table.
     pub fn removed(&self, of: (TenantId, LaneTarget), bucket: i64) {
         let mut recent = self.0.borrow_mut();
         if recent.get(&of) == Some(&bucket) {

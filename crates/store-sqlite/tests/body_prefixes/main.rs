@@ -1,5 +1,5 @@
-//! The beginning of a large body is read without the rest of it. Alone in its process, because it counts
-//! what the whole process reads.
+//! The prefix of a large body is read without the rest. Alone in its process, because it counts what the
+//! whole process reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ use gancho_store_sqlite::{Options, SqliteStore};
 const LARGE: usize = 5 << 20;
 const PREFIX_BYTES: usize = 16 << 10;
 
-/// Bytes that this process has read from files so far.
+/// Returns the bytes that this process has read from files so far.
 fn bytes_read() -> usize {
     let text = std::fs::read_to_string("/proc/self/io").unwrap();
     text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
@@ -55,7 +55,7 @@ async fn the_rest_of_a_body_is_not_read() {
         store.accept(vec![new], NodeId(0)).await.unwrap();
     }
 
-    // The least of some looks: the writer's checkpoint reads as well, as long as it takes.
+    // The minimum of several reads, because the writer's checkpoint reads as well while it runs.
     let mut read = usize::MAX;
     for _ in 0..20 {
         let before = bytes_read();
@@ -66,7 +66,7 @@ async fn the_rest_of_a_body_is_not_read() {
     }
     assert!(read < made.len() * 4 * PREFIX_BYTES, "{read} bytes were read");
 
-    // The count does count: the whole of one is more than the beginnings of all.
+    // The counter works: one whole body is more than the prefixes of all.
     let before = bytes_read();
     store.event(scope, made[0]).await.unwrap().unwrap();
     assert!(bytes_read() - before >= LARGE);

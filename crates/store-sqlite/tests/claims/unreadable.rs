@@ -1,4 +1,4 @@
-//! A row that cannot be read delays nobody but itself.
+//! A row that cannot be read delays only itself.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A full disk: nothing more is accepted, what was accepted can still be settled, and nothing is
-//! lost. Once with the store's own limit, once with a real disk that has no room.
+//! A full disk: nothing more is accepted, what was accepted can still be settled, and nothing is lost. Once
+//! with the store's own limit, once with a real full disk.
 
 use std::{path::PathBuf, process::Command, sync::Arc};
 
@@ -41,7 +41,7 @@ impl Fixture for Limited {
     }
 }
 
-/// A disk of 24 MiB, of which the store may fill what it does not keep for settling.
+/// A disk of 24 MiB, which the store may fill except for the space that is reserved for settling.
 struct SmallDisk {
     store: Arc<SqliteStore>,
     disk: Mounted,
@@ -86,7 +86,7 @@ impl Fixture for SmallDisk {
     }
 }
 
-/// Accepts until the store is full; gives back what was acknowledged.
+/// Accepts until the store is full. Returns what was acknowledged.
 async fn fill<F: Fixture>(world: &World<F>) -> u64 {
     let acme = world.tenant().await;
     let shop = world.target();
@@ -141,7 +141,7 @@ async fn at_its_limit_the_store_accepts_no_more_but_settles() {
 #[tokio::test]
 async fn on_a_full_disk_the_store_accepts_no_more_but_settles_and_loses_nothing() {
     if !is_root() {
-        // Only root may mount: another user becomes root in a namespace of its own. (faults.md E5)
+        // Only root may mount, so another user becomes root in a new namespace. (faults.md E5)
         return as_root("on_a_full_disk_the_store_accepts_no_more_but_settles_and_loses_nothing");
     }
     let world = World::<SmallDisk>::new().await;

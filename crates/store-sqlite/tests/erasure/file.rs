@@ -1,4 +1,4 @@
-//! What is erased does not stay in the file: neither in freed pages nor in the unused parts of others.
+//! Erased content does not stay in the file: neither in freed pages nor in the unused parts of others.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::world::{NODE, claim_at, event};
 const CANARY: &str = "canary-7f3a";
 
 struct Shape {
-    /// Bytes of each body.
+    /// The size of each body in bytes.
     body: usize,
     /// Events before, with and after the canary.
     counts: [usize; 3],
@@ -40,7 +40,7 @@ async fn leftovers(shape: &Shape) -> usize {
         for number in 0..count {
             let mut new: NewParcel = event(&ids, tenant, &[target], SystemClock.now());
             let mut parcel = Parcel::clone(&new.parcel);
-            // Subjects come in no order, so that pages of their index are split anywhere.
+            // Subjects are in random order, so that pages of their index are split anywhere.
             let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let word = if kind == 1 { CANARY } else { "ordinary-xy" };
             parcel.subject = Some(format!("{mixed:016x} {kind} {word}").into());

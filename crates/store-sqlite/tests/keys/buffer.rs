@@ -1,5 +1,5 @@
-//! The key buffer on a real file: brought up from an older schema, swept when there was more than enough,
-//! and a log that is copied while it is written.
+//! The key buffer on a real file: migrated from an older schema, flushed when it had more than enough keys,
+//! and with a log that is copied while it is written.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ async fn named(store: &SqliteStore, tenant: TenantId, name: &str) -> usize {
     store.events(scope, filter, PageRequest::first(10)).await.unwrap().rows.len()
 }
 
-/// A file as the version before made it: keys whole, in their tree, and an index on external ids.
+/// Creates a file as the version before did: whole keys in their tree, and an index on external ids.
 fn of_schema_2(path: &Path, tenant: TenantId, first: ParcelId, key: [u8; 32]) {
     let db = rusqlite::Connection::open(path).unwrap();
     for step in ["0001_core", "0002_leaving"] {
@@ -133,7 +133,7 @@ async fn the_log_is_brought_into_the_file_while_it_is_written() {
     let tenant = ids.make();
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
     let body = Bytes::from(vec![b'x'; 1 << 20]);
-    // Fewer than make the gate empty the log.
+    // Fewer than make the store empty the log.
     for number in 0..200 {
         let NewParcel { parcel: one, .. } =
             parcel(ids.make(), tenant, &number.to_string(), [0; 32]);

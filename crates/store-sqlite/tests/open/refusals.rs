@@ -5,7 +5,7 @@ use std::path::Path;
 use gancho_store::StoreError;
 use gancho_store_sqlite::{Options, SqliteStore};
 
-/// The text of the refusal. The file must be as it was afterwards.
+/// Returns the text of the refusal. The file must be unchanged afterwards.
 fn refusal(path: &Path) -> String {
     let before = std::fs::read(path).ok();
     match SqliteStore::open(&Options::at(path)) {
@@ -29,7 +29,7 @@ fn a_second_process_is_kept_out() {
     drop(first);
 }
 
-/// faults.md 24: a file that has several names is one file.
+/// faults.md 24: a file with several names is one file.
 #[test]
 fn another_name_of_the_same_file_is_kept_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -48,7 +48,7 @@ fn another_name_of_the_same_file_is_kept_out() {
             }
         }
     }
-    // Nothing of what was refused has disturbed the one who has it.
+    // The refused attempts have not disturbed the process that has it open.
     drop(first);
     let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
     lock.lock().unwrap();
@@ -56,7 +56,7 @@ fn another_name_of_the_same_file_is_kept_out() {
     assert!(SqliteStore::open(&Options::at(&link)).is_ok());
 }
 
-/// faults.md 23: wherever the file is, nobody else can read it.
+/// faults.md 23: wherever the file is, no other user can read it.
 #[tokio::test]
 async fn the_file_and_its_log_are_private() {
     use std::os::unix::fs::PermissionsExt;
@@ -80,7 +80,7 @@ async fn the_file_and_its_log_are_private() {
     let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
     lock.lock().unwrap();
     drop(lock);
-    // One that an earlier version made: others are shut out, the group stays.
+    // A file that an earlier version made: other users lose access, the group keeps it.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o664)).unwrap();
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
     store.put_document(note, "b", "1".into(), Expect::Nothing).await.unwrap();
@@ -104,7 +104,7 @@ fn a_damaged_file_is_named() {
     open_and_close(&path);
     let mut bytes = std::fs::read(&path).unwrap();
     let page = 8_192;
-    // Every page but the first, whose header would make it no database at all.
+    // Every page but the first, because without its header the file would be no database at all.
     bytes[page..].iter_mut().for_each(|byte| *byte = 0xAA);
     std::fs::write(&path, bytes).unwrap();
     let text = refusal(&path);
@@ -149,7 +149,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     }
 }
 
-/// Waits until the writer has let go of the file.
+/// Waits until the writer has released the file.
 fn open_and_close(path: &Path) {
     drop(SqliteStore::open(&Options::at(path)).unwrap());
     let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
@@ -177,7 +177,7 @@ async fn others_may_look_but_not_write() {
     let refused = second.put_document(collection, "c", "3".into(), Expect::Nothing).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     drop((first, second));
-    // A process that has closed it finds all of it in the file.
+    // A process that has closed the store leaves all of it in the file.
     let copies = tempfile::tempdir().unwrap();
     let copy = copies.path().join("copy ?#.db");
     std::fs::copy(&path, &copy).unwrap();

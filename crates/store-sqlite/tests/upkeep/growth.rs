@@ -1,4 +1,4 @@
-//! What is not seen from outside goes too: spans and subjects. (faults.md 13, 14)
+//! Rows that are not visible from outside are removed too: spans and subjects. (faults.md 13, 14)
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ async fn deliver_all(store: &SqliteStore) {
     store.settle(NODE, jobs.iter().map(done).collect()).await.unwrap();
 }
 
-/// Rounds of upkeep, with all that was made until now being old.
+/// Runs rounds of upkeep for which everything created until now is old.
 async fn prune(store: &SqliteStore) -> u64 {
     let now = SystemClock.now() + Duration::from_mins(5);
     let mut gone = 0;
@@ -32,7 +32,7 @@ fn count(path: &Path, table: &str) -> i64 {
     db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
 }
 
-/// One that waits for a year stands before all others, and keeps nothing but its own.
+/// A delivery that waits for a year is before all others, and keeps only its own rows.
 #[tokio::test]
 async fn spans_and_subjects_go_with_what_is_in_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ async fn spans_and_subjects_go_with_what_is_in_them() {
     assert_eq!((count(&path, "parcels"), count(&path, "deliveries")), (1, 1));
 }
 
-/// Spans in which nothing is left, as earlier versions could leave them: more than a step looks at.
+/// Empty spans, as earlier versions could leave them: more than a step scans.
 #[tokio::test]
 async fn spans_that_were_left_behind_go_in_one_round() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,19 +1,19 @@
-//! Whether a row belongs on a page, as SQL: the cheap conditions first.
+//! The conditions of a page in SQL: the cheap ones first.
 
 use gancho_domain::Status;
 use gancho_store::MAX_SEARCHED_BYTES;
 
 use crate::states::{DEAD, DELIVERED, ENDED, sql};
 
-/// How far a row got on the way to the page. Its tenant and its state are read from the row itself,
-/// the rest of its parcel and of its last attempt.
+/// How far the check of a row got. Its tenant and its state are read from the row itself, the rest from its
+/// parcel and its last attempt.
 pub(super) const READ_PARCEL: i64 = 2;
 pub(super) const READ_BODY: i64 = 3;
 pub(super) const FITS: i64 = 4;
 
 pub(super) const BODY_SIZE: &str =
     "(SELECT octet_length(p.body) FROM parcels p WHERE p.seq = d.parcel)";
-/// This many bytes of a body cost as much as a row.
+/// The number of bytes of a body that cost as much as a row.
 pub(super) const COST_OF_BYTES: usize = 1 << 10;
 
 pub(super) fn fit(status: Option<Status>, parcels: bool, outcomes: bool, text: bool) -> String {

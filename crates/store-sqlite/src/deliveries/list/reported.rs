@@ -1,5 +1,5 @@
-//! E-mails that failed: those that were given up, and those of which a failure was reported after they were
-//! sent, as one list.
+//! Lists failed e-mails: those that were given up and those that were reported as failed after they were
+//! sent.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// `filter` asks for no state.
+/// Lists failed e-mails. `filter` must not have a state.
 pub(crate) fn failed_emails(
     db: &Connection,
     scope: TenantScope,
@@ -28,7 +28,7 @@ pub(crate) fn failed_emails(
     list.page(vec![failed, reported], request, budget)
 }
 
-/// In the index of reports on e-mails.
+/// The index of reports on e-mails.
 pub(super) struct ReportTrail<'a> {
     list: ListQuery<'a>,
 }

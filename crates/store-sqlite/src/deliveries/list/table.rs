@@ -1,4 +1,4 @@
-//! Deliveries of all tenants, as they lie in the table, which is in order of time.
+//! The deliveries of all tenants, read from the table, which is in order of time.
 
 use std::collections::VecDeque;
 
