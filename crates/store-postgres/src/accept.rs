@@ -1,4 +1,4 @@
-//! Keeping parcels and their deliveries.
+//! Stores accepted parcels and their deliveries.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -29,16 +29,16 @@ impl Accept for PostgresStore {
     }
 }
 
-/// A parcel of a batch, and who holds what of it is to be held.
+/// A parcel of a batch, and the node that its deliveries may be leased to.
 #[derive(Clone, Copy)]
 pub(crate) struct Incoming<'a> {
     pub new: &'a NewParcel,
     pub holder: NodeId,
-    /// Whether it comes from the intake, which it leaves with this transaction.
+    /// Whether it comes from the intake. This transaction removes it from there.
     pub is_intake: bool,
 }
 
-/// Inside a transaction. One answer for each, in order.
+/// Writes the parcels inside a transaction. Returns one outcome for each, in order.
 pub(crate) async fn write(
     session: &Session,
     incoming: &[Incoming<'_>],
@@ -86,20 +86,20 @@ async fn write_new(
     Ok(seen.into_iter().filter_map(|seen| seen.or_else(|| new.next())).collect())
 }
 
-/// Adds how many to each subject; the answer is the last number given out.
+/// Adds a count to each subject and returns the last assigned number.
 const NUMBER: &str = "
 insert into subjects (tenant_id, subject, last)
 select * from unnest($1::uuid[], $2::bytea[], $3::int8[])
 on conflict (tenant_id, subject) do update set last = subjects.last + excluded.last
 returning tenant_id, subject, last";
 
-/// The next number of each parcel's subject. The subjects' rows are held from here on.
+/// Assigns the next number of its subject to each parcel. The subjects' rows are locked from here on.
 async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<u64>>, TxError> {
     let subject = |one: &Incoming<'_>| {
         let parcel = &one.new.parcel;
         parcel.subject.as_ref().map(|subject| (parcel.tenant, subject.as_bytes().to_vec()))
     };
-    // Sorted, so that two batches wait for each other instead of blocking each other.
+    // Sorted, so that two batches wait for each other but cannot deadlock.
     let mut subjects: BTreeMap<(TenantId, Vec<u8>), i64> = BTreeMap::new();
     for one in fresh {
         if let Some(key) = subject(one) {
@@ -113,11 +113,11 @@ async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<
     let names: Vec<&[u8]> = subjects.keys().map(|key| key.1.as_slice()).collect();
     let counts: Vec<i64> = subjects.values().copied().collect();
     let last = query(session, NUMBER, &[&tenants, &names, &counts]).await?;
-    // By their keys: PostgreSQL does not say in which order it returns them.
+    // By their keys, because PostgreSQL returns them in no defined order.
     for row in &last {
         let key = (rows::id(row, 0)?, rows::get::<Vec<u8>>(row, 1)?);
         if let Some(count) = subjects.get_mut(&key) {
-            // From "how many" to "the number before the first".
+            // Converts the count into the number before the first one.
             *count = rows::get::<i64>(row, 2)? - *count;
         }
     }
@@ -131,7 +131,7 @@ async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<
         .collect())
 }
 
-/// Where each delivery goes. The subjects' rows must be held, as [`number`] does.
+/// Decides the placement of each delivery. The subjects' rows must be locked, as [`number`] does.
 pub(crate) async fn place(
     session: &Session,
     fresh: &[Incoming<'_>],
@@ -146,7 +146,7 @@ pub(crate) async fn place(
         if withhold::reason(one).is_some() {
             return Placement::Dead;
         }
-        // The first of a free line blocks those behind it.
+        // The first delivery of a free line blocks those after it.
         let waits = line(one, to).is_some_and(|line| !blocked.insert(line));
         match (waits, to.hold) {
             (true, _) => Placement::Waiting,
@@ -169,8 +169,8 @@ fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
     Some((parcel.tenant, to.target, subject.as_bytes().to_vec()))
 }
 
-/// Most parcels have one delivery, and there is no array of arrays of different lengths: where there
-/// is another number of them, the list comes as text.
+/// Most parcels have one delivery, and there is no array of arrays of different lengths. For any other number
+/// of deliveries, the list is passed as text.
 const INSERT_PARCELS: &str = "
 insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject,
     external_id, deliveries, body, request, trace)
@@ -182,7 +182,7 @@ from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool
     as n(tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id,
     delivery, deliveries, body, request, trace)";
 
-/// A message to the server must stay below 1 GiB, however much one call brings.
+/// A message to the server must stay below 1 GiB, however large a call is.
 const MAX_BYTES: usize = 64 << 20;
 
 async fn insert_parcels(
@@ -248,7 +248,7 @@ fn only_id(deliveries: &[NewDelivery]) -> Option<Uuid> {
     }
 }
 
-/// As PostgreSQL writes an array, where there is not exactly one.
+/// Formats the ids as PostgreSQL formats an array. `None` for exactly one.
 fn id_list(deliveries: &[NewDelivery]) -> Option<String> {
     if deliveries.len() == 1 {
         return None;

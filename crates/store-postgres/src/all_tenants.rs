@@ -1,5 +1,5 @@
-//! Lists over all tenants. Events and endpoints have an index by id; deliveries are found by their time buckets, which
-//! say who got something at a time.
+//! Lists over all tenants. Events and endpoints have an index by id; deliveries are found by their time
+//! buckets, which name the tenants with deliveries in a period.
 
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, EventId, ReplayId, TenantId};
@@ -62,7 +62,7 @@ impl AllTenants for PostgresStore {
 
     async fn external_id_owners(&self, external_id: &str, max: usize) -> Result<Vec<TenantId>> {
         let session = self.lists.next(None).await?;
-        // The index begins with the tenant, so each tenant is one lookup in it.
+        // The index begins with the tenant, so each tenant costs one look-up in it.
         let sql = "select t.tenant_id from tenants t where exists (
                  select from parcels p where p.tenant_id = t.tenant_id and p.external_id = $1)
              limit $2";
@@ -114,7 +114,8 @@ impl Trail for AllDeliveries<'_> {
     }
 }
 
-/// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
+/// Returns one step as SQL with its values. Its rows have the id of a match, or the position that was
+/// reached.
 pub(crate) fn scan_sql(
     filter: &DeliveryFilter,
     ids: Ids,
@@ -145,7 +146,7 @@ pub(crate) fn scan_sql(
     (sql, conditions)
 }
 
-/// In the order of the keys.
+/// Reads rows in the order of the keys.
 async fn read(session: &Session, keys: &[Key]) -> Result<Vec<TenantRow<DeliveryRow>>> {
     if keys.is_empty() {
         return Ok(Vec::new());

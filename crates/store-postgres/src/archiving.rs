@@ -19,8 +19,8 @@ use crate::{
     tx_error::store_error,
 };
 
-/// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
-/// too many.
+/// Returns the overflow of tenants whose count exceeds the maximum. For each it reads only the index, up to
+/// the first dead letter that is too many.
 pub(crate) const OVERFLOW: &str = "
 with owner as materialized (
     select c.tenant_id from dead_counts c group by c.tenant_id having sum(c.change)::bigint > $1)
@@ -29,9 +29,9 @@ from owner o cross join lateral (
     select l.moved_at, l.delivery_id from dead_letters l where l.tenant_id = o.tenant_id
     order by l.moved_at desc, l.delivery_id desc offset $1 limit 1) l";
 
-/// What each weighs is known without reading it: bodies are not compressed. Each part is looked up for
-/// the one before it (`offset 0`), so that the index says which letters come first, whatever is known of
-/// the tables.
+/// The sizes are known without reading the bodies, because these are not compressed. Each part is looked up
+/// for the one before it (`offset 0`), so that PostgreSQL takes the order of dead letters from the index,
+/// whatever the statistics of the tables say.
 static KEY: Sql = Sql::new(|| {
     format!(
         "
@@ -60,7 +60,7 @@ pub(crate) fn beyond() -> String {
     )
 }
 
-/// Locked by their deliveries, as a replay locks them; one that was replayed meanwhile has another
+/// Locks the dead letters by their deliveries, as a replay does. One that was replayed meanwhile has another
 /// state, or another time.
 pub(crate) static REMOVE_ARCHIVED: Sql = Sql::new(|| {
     format!(

@@ -113,7 +113,8 @@ impl Trail for Entries<'_> {
     }
 }
 
-/// One step, as SQL and its values. Each row also has how many were looked at, and the last of them.
+/// Returns one step as SQL with its values. Each row also has the number of scanned rows, and the last of
+/// them.
 pub(crate) fn looked(
     filter: &AuditFilter,
     ids: Ids,

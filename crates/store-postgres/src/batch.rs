@@ -1,4 +1,4 @@
-//! What many callers want to write, carried out as one transaction's steps.
+//! Runs the writes of many callers as the steps of one transaction.
 
 use std::collections::BTreeSet;
 
@@ -21,26 +21,26 @@ use crate::{
     tx_error::TxError,
 };
 
-/// One call.
+/// A call that writes.
 pub(crate) enum Work {
     Accept(Vec<NewParcel>, NodeId),
     /// The same for parcels that are in the intake.
     AcceptIntake(Vec<NewParcel>, NodeId),
     Settle(NodeId, Vec<Settlement>),
-    /// Through here, so that an answer that was lost is looked into. To release a second time what was
-    /// released already could take it from the node that claimed it in between: this very node, perhaps.
+    /// Releases run through here, so that a lost answer is looked into. To release the same delivery again
+    /// could take it from a node that has claimed it in between, possibly this one.
     Release(Leases),
     Report(TenantScope, Box<NewEmailReport>),
 }
 
-/// Its answer.
+/// The answer to a call.
 pub(crate) enum Answer {
     Accepted(Vec<AcceptOutcome>),
     Settled(Vec<SettleOutcome>),
     Released,
 }
 
-/// Returns one answer for each call, in order. Settlements are written first.
+/// Runs the calls. Returns one answer for each, in order. Settlements are written first.
 pub(crate) async fn run(
     session: &Session,
     calls: &[&Work],
@@ -92,7 +92,7 @@ impl Work {
             Self::Accept(parcels, holder) | Self::AcceptIntake(parcels, holder) => {
                 (parcels.as_slice(), *holder)
             }
-            // None of a notice's deliveries is held, so there is no holder to name.
+            // None of a notice's deliveries is leased, so no holder is named.
             Self::Report(_, new) => (std::slice::from_ref(&new.notice), NodeId(0)),
             Self::Settle(..) | Self::Release(_) => ([].as_slice(), NodeId(0)),
         };
@@ -100,7 +100,7 @@ impl Work {
         parcels.iter().map(move |new| Incoming { new, holder, is_intake })
     }
 
-    /// Of every delivery that may be written, those that follow included.
+    /// Returns the buckets of every delivery that may be written, including those that follow.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> {
         let follow = self.endings().flat_map(|ending| ending.settlement.follow.iter());
         self.incoming()
@@ -109,7 +109,7 @@ impl Work {
             .flat_map(|new| new.deliveries.iter().map(|to| time_buckets::of(new.parcel.tenant, to)))
     }
 
-    /// What was leased to the caller's node, as the answer says.
+    /// Returns the deliveries that the answer leases to the caller's node.
     pub(crate) fn held(&self, answer: &Answer) -> Leases {
         let (node, parcels): (NodeId, Vec<(&NewParcel, &AcceptOutcome)>) = match (self, answer) {
             (
@@ -136,7 +136,7 @@ impl Work {
         (node, held)
     }
 
-    /// Rows, and bytes beside them, to bound what is merged.
+    /// Returns the number of rows and of bytes, which bound a batch.
     pub(crate) fn size(&self) -> (usize, usize) {
         let of_parcels = |parcels: &[NewParcel]| {
             parcels.iter().fold((0, 0), |(rows, bytes), new| {
@@ -164,7 +164,7 @@ fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'
     ending.settlement.follow.iter().map(move |new| Incoming { new, holder, is_intake: false })
 }
 
-/// The reports among the calls, each with the outcome of its notice.
+/// Returns the reports among the calls, each with the outcome of its notice.
 fn reports<'a>(
     calls: &[&'a Work],
     mut accepted: &'a [AcceptOutcome],
@@ -191,8 +191,8 @@ async fn release(session: &Session, calls: &[&Work]) -> Result<bool, TxError> {
     Ok(released)
 }
 
-/// Only where an ordered delivery may end. Then all subjects of the batch are locked in
-/// one go, so that there is one order in which they are taken.
+/// Locks all subjects of the batch at once, so that all transactions lock them in the same order. Only if an
+/// ordered delivery may end.
 async fn lock_order(
     session: &Session,
     endings: &[Ending<'_>],
@@ -239,7 +239,7 @@ impl Ring {
     }
 }
 
-/// Deals the results out to the calls they belong to.
+/// Distributes the results to their calls.
 fn answers(
     calls: &[&Work],
     held: Vec<bool>,

@@ -1,4 +1,4 @@
-//! Handing due deliveries to a node.
+//! Leases due deliveries to a node.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -94,14 +94,14 @@ impl Claiming for PostgresStore {
         if !plan.takes.is_empty() {
             let taken = self.take(&claim, &plan).await.map_err(TxError::into_error)?;
             (jobs, guard) = (taken.0, Some(taken.1));
-            // Less than planned: another node was quicker, or the bytes ran out.
+            // Fewer than planned: another node was faster, or the maximum size was reached.
             if jobs.len() < plan.total() {
                 plan.leave();
             }
         }
         let Plan { cursor, caught_up, ends_lap, left, .. } = plan;
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
-        // Nothing is awaited any more: the caller has them.
+        // The caller has them, so no guard is needed any more.
         guard.iter_mut().for_each(LeaseGuard::clear);
         Ok(ClaimResult { jobs, cursor, more: !caught_up, caught_up, ends_lap, left, next_due })
     }
@@ -153,7 +153,7 @@ impl PostgresStore {
             let values: [&(dyn ToSql + Sync); 3] = [&unreadable.0, &unreadable.1, &due_at];
             execute(transaction.session()?, &PUT_OFF, &values).await?;
         }
-        // From here on they may be leased without anyone knowing, should the answer be lost.
+        // From here on they may be leased without the node knowing, if the answer is lost.
         let guard = self.orphaned_leases.note(claim.node, &jobs);
         transaction.commit().await?;
         Ok((jobs, guard))
@@ -170,7 +170,7 @@ impl PostgresStore {
 /// Tenants and deliveries.
 type Keys = (Vec<Uuid>, Vec<Uuid>);
 
-/// The jobs, and the keys of the rows that cannot be read.
+/// Returns the jobs, and the keys of the rows that cannot be read.
 fn jobs(taken: &[Row]) -> Result<(Vec<Job>, Keys)> {
     // Deliveries of one parcel share it.
     let mut parcels: HashMap<(TenantId, ParcelId), Arc<Parcel>> = HashMap::new();

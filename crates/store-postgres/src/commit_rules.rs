@@ -1,4 +1,4 @@
-//! What transactions that accept and settle have to know besides their calls.
+//! Settings that transactions need in addition to their calls.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,12 +1,12 @@
 //! Group commit. While one transaction runs, callers queue; the next takes all of them.
 //!
-//! A few committers take turns on one queue. Idle, a call is a transaction of its own and goes at
-//! once. Busy, hundreds share one flush of the server's log.
+//! A few committers take turns on one queue. Without load, a call is a transaction of its own and starts at
+//! once. Under load, hundreds share one flush of the server's log.
 //!
-//! **Never a wrong answer.** Each transaction first notes its number in the committer's own row of
-//! `writers`, and everything but the commit is answered before the commit is sent. So a connection
-//! lost before that means nothing was written, and one lost at the commit is looked into: the row is
-//! read, after the old transaction, if it still runs, has ended.
+//! **Never a wrong answer.** Each transaction first writes its number to the committer's own row of
+//! `writers`, and everything but the commit is answered before the commit is sent. So if a connection is lost
+//! before that, nothing was written. If it is lost at the commit, the committer finds out: it reads the row,
+//! after the old transaction has ended.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ use crate::{
 
 /// Maximum retries of a transaction that conflicts with another.
 const MAX_TRIES: u32 = 5;
-/// How long calls are refused after the server could not be reached, before the next try.
+/// How long calls are refused without a try after the server could not be reached.
 const REST: Duration = Duration::from_millis(200);
 
 pub(crate) fn start(
@@ -59,7 +59,7 @@ struct Committer {
     /// Its row in `writers`, and the number of its last transaction.
     writer: Option<(Uuid, i64)>,
     buckets: time_buckets::RecentBuckets,
-    /// Until when the server is left alone, and why.
+    /// Until when the server is not contacted, and why.
     rest: Option<(Instant, StoreError)>,
 }
 
@@ -77,8 +77,8 @@ impl Committer {
         }
     }
 
-    /// All in one transaction. If something in it is refused, each in its own, so that one caller's
-    /// mistake is no one else's.
+    /// Runs all calls in one transaction. If one of them is refused, runs each in its own, so that one
+    /// caller's error affects no other.
     async fn commit(&mut self, calls: Vec<Call>) {
         let works: Vec<&Work> = calls.iter().map(|call| &call.work).collect();
         let answers: Vec<Result<Answer>> = match self.transact(&works).await {
@@ -105,7 +105,7 @@ impl Committer {
                 let guard = self.rules.orphaned_leases.guard(call.work.held(&answer));
                 (answer, guard)
             });
-            // Where the caller has gone, what it was to hold becomes an orphaned lease with the answer.
+            // If the caller has gone away, dropping the answer makes its leases orphaned ones.
             let _ = call.reply.send(answer);
         }
     }
@@ -158,8 +158,8 @@ impl Committer {
         session.map_err(TxError::Server)
     }
 
-    /// Opens the transaction and notes its number. Answered before anything else is sent, so that no
-    /// statement can run outside of it.
+    /// Opens the transaction and writes its number. Waits for the answer before anything else is sent, so
+    /// that no statement can run outside of the transaction.
     async fn begin(&mut self, session: &Session) -> Result<(Uuid, i64), TxError> {
         let (writer, last) = if let Some(writer) = self.writer {
             writer
@@ -184,14 +184,14 @@ impl Committer {
         Ok((writer, number))
     }
 
-    /// Commits. Where the answer is lost, finds out whether it happened.
+    /// Commits. If the answer is lost, finds out whether the commit happened.
     async fn finish(&self, session: Session, writer: Uuid, number: i64) -> Result<(), TxError> {
         let Err(error) = session.commit().await else {
             return Ok(());
         };
         session.close();
         if error.code().is_some() && !error.is_closed() && !ends_session(&error) {
-            // The server refused it and said so.
+            // The server has refused it explicitly.
             return Err(error.into());
         }
         tracing::warn!(%error, "commit response lost; checking whether it was committed");
@@ -201,7 +201,7 @@ impl Committer {
                 Ok(false) => return Err(TxError::Server(store_error(error))),
                 Err(error) => {
                     tracing::debug!(%error, "could not check a commit yet");
-                    // Those who have come since then need not wait for it: nothing of theirs was sent.
+                    // Callers that arrived since then need not wait: nothing of theirs was sent.
                     self.queue.refuse(&error);
                     sleep(REST).await;
                 }
@@ -209,13 +209,13 @@ impl Committer {
         }
     }
 
-    /// Whether the transaction with this number was committed. It may still be running on a
-    /// connection that only we lost: it is ended first, and `for update` waits for its end.
+    /// Whether the transaction with this number was committed. It may still be running on a connection that
+    /// only this side has lost, so it is ended first, and the statement waits for its end.
     async fn happened(&self, writer: Uuid, number: i64) -> Result<bool> {
         let session = self.pool.get().await?;
         let name = session_name(writer);
-        // A look would not do: an insert waits for another of the same key to end, a look does not see
-        // one that has not.
+        // Reading the row is not enough: an insert waits for another one of the same key to end, but a read
+        // does not see a transaction that has not ended.
         let end = "select pg_terminate_backend(pid) from pg_stat_activity
             where application_name = $1 and usename = current_user";
         let insert = "insert into writers (id, last) values ($1, 0)
@@ -230,7 +230,7 @@ fn session_name(writer: Uuid) -> String {
     format!("gancho writer {}", writer.simple())
 }
 
-/// Class 57: the session is being ended, perhaps while the commit was under way.
+/// Whether the error is of class 57: the session is being ended, possibly during the commit.
 fn ends_session(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| code.code().starts_with("57P"))
 }

@@ -1,4 +1,4 @@
-//! The database URL, with parameters of our own beside those of the driver.
+//! The database URL, with Gancho's own parameters in addition to the driver's.
 //!
 //! | Parameter | What it says |
 //! |---|---|
@@ -20,10 +20,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::tls;
 
-/// PostgreSQL truncates longer names.
+/// Maximum length of a name. PostgreSQL truncates longer ones.
 const MAX_NAME: usize = 63;
 
-/// How long to wait for one of several hosts, so that the next has its turn before callers give up.
+/// How long to wait for one of several hosts, so that the next one is tried before callers give up.
 const NEXT_HOST: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -31,13 +31,13 @@ pub(crate) struct DatabaseUrl {
     config: Config,
     pub schema: Option<String>,
     root_file: Option<PathBuf>,
-    /// Whether a pooler is there that hands out connections for one transaction, where that is said.
+    /// Whether a pooler at this address lends connections for one transaction each, if the URL says so.
     pub is_pooled: Option<bool>,
     pub direct: Option<Box<DatabaseUrl>>,
     pub read: Option<Box<DatabaseUrl>>,
 }
 
-/// Where to connect, and how.
+/// The address of a server, and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub config: Config,
@@ -45,7 +45,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Until all hosts have been tried.
+    /// Returns how long it takes to try all hosts.
     pub(crate) fn max_connect_time(&self) -> Duration {
         let each = self.config.get_connect_timeout().copied().unwrap_or_default();
         each * u32::try_from(self.config.get_hosts().len()).unwrap_or(1)
@@ -79,7 +79,7 @@ impl DatabaseUrl {
         Ok(Self { config, schema, root_file, is_pooled, direct, read })
     }
 
-    /// Any of several hosts will do.
+    /// Accepts any of several hosts.
     fn for_reading(mut self: Box<Self>) -> Box<Self> {
         if self.config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite {
             self.config.target_session_attrs(TargetSessionAttrs::Any);
@@ -93,7 +93,7 @@ impl DatabaseUrl {
     }
 }
 
-/// The text of the URL may hold a password, so no error repeats it.
+/// Returns the error for an invalid URL. It does not repeat the URL, which may contain a password.
 fn refused(why: impl std::fmt::Display) -> StoreError {
     StoreError::Refused(format!(
         "invalid database URL ({why}): write it as postgres://user:password@host:5432/database?sslmode=require"
@@ -105,7 +105,7 @@ fn decoded(value: &str) -> Result<String> {
     Ok(text.into_owned())
 }
 
-/// A URL in a parameter of another, and the setting that it comes from.
+/// Parses a URL in a parameter of another one. `setting` is the name of the setting that it comes from.
 fn other(setting: &str, value: &str) -> Result<Box<DatabaseUrl>> {
     match DatabaseUrl::parse(&decoded(value)?) {
         Ok(url) => Ok(Box::new(url)),
@@ -143,7 +143,7 @@ fn config(url: &str) -> Result<Config> {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(if has_others { NEXT_HOST } else { Duration::from_secs(5) });
     }
-    // A peer that vanished without a word must be noticed long before a lease runs out.
+    // A peer that vanished silently must be noticed long before a lease expires.
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(Duration::from_secs(10));
     }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(parsed("").config.get_target_session_attrs(), TargetSessionAttrs::Any);
     }
 
-    /// A file of roots without a mode that uses it would promise more than it does.
+    /// A file of roots with a mode that does not use it would promise more than it does.
     #[test]
     fn a_file_of_roots_asks_for_tls() {
         assert_eq!(parsed("?sslrootcert=/a").config.get_ssl_mode(), SslMode::Require);

@@ -32,9 +32,9 @@ impl DeadLetters for PostgresStore {
         self.page_of_dead(&filter, &page).await
     }
 
-    /// The count is stored, unless the filter has a time. The oldest is found by the index.
+    /// The count is stored, unless the filter has a time. The index has the oldest.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
-        // What counts does not take a connection from publishing.
+        // Counting does not take a connection from publishing.
         let session = match filter.tenant {
             Some(_) => self.lists.next(filter.tenant).await?,
             None => self.upkeep_session().await?,
@@ -87,7 +87,7 @@ impl DeadLetters for PostgresStore {
     ) -> Result<ReplayPage> {
         let (found, next) = {
             let session = self.lists.next(filter.tenant).await?;
-            // One that is being replayed already is left alone.
+            // A dead letter that is being replayed already is skipped.
             let order = ListOrder::OldestFirst;
             let letters = Letters { session: &session, filter: &filter, order, ended: true };
             let after = list::start(order, after.as_ref());
@@ -121,7 +121,7 @@ impl DeadLetters for PostgresStore {
     }
 }
 
-/// ExpiryTime `l`.
+/// Builds conditions over `l` (dead_letters).
 fn conditions(filter: &DeadFilter) -> Conditions {
     let mut conditions = Conditions::default();
     conditions.add_if("l.tenant_id = ?", filter.tenant.map(uuid));
@@ -137,7 +137,7 @@ fn conditions(filter: &DeadFilter) -> Conditions {
     conditions
 }
 
-/// Over `l`.
+/// The condition of sendable dead letters, over `l`.
 pub(crate) static SENDABLE: Sql = Sql::new(|| {
     format!(
         "(l.lane <> {} or exists (select from deliveries t

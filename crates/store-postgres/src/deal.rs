@@ -1,5 +1,5 @@
-//! Deals out turns over a list of due deliveries, where all that will be considered are known: the same turns
-//! as the walk's.
+//! Plans the turns of a claim in memory if all due deliveries are known. The turns are the same as those of
+//! the walk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use gancho_store::{Claim, ClaimCursor, ClaimTurn, TargetId};
 
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// In the order of their turns.
+    /// What to take, in the order of the turns.
     pub takes: Vec<Take>,
     pub cursor: ClaimCursor,
-    /// A whole round leaves nothing, if all of the plan can be taken.
+    /// Whether a whole round leaves nothing, if all of the plan can be taken.
     pub caught_up: bool,
-    /// Every tenant has had its turn.
+    /// Whether every tenant has had its turn.
     pub ends_lap: bool,
     /// The tenants that leave something due.
     pub left: BTreeSet<TenantId>,
@@ -31,7 +31,7 @@ impl Plan {
         self.takes.iter().map(|take| take.max).sum()
     }
 
-    /// Something that was to be taken, or was seen, is left.
+    /// Notes that something that was planned or seen is left.
     pub(crate) fn leave(&mut self) {
         self.caught_up = false;
         self.cursor.round = None;
@@ -39,10 +39,10 @@ impl Plan {
     }
 }
 
-/// How many are due, by tenant and target.
+/// The number of due deliveries by tenant and target.
 type DueCounts = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 
-/// `due` is all that is due and not skipped.
+/// Plans a claim. `due` is everything that is due and not skipped.
 pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
     let due = count(due);
     let mut cursor = claim.cursor.clone();
@@ -81,7 +81,7 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
     }
 }
 
-/// Those after `start`, then those up to it.
+/// Returns the entries after `start`, then those up to it.
 fn in_turn<K: Ord + Copy, V>(
     map: &BTreeMap<K, V>,
     start: Option<K>,
@@ -92,8 +92,8 @@ fn in_turn<K: Ord + Copy, V>(
         .chain(map.iter().filter(move |(key, _)| !after(key)))
 }
 
-/// Adds targets that the walk did not come to, within the same shares. The cursor stays where the
-/// walk left it. Returns whether any of them has more.
+/// Adds targets that the walk did not reach, within the same shares. The cursor stays where the walk left it.
+/// Returns whether any of them has more.
 pub(crate) fn add(
     plan: &mut Plan,
     claim: &Claim,

@@ -75,7 +75,8 @@ impl Deliveries for PostgresStore {
 
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
         let session = self.session_of(None).await?;
-        // Ids are unique within a tenant; who got something at the time of this one is in the time buckets.
+        // Ids are unique within a tenant; the time buckets name the tenants with deliveries at the time of
+        // this one.
         let sql = "select d.tenant_id from spans s
             join deliveries d on d.tenant_id = s.tenant_id and d.id = $1
             where s.from_id = $2 limit 1";
@@ -119,7 +120,7 @@ impl Deliveries for PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
         let max = i32::try_from(max_bytes).unwrap_or(i32::MAX);
-        // Bodies are not compressed, so that only the requested pieces are read.
+        // Bodies are not compressed, so that only the requested parts are read.
         let sql = "select p.id, substring(p.body from 1 for $3)
             from unnest($2::uuid[]) with ordinality as k(id, place)
             cross join lateral (select p.id, p.body from parcels p
@@ -239,7 +240,7 @@ pub(crate) async fn list(
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
-/// One tenant's, in every table that is joined.
+/// Builds the condition that restricts every joined table to one tenant.
 pub(crate) fn of_parcels(scope: TenantScope) -> Conditions {
     let mut conditions = Conditions::default();
     conditions.add("p.tenant_id = ?", uuid(scope.tenant()));

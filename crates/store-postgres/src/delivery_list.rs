@@ -1,8 +1,8 @@
-//! A page of a tenant's deliveries, newest first or oldest first.
+//! Pages of a tenant's deliveries, newest first or oldest first.
 //!
-//! A lane's and a target's deliveries lie in their time buckets (see `time_buckets.rs`); what failed has indexes of its
-//! own; those of an event are named by its parcel. Where a publisher's own id is asked for, the list
-//! goes by event, and within it by delivery.
+//! Deliveries of a lane or a target are found by its time buckets (see `time_buckets.rs`). Failed ones have
+//! indexes of their own; those of an event are listed in its parcel. If the filter has a publisher's own id,
+//! the list is ordered by event, and within it by delivery.
 
 mod place;
 
@@ -58,13 +58,14 @@ struct ListQuery<'a> {
 }
 
 impl ListQuery<'_> {
-    /// Several events may have the same id: they are read one after the other.
+    /// Lists the deliveries of events with an external id. Several events may have the same id; they are read
+    /// one after the other.
     async fn named(
         &self,
         request: &PageRequest,
         budget: ScanBudget,
     ) -> Result<(Vec<Uuid>, Option<[u8; 32]>)> {
-        // An event may have been sent again long after it was made: no event is too old.
+        // An event may have been sent again long after it was created, so no event is too old.
         let start = match request.order {
             ListOrder::NewestFirst => (self.ids.end, Uuid::max()),
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
@@ -75,7 +76,7 @@ impl ListQuery<'_> {
     }
 }
 
-/// In the order of the ids.
+/// Reads deliveries in the order of the ids.
 pub(crate) async fn read(
     session: &Session,
     scope: TenantScope,
@@ -116,7 +117,7 @@ impl Trail for ListQuery<'_> {
     }
 }
 
-/// By the publisher's own id: by event, and within it by delivery.
+/// Deliveries by the publisher's own id: by event, and within it by delivery.
 struct ExternalIdTrail<'a>(&'a ListQuery<'a>);
 
 impl Trail for ExternalIdTrail<'_> {
@@ -132,7 +133,7 @@ impl Trail for ExternalIdTrail<'_> {
         let list = self.0;
         let name = list.filter.external_id.as_ref().map(String::as_bytes);
         let tenant = uuid(list.scope.tenant());
-        // By event, then by delivery; behind all of an event's deliveries comes the next event.
+        // By event, then by delivery; after all deliveries of an event follows the next event.
         let (sql, beyond, behind_all, next) = match list.ids.order {
             ListOrder::NewestFirst => {
                 (EVENTS_NAMED, "<", Uuid::nil(), event.as_u128().saturating_sub(1))
@@ -189,19 +190,20 @@ pub(crate) static OUTCOME: Sql = Sql::new(|| {
     )
 });
 
-/// Those that have the id, from the newest on, and how many deliveries each has.
+/// Events that have the id, from the newest on, and the number of deliveries of each.
 const EVENTS_NAMED: &str = "
 select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id <= $3
 order by p.id desc limit $4";
 
-/// From the oldest on.
+/// The same from the oldest on.
 const EVENTS_NAMED_UPWARD: &str = "
 select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id >= $3
 order by p.id limit $4";
 
-/// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
+/// Returns one step as SQL with its values. Its rows have the id of a match, or the position that was
+/// reached.
 pub(crate) fn scan_sql(
     scope: TenantScope,
     filter: &DeliveryFilter,
@@ -251,7 +253,7 @@ pub(crate) fn scan_sql(
         ),
         None => "(select)".to_owned(),
     };
-    // A walk says itself how far it came.
+    // A walk itself returns how far it came.
     let reached = if is_walk {
         "d.reached".to_owned()
     } else {
@@ -268,7 +270,7 @@ pub(crate) fn scan_sql(
     (sql, conditions)
 }
 
-/// What is asked of a delivery `d` and of its parcel `p`.
+/// Builds the conditions on a delivery `d` and its parcel `p`.
 fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
     let mut conditions = Conditions::default();
     // The first value of every statement here.
@@ -277,7 +279,7 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
     conditions
 }
 
-/// `tenant` stands for the tenant of `d`.
+/// Adds the filter's conditions. `tenant` is the SQL of the tenant of `d`.
 pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter, tenant: &str) {
     conditions.add_if("d.target_id = ?", filter.endpoint.map(uuid));
     conditions.add_if("d.lane = ?", filter.lane.map(Lane::number));
@@ -317,7 +319,7 @@ pub(crate) fn add_filter(conditions: &mut Conditions, filter: &DeliveryFilter, t
     conditions.add_if(&contains, text.map(|text| text.as_bytes().to_vec()));
 }
 
-/// What a filter reads of parcels.
+/// Returns the columns of parcels that a filter reads.
 pub(crate) fn parcel_columns(filter: &DeliveryFilter) -> Option<&'static str> {
     let event_type = filter.event_type.as_ref().or(filter.event_type_prefix.as_ref());
     match (&filter.text, event_type, &filter.external_id, &filter.subject) {
@@ -332,7 +334,7 @@ fn has_outcome(filter: &DeliveryFilter) -> bool {
     filter.error_code.is_some() || filter.response_status.is_some()
 }
 
-/// How many rows a page may look at. A search of bodies costs much more than a look at a row.
+/// Returns how many rows a page may scan. Searching a body costs much more than scanning a row.
 pub(crate) fn max_scanned(max: usize, filter: &DeliveryFilter) -> usize {
     match filter.text {
         Some(_) => (max / BODY_COST).max(1),
@@ -342,18 +344,18 @@ pub(crate) fn max_scanned(max: usize, filter: &DeliveryFilter) -> usize {
     }
 }
 
-/// What it costs to read how a delivery stands, likewise.
+/// The cost of reading the state of a delivery, in scanned rows.
 const OUTCOME_COST: usize = 4;
 
-/// What it costs to read a delivery's parcel, likewise.
+/// The cost of reading a delivery's parcel, in scanned rows.
 const PARCEL_COST: usize = 8;
 
-/// What it costs to search a body, in rows that are merely looked at.
+/// The cost of searching a body, in rows that are merely scanned.
 const BODY_COST: usize = 50;
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
-/// The rows that one step looks at; the statement's parameters for its bounds.
+/// The rows that one step scans, with the statement's parameters for its bounds.
 struct ScanRange<'a> {
     ids: Ids,
     after: &'a str,

@@ -1,5 +1,5 @@
-//! The directory of a store made of several databases (cells): which there are, and which tenant lives in which. It
-//! lies in one of them, the home cell, whose number is 0.
+//! The directory of a store that consists of several databases (cells): the cells, and which tenant lives in
+//! which. It is in one of them, the home cell, whose number is 0.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::{
     tx_error::store_error,
 };
 
-/// A further database of the gateway.
+/// A database of the gateway besides the home cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellRow {
-    /// From 1. Never used twice.
+    /// The number of the cell, counted from 1. Never used twice.
     pub number: u32,
     pub name: String,
-    /// Encrypted: it may hold a password.
+    /// The URL, encrypted because it may contain a password.
     pub url: Vec<u8>,
     pub state: CellState,
 }
@@ -53,14 +53,14 @@ impl Placement {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementState {
-    /// The cell may not have it yet.
+    /// The tenant may not be in the cell yet.
     Creating,
     Active,
-    /// Its slug is free; the cell removes what is left of it.
+    /// The slug is free; the cell removes the rest of the tenant's data.
     Deleted,
-    /// It is being moved to another cell, or was, and is not removed from the old one yet.
+    /// It is being moved to another cell, or was and is not removed from the old one yet.
     Moving,
-    /// It is about to leave for another cell: none of its deliveries is leased any more.
+    /// It is about to move to another cell: none of its deliveries is leased any more.
     Leaving,
 }
 
@@ -68,7 +68,7 @@ pub enum PlacementState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reservation {
     Reserved,
-    /// Someone has the slug, or the tenant is there already.
+    /// Another tenant has the slug, or the tenant exists already.
     Taken(Placement),
 }
 
@@ -104,19 +104,19 @@ impl PlacementState {
     }
 }
 
-/// Changes are looked for from a little earlier on than the last look: a transaction may commit late.
+/// How far changes are searched before the last search, because a transaction may commit late.
 const OVERLAP: Duration = Duration::from_secs(60);
 const PLACEMENT: &str = "tenant_id, slug, cell, state";
 
 impl PostgresStore {
-    /// In the order in which they were added.
+    /// Returns the cells in the order in which they were added.
     pub async fn cells(&self) -> Result<Vec<CellRow>> {
         let session = self.session().await?;
         let sql = "select number, name, url, state from cells order by number";
         query(&session, sql, &[]).await.map_err(store_error)?.iter().map(cell).collect()
     }
 
-    /// Its number. Fails with [`StoreError::Taken`] if there is one of this name.
+    /// Adds a cell and returns its number. Fails with [`StoreError::Taken`] if there is one of this name.
     pub async fn add_cell(&self, name: &str, url: &[u8]) -> Result<u32> {
         let session = self.session().await?;
         let sql = "insert into cells (name, url) values ($1, $2) returning number";
@@ -129,7 +129,7 @@ impl PostgresStore {
         }
     }
 
-    /// Whether there is such a cell.
+    /// Changes the state of a cell. Returns whether the cell exists.
     pub async fn set_cell_state(&self, name: &str, state: CellState) -> Result<bool> {
         let session = self.session().await?;
         let sql = "update cells set state = $2 where name = $1";
@@ -145,7 +145,7 @@ impl PostgresStore {
         Ok(changed.map_err(store_error)? > 0)
     }
 
-    /// Removes a cell where no tenant lives. Whether it did.
+    /// Removes a cell without tenants. Returns whether it did.
     pub async fn remove_cell(&self, name: &str) -> Result<bool> {
         let session = self.session().await?;
         let sql = "delete from cells c where name = $1
@@ -154,7 +154,7 @@ impl PostgresStore {
         Ok(gone > 0)
     }
 
-    /// Lists the tenants that are here already, from before there were cells.
+    /// Adds the tenants that were in this database before there were cells.
     pub async fn adopt_tenants(&self) -> Result<u64> {
         let session = self.session().await?;
         let sql = sql!(
@@ -173,7 +173,7 @@ impl PostgresStore {
         found.first().map(placement).transpose()
     }
 
-    /// The one that has this slug.
+    /// Returns the placement of the tenant with this slug.
     pub async fn placement_of_slug(&self, slug: &str) -> Result<Option<Placement>> {
         let session = self.session().await?;
         let sql =
@@ -182,7 +182,7 @@ impl PostgresStore {
         found.first().map(placement).transpose()
     }
 
-    /// At most `max`, by tenant, after `after`.
+    /// Returns at most `max` placements by tenant, after `after`.
     pub async fn placements(&self, after: Option<TenantId>, max: usize) -> Result<Vec<Placement>> {
         let session = self.session().await?;
         let sql = format!(
@@ -193,7 +193,7 @@ impl PostgresStore {
         found.iter().map(placement).collect()
     }
 
-    /// Those that have changed recently: since `within` ago, and a little longer.
+    /// Returns placements that have changed within this time, and a little longer.
     pub async fn changed_placements(&self, within: Duration) -> Result<Vec<Placement>> {
         let session = self.session().await?;
         let sql = format!(
@@ -205,7 +205,7 @@ impl PostgresStore {
         found.iter().map(placement).collect()
     }
 
-    /// How many tenants live in each cell that has any.
+    /// Returns how many tenants live in each cell that has any.
     pub async fn tenants_per_cell(&self) -> Result<Vec<(u32, u64)>> {
         let session = self.session().await?;
         let sql =
@@ -242,7 +242,8 @@ impl PostgresStore {
         })
     }
 
-    /// Frees a slug that was reserved at least this long ago, for a tenant that was not created. Whether it did.
+    /// Frees a slug that was reserved at least this long ago, for a tenant that was not created. Returns
+    /// whether it did.
     pub async fn release_reservation(&self, tenant: TenantId, age: Duration) -> Result<bool> {
         let session = self.session().await?;
         let sql = sql!(
@@ -253,7 +254,7 @@ impl PostgresStore {
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
-    /// Says what has become of a tenant.
+    /// Stores the placement of a tenant.
     pub async fn set_placement(&self, placement: &Placement) -> Result<()> {
         let session = self.session().await?;
         let sql = "insert into cell_tenants (tenant_id, slug, cell, state) values ($1, $2, $3, $4)
@@ -265,7 +266,8 @@ impl PostgresStore {
         execute(&session, sql, &values).await.map(drop).map_err(store_error)
     }
 
-    /// Says that a tenant was deleted in this cell. Whether it is: one that moves is not, until its move is over.
+    /// Notes that a tenant was deleted in this cell. Returns whether it did: a tenant that is being moved is
+    /// not, until its move is over.
     pub async fn mark_deleted(&self, tenant: TenantId, cell: u32) -> Result<bool> {
         let session = self.session().await?;
         let sql = sql!(
@@ -276,7 +278,7 @@ impl PostgresStore {
         Ok(marked.map_err(store_error)? > 0)
     }
 
-    /// No longer remembers a deleted tenant.
+    /// Forgets a deleted tenant.
     pub async fn forget_placement(&self, tenant: TenantId) -> Result<()> {
         let session = self.session().await?;
         let sql = sql!("delete from cell_tenants where tenant_id = $1 and state = {DELETED}");

@@ -140,7 +140,7 @@ update records set body = $4, version = version + 1, until = $6
 where kind = $1 and tenant_id = $2 and key = $3 and version = $5
 returning version";
 
-/// Those who add to a collection with a limit come one after the other.
+/// Serializes callers that add to a collection with a limit.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || $2::uuid::text, 0))";
 
 const FITS: &str = "
@@ -210,7 +210,7 @@ impl PostgresStore {
     }
 }
 
-/// The compare-and-set statement for `expect`, and its version parameter.
+/// Returns the compare-and-set statement for `expect`, and its version parameter.
 fn statement(expect: Expect) -> (&'static str, i64) {
     match expect {
         Expect::Anything => (PUT, 1),
@@ -221,7 +221,7 @@ fn statement(expect: Expect) -> (&'static str, i64) {
 
 fn owner(tenant: Option<TenantId>) -> Result<Uuid> {
     match tenant.map(uuid) {
-        // No such tenant can be made. Should one be made up, it has no part in the operator's.
+        // No tenant with this id can be created. If one is forged, it has no access to the operator's.
         Some(tenant) if tenant.is_nil() => Err(corrupt("a tenant whose id is zero")),
         Some(tenant) => Ok(tenant),
         None => Ok(Uuid::nil()),

@@ -26,7 +26,7 @@ const FIND: &str = "
 select email_id, delivery_id, code, reason, error, is_provisional, at
 from email_reports where tenant_id = $1 and email_id = any ($2)";
 
-/// A repeated report is noted with the time of the first notice. An existing report stays unless it is
+/// Writes reports. A repeated report gets the time of the first notice. An existing report stays unless it is
 /// provisional.
 const WRITE: &str = "
 insert into email_reports as r (tenant_id, email_id, delivery_id, code, reason, error, is_provisional, at,
@@ -82,7 +82,7 @@ impl EmailReports for PostgresStore {
 /// One report for each e-mail, and the outcome of its notice.
 type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
-/// In one transaction with the notices, whose outcomes are in `new`.
+/// Writes reports in one transaction with the notices, whose outcomes are in `new`.
 pub(crate) async fn write(
     session: &Session,
     new: &[(TenantScope, &NewEmailReport, &AcceptOutcome)],
@@ -95,8 +95,8 @@ pub(crate) async fn write(
         suppress.extend(new.suppress.iter().map(|one| (scope.tenant(), one)));
     }
     suppressions::add(session, &suppress).await?;
-    // One statement writes a row once. Sorted, so that two who write the same wait for each other instead of
-    // blocking each other.
+    // One statement can write a row only once. Sorted, so that two writers of the same rows wait for each
+    // other but cannot deadlock.
     let mut rounds: Vec<Round<'_>> = Vec::new();
     for (scope, new, accepted) in new {
         let key = (uuid(scope.tenant()), uuid(new.report.email));
@@ -147,7 +147,7 @@ async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError
     Ok(())
 }
 
-/// E-mails that were given up, and those of which a failure was reported later.
+/// E-mails that were given up, and those that were reported as failed later.
 struct FailureTrail<'a> {
     session: &'a Session,
     scope: TenantScope,

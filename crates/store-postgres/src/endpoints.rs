@@ -1,4 +1,4 @@
-//! Tenants' URLs.
+//! The endpoints of tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
@@ -19,11 +19,11 @@ const COLUMNS: &str = "tenant_id, id, name, url, events, sealed_secret, profile,
     in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
     sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version, external_id";
 
-/// Their values, as [`write`] gives them.
+/// The values of an endpoint, as [`write`] passes them.
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
     $18, $19, $20, $21, $22, $23, $24";
 
-/// Replaces all but the key of one that is there.
+/// Replaces all columns of an existing endpoint but the key.
 const REPLACE: &str = "set (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
     timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
     metadata, failing_since, warned_at, disabled, updated_at, version, external_id) = ($3, $4, $5, $6, \
@@ -133,7 +133,7 @@ impl PostgresStore {
         found.map_err(store_error)?.iter().map(endpoint).collect()
     }
 
-    /// Whether it was there, and whether it was paused.
+    /// Deletes an endpoint. Returns whether it existed, and whether it was paused.
     async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), TxError> {
         let transaction = Transaction::begin(self.session_of(Some(scope.tenant())).await?).await?;
         let session = transaction.session()?;
@@ -170,8 +170,8 @@ impl PostgresStore {
     }
 }
 
-/// Holds the tenant's row first, so that two who count do not both find the last place free. The
-/// count is a statement of its own, so that it sees what the one before has written.
+/// Counts the tenant's endpoints. Locks the tenant's row first, so that two callers do not both find the last
+/// slot free. The count is a separate statement, so that it sees what the previous caller has written.
 async fn count(session: &Session, scope: TenantScope) -> Result<i64, TxError> {
     let tenant = uuid(scope.tenant());
     let hold = "select from tenants where tenant_id = $1 for no key update";
@@ -181,7 +181,7 @@ async fn count(session: &Session, scope: TenantScope) -> Result<i64, TxError> {
     Ok(found.first().map(|row| rows::get(row, 0)).transpose()?.unwrap_or(0))
 }
 
-/// Runs a statement with an endpoint's values; returns how many rows it wrote.
+/// Runs a statement with an endpoint's values. Returns how many rows it wrote.
 async fn write(
     session: &Session,
     sql: &str,

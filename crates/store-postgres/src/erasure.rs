@@ -1,4 +1,4 @@
-//! Deleting a tenant with all that it has; `content` erases single parcels.
+//! Deletes a tenant with all its data; `content` erases single parcels.
 
 mod content;
 
@@ -24,8 +24,9 @@ const DELETE: &str = "
 with gone as (delete from tenants where tenant_id = $1 returning slug)
 insert into deleted_tenants (tenant_id, slug, deleted_at) select $1, slug, $2 from gone";
 
-/// Ends what no node holds. It leaves no dead letter, and nothing moves up in its place: what waits behind it ends
-/// here as well. Found by the indexes of what is unfinished, which are small.
+/// Ends the deliveries that no node holds. They leave no dead letters, and no others become active in their
+/// place, because those end here as well. They are found by the indexes of unfinished deliveries, which are
+/// small.
 static END: Sql = Sql::new(|| {
     let pending = Lane::ALL.map(|lane| {
         format!(
@@ -48,14 +49,14 @@ where d.tenant_id = $1 and d.id = held.id",
     )
 });
 
-/// Tables, and the columns of their keys beside the tenant.
+/// Tables, and the columns of their keys besides the tenant.
 const SMALL: [(&str, &str); 7] = [
     ("intake", "id"),
     ("dead_letters", "delivery_id"),
     ("suppressions", "address"),
     ("email_reports", "email_id"),
     ("replays", "id"),
-    // Written by a node that did not know yet.
+    // Written by a node that did not know of the deletion yet.
     ("records", "kind, key"),
     ("subjects", "subject"),
 ];

@@ -1,5 +1,6 @@
-//! A tenant's events, newest first or oldest first, or those of all tenants. Ids begin with their time, so they come by the key of their table;
-//! those that matched no endpoint, and those with a name, have an index of their own.
+//! The events of a tenant or of all tenants, newest first or oldest first. Ids begin with their time, so the
+//! key of the table has the order. Events that matched no endpoint, and events with an external id, have
+//! their own index.
 
 use std::collections::HashMap;
 
@@ -41,7 +42,8 @@ impl PostgresStore {
 }
 
 impl PostgresStore {
-    /// Bodies are not compressed, so that their sizes are known without reading them.
+    /// Returns events with the sizes of their bodies. Bodies are not compressed, so their sizes are known
+    /// without reading them.
     pub(crate) async fn outlines(
         &self,
         scope: TenantScope,
@@ -102,7 +104,7 @@ impl Trail for Events<'_> {
     }
 }
 
-/// One step, as SQL and its values: what fits, and the last that was scanned where there may be more.
+/// Returns one step as SQL with its values: the matches, and the last scanned row if there may be more.
 pub(crate) fn scan_sql(
     scope: Option<TenantScope>,
     filter: &EventFilter,

@@ -1,5 +1,5 @@
-//! The latest time that upkeep has set: keys that end before it are expired. A clock that is ahead,
-//! and is not trusted, expires nothing.
+//! The latest time that upkeep has passed: keys that end before it are expired. A clock that is ahead, and is
+//! not trusted, expires nothing.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! Dead letters made without an attempt: what waited too long, and what nodes died of.
+//! Makes dead letters without an attempt, of deliveries that waited too long or that nodes died of.
 
 use std::collections::BTreeSet;
 
@@ -52,18 +52,17 @@ from dead d"
 });
 
 pub(crate) struct GiveUp<'a> {
-    /// Only those still in one of these states.
+    /// The states from which deliveries are given up.
     pub from: &'a [State],
     pub failure: &'a Failure,
-    /// The text before the last attempt's failure, instead of the reason in `failure`, where there
-    /// was an attempt.
+    /// If there was an attempt: the text before its failure, instead of the reason in `failure`.
     pub tried: Option<&'a str>,
     pub at: Time,
     pub expires_at: Time,
 }
 
 impl GiveUp<'_> {
-    /// In a transaction of its own. Returns what was given up, and whether others moved up.
+    /// Gives deliveries up in a transaction of its own. Returns them, and whether others became active.
     pub(crate) async fn run(
         &self,
         session: Session,
@@ -125,7 +124,7 @@ fn ended_delivery(row: &tokio_postgres::Row) -> Result<EndedDelivery, TxError> {
     })
 }
 
-/// A delivery as (tenant, id), from a row that begins with them.
+/// Reads a key, (tenant, id), from a row that begins with it.
 pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), TxError> {
     Ok((rows::id(row, 0)?, rows::id(row, 1)?))
 }

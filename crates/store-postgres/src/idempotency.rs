@@ -1,4 +1,4 @@
-//! Keys under which something is accepted once.
+//! Idempotency keys.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,9 +14,8 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// Claims a key that is free or expired: by the clock, and by the time `$7` that upkeep has
-/// named, so that a clock that is ahead frees none. One that another transaction is just claiming is
-/// waited for.
+/// Claims keys that are free or expired: by the clock, and by the time `$7` that upkeep has passed, so that a
+/// clock that is ahead frees none. Waits for a key that another transaction is claiming.
 const CLAIM: &str = "
 insert into once_keys (tenant_id, key, content, parcel_id, made_at, until)
 select * from unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[], $5::int8[], $6::int8[])
@@ -40,7 +39,7 @@ where o.tenant_id = k.tenant_id and o.key = k.key";
 
 type Key = (TenantId, [u8; 32]);
 
-/// Whose a key is.
+/// The parcel that has a key.
 #[derive(Clone, Copy)]
 struct Holder {
     parcel: ParcelId,
@@ -49,15 +48,15 @@ struct Holder {
     until: Time,
 }
 
-/// For each parcel: what its key was used for before, or `None` if it is new. The keys of those
-/// that are new are theirs from then on.
+/// Returns for each parcel what its key was used for before, or `None` if it is new. Keys of new parcels
+/// belong to them from then on.
 pub(crate) async fn seen(
     session: &Session,
     incoming: &[Incoming<'_>],
     over: Time,
 ) -> Result<Vec<Option<AcceptOutcome>>, TxError> {
-    // In order of the keys, so that two batches with the same keys wait for each other and do not
-    // block each other. Of several with one key in this batch, the first asks.
+    // In the order of the keys, so that two batches with the same keys wait for each other but cannot
+    // deadlock. If several parcels of this batch have the same key, the first one claims it.
     let mut firsts: BTreeMap<Key, Holder> = BTreeMap::new();
     for (one, once) in with_keys(incoming) {
         firsts.entry((one.new.parcel.tenant, once.key)).or_insert_with(|| holder(one, once));
@@ -70,7 +69,7 @@ pub(crate) async fn seen(
         firsts.into_iter().partition(|(key, _)| claimed.contains(key));
     let mut holders = read(session, taken.keys()).await?;
     if holders.len() < taken.len() {
-        // It was removed between the two: the transaction is run again, and claims it.
+        // It was removed between the two statements: the transaction is run again, and claims it.
         let text = "a key was forgotten while it was being claimed";
         return Err(TxError::Retry(StoreError::Unavailable(text.to_owned())));
     }
@@ -81,8 +80,9 @@ pub(crate) async fn seen(
     Ok(seen)
 }
 
-/// Goes through the batch in order. The first to come for a free key is new and holds it; another is
-/// again or a clash; one after the key's time takes it over, which the second answer notes.
+/// Decides for the parcels of a batch in order. The first one with a free key is new and gets it; later ones
+/// are duplicates or clashes. One that is created after the key's time takes the key over, which the second
+/// result notes.
 fn decide(
     incoming: &[Incoming<'_>],
     free: &mut BTreeMap<Key, Holder>,
@@ -129,7 +129,7 @@ fn holder(incoming: &Incoming<'_>, once: &IdempotencyKey) -> Holder {
     }
 }
 
-/// Those of the keys that were free.
+/// Claims the keys, and returns those that were free.
 async fn claim(
     session: &Session,
     keys: &BTreeMap<Key, Holder>,

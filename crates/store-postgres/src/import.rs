@@ -1,4 +1,4 @@
-//! Bringing dead letters back.
+//! Imports dead letters.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,8 @@ insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, r
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 impl PostgresStore {
-    /// What is there already is passed over, so a transaction whose outcome is unknown is simply run again.
+    /// Imports dead letters. Skips what exists already, so a transaction whose outcome is unknown is simply
+    /// run again.
     pub(crate) async fn import(
         &self,
         letters: &[FullDeadLetter],
@@ -133,7 +134,7 @@ async fn import(
         ],
     )
     .await?;
-    // From now on, also where the tenant has a retention of its own.
+    // It expires as if it became a dead letter now, also if the tenant has a retention of its own.
     let sql = "update dead_letters l set expires_at = $3::int8 + t.keep_dead_us from tenants t
         where l.tenant_id = $1 and l.delivery_id = $2 and t.tenant_id = $1
           and t.keep_dead_us is not null";
@@ -141,7 +142,7 @@ async fn import(
     Ok(ImportOutcome::Imported)
 }
 
-/// Writes what was pruned of it, up to the letter. Returns the outcome if that cannot be.
+/// Restores what was pruned of it, except the dead letter. Returns the outcome if that is impossible.
 async fn restore(
     session: &Session,
     whole: &FullDeadLetter,

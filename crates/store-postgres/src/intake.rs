@@ -1,7 +1,7 @@
 //! Events that `gancho.publish` has stored, until a node accepts or rejects them.
 //!
-//! **Exactly once.** A row leaves the table in the transaction that accepts its event, and only where it is still there.
-//! The lease of a tenant only keeps nodes from doing the same work, and its events in order.
+//! **Exactly once.** The transaction that accepts an event removes its row, and accepts it only if the row
+//! still exists. The lease of a tenant only avoids duplicate work, and keeps the tenant's events in order.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -35,12 +35,13 @@ select jsonb_build_object('max_bytes', $1::int8,
     'event_types', to_jsonb($4::text[]))
 on conflict (is_here) do update set settings = excluded.settings where s.settings <> excluded.settings";
 
-/// A tenant of which events are taken or postponed.
+/// Whether events of a tenant are taken or postponed.
 const IS_TAKEN: &str = "exists (select from intake h where h.tenant_id = t.tenant_id and h.state = 1 \
     and h.taken_until > clock_timestamp())";
 
-/// Tenants with waiting events of which none is taken, the next after `$1`, by one step in two indexes for each tenant.
-/// Those that are taken are no part of the limit: however many they are, the others have their turn.
+/// Finds the next tenants after `$1` with waiting events of which none is taken, by one step in two indexes
+/// for each tenant. Tenants whose events are taken do not count towards the limit: however many they are, the
+/// others have their turn.
 static TENANTS: Sql = Sql::new(|| {
     format!(
         "
@@ -54,12 +55,12 @@ select tenant_id from t where tenant_id is not null and not {IS_TAKEN} limit $2"
     )
 });
 
-/// In a statement of its own: the next must see what the holder of the lock before has committed.
+/// A separate statement, because the next one must see what the previous holder of the lock has committed.
 const LOCK: &str = "
 select k.tenant_id from unnest($1::uuid[]) as k(tenant_id)
 where pg_try_advisory_xact_lock(1735290990, hashtext(k.tenant_id::text))";
 
-/// The oldest of each tenant of which none is taken: another node may have been faster.
+/// Takes the oldest events of each tenant of which none is taken: another node may have been faster.
 static TAKE: Sql = Sql::new(|| {
     format!(
         "
@@ -90,7 +91,8 @@ const REMOVE: &str = "
 delete from intake i using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 where i.tenant_id = k.tenant_id and i.id = k.id";
 
-/// Locks the rows of parcels from the intake. Returns those that are no longer there: another node was faster.
+/// Locks the rows of parcels from the intake. Returns those that no longer exist, because another node was
+/// faster.
 pub(crate) async fn hold(
     session: &Session,
     incoming: &[Incoming<'_>],
@@ -105,7 +107,7 @@ pub(crate) async fn hold(
     Ok(moved)
 }
 
-/// Removes the rows of what is accepted, now or before.
+/// Removes the rows of accepted parcels, whether accepted now or before.
 pub(crate) async fn remove(
     session: &Session,
     incoming: &[Incoming<'_>],
@@ -271,7 +273,7 @@ impl PostgresStore {
         let session = self.session().await?;
         let mut tenants = next_tenants(&session, after.map_or(Uuid::nil(), uuid), batch).await?;
         if let Some(after) = after.filter(|_| tenants.len() < batch.max_tenants) {
-            // Once around.
+            // Starts over from the first tenant, once.
             let first = next_tenants(&session, Uuid::nil(), batch).await?;
             tenants.extend(first.into_iter().filter(|tenant| *tenant <= uuid(after)));
             tenants.truncate(batch.max_tenants);

@@ -1,4 +1,4 @@
-//! The record of what was received.
+//! The ledger of received webhooks.
 
 use async_trait::async_trait;
 use gancho_domain::ParcelId;
@@ -53,8 +53,8 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
     bytes.try_into().map(Hash).map_err(|_| corrupt("a link of the ledger is not a hash"))
 }
 
-/// Adds a line for each parcel that has one and was accepted. The end of the ledger is one row that
-/// every writer must have, so this comes last in a transaction: its holder waits for no one.
+/// Appends a line for each accepted parcel that has one. The end of the ledger is one row that every writer
+/// must lock, so this comes last in a transaction: its holder waits for no lock.
 pub(crate) async fn write(
     session: &Session,
     incoming: &[Incoming<'_>],

@@ -1,26 +1,26 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
-//! In reading order: [`open`] connects as the [`database_url`] says, checks the server, finds the [`schema`] and
-//! runs [`migrations`]; [`session`] is how every connection is set up, with or without a [`pooler`] in between,
-//! from the primary or a [`replica`], and [`tls`] how it is secured. Callers wait in the [`queue`], from which a
-//! [`committer`] gathers what many of them want to write into one transaction; [`batch`] carries it out, by the [`commit_rules`], in the
-//! steps of [`accept`] and [`settle`], with [`idempotency`] for keys and [`expiry_time`] for their end, [`order`]
-//! for strict order per subject, [`withhold`] for what is accepted and not to be sent, [`intake`] for what
-//! `gancho.publish` has stored (installed by [`publish_function`]), and [`give_up`] for dead letters made outside
-//! of settling. [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps what
-//! was leased without its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and
-//! [`archiving`], [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`], [`endpoints`],
-//! [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`statistics`],
-//! [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es, and [`usage`] are the rest of the
-//! contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows into the words of
-//! the domain and back; [`tx_error`] says what an error of the database means to a caller. [`directory`] says
-//! which tenant lives in which cell, for a store made of several of these, and [`moves`] is how one gets from one to
-//! another. [`scratch`] creates and removes a
-//! database for one run.
+//! In reading order: [`open`] connects by the [`database_url`], checks the server, finds the [`schema`] and
+//! runs [`migrations`]; [`session`] sets up every connection, with or without a [`pooler`] in between, to the
+//! primary or a [`replica`], and [`tls`] secures it. Callers wait in the [`queue`], from which a
+//! [`committer`] gathers the writes of many of them into one transaction; [`batch`] runs it, by the
+//! [`commit_rules`], in the steps of [`accept`] and [`settle`], with [`idempotency`] for keys and
+//! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for parcels that are
+//! accepted but not sent, [`intake`] for what `gancho.publish` has stored (installed by
+//! [`publish_function`]), and [`give_up`] for dead letters without an attempt. [`claim`] leases due
+//! deliveries by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] tracks deliveries that were leased
+//! without their node knowing. Lists are found by a bounded [`scan`]. [`dead_letters`] and [`archiving`],
+//! [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`], [`endpoints`], [`nodes`],
+//! [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`statistics`], [`suppressions`],
+//! [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es, and [`usage`] are the rest of the contract.
+//! [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] convert between rows and types of
+//! the domain; [`tx_error`] turns an error of the database into a store error. [`directory`] says which
+//! tenant lives in which cell, for a store that consists of several of these, and [`moves`] moves a tenant
+//! from one to another. [`scratch`] creates and removes a database for one run.
 //!
-//! This crate never answers `Ok` for something that is not committed, and never answers an error for something
-//! that is: where the answer to a commit is lost, it finds out. It holds no lock and no transaction between two
-//! calls. No other crate holds SQL for PostgreSQL.
+//! This crate never returns `Ok` for something that is not committed, and never returns an error for
+//! something that is: if the answer to a commit is lost, it finds out. It holds no lock and no transaction
+//! between two calls. No other crate contains SQL for PostgreSQL.
 
 mod accept;
 mod all_tenants;
@@ -103,17 +103,17 @@ pub use writable::{check_may_create, check_writable};
 
 use crate::session::{Session, SessionPool, Turns};
 
-/// Any number of these, in any number of processes, may share one database.
+/// The store. Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {
-    /// For what is not gathered by the committers and not named below.
+    /// For everything that the committers do not gather and that is not named below.
     pool: SessionPool,
-    /// The same for what tenants and strangers can cause, on their accounts.
+    /// For calls that tenants and unauthenticated callers cause, each on its account.
     turns: Arc<Turns>,
     /// For claims and what attempts need, so that they queue behind no tenant.
     engine: SessionPool,
     /// For tenants' lists alone, so that nothing else queues behind them.
     lists: Arc<Turns>,
-    /// For what the gateway counts and searches for itself, which may take long.
+    /// For the gateway's own counts and searches, which may take long.
     upkeep: SessionPool,
     /// For heartbeats alone, so that they queue behind nothing.
     lifeline: SessionPool,
@@ -124,20 +124,21 @@ pub struct PostgresStore {
     dead_letter_ttl: Duration,
     over: expiry_time::ExpiryTime,
     passes: prune::Passes,
-    /// The same with lists from a replica.
+    /// The same store with lists from a replica.
     reader: Option<Arc<PostgresStore>>,
-    /// Ends the tasks of this store with it.
+    /// Ends the tasks of this store when it is dropped.
     until_dropped: Arc<DropGuard>,
 }
 
 impl PostgresStore {
-    /// For the gateway's own work, of which there is little at a time.
+    /// Returns a session for the gateway's own work, of which there is little at a time.
     async fn session(&self) -> Result<Session> {
         self.pool.get().await
     }
 
-    /// On the account of a tenant, of all calls without a tenant, or of strangers: however many calls there are, and
-    /// however long they wait for each other's locks, they leave sessions to others.
+    /// Returns a session on the account of a tenant, of all calls without a tenant, or of unauthenticated
+    /// callers. However many calls an account makes, and however long they wait for each other's locks, they
+    /// leave sessions to others.
     async fn session_of(&self, account: impl Into<Account>) -> Result<Session> {
         self.turns.next(account).await
     }
@@ -146,8 +147,8 @@ impl PostgresStore {
         self.engine.get().await
     }
 
-    /// The same store, for lists and statistics that may be some seconds old: from a replica, if one is configured. What
-    /// must see its caller's own writes reads from the store itself.
+    /// Returns the same store for lists and statistics that may be some seconds old: from a replica, if one
+    /// is configured. Calls that must see the caller's own writes read from the store itself.
     pub fn reader(&self) -> Option<Arc<Self>> {
         self.reader.clone()
     }

@@ -1,5 +1,5 @@
-//! What a page of a list reads, counted by the server: as much as it shows, however many targets and
-//! deliveries there are. (faults.md 3 and 4)
+//! Measures how many rows a page of a list reads, as the server counts them: it depends on the rows that it
+//! shows, not on the number of targets and deliveries. (faults.md 3 and 4)
 
 use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
 use gancho_store::{AuditFilter, AuditLog, DeliveryFilter, EventFilter, ListOrder, PageRequest};
@@ -15,8 +15,8 @@ use crate::{
 
 const TENANT: TenantId = Id::from_bits(1);
 
-/// Events that go to very many targets each, a second apart, and one target among them; a tenth of
-/// what they made has failed.
+/// Events that go to very many targets each, a second apart, and one target among them; a tenth of their
+/// deliveries has failed.
 const MANY: &str = "
 create function id(n bigint) returns uuid language sql immutable as $$
     select (lpad(to_hex((n / 5000) << 10), 12, '0') || lpad(to_hex(n % 5000), 20, '0'))::uuid $$;
@@ -34,7 +34,7 @@ insert into spans (tenant_id, target_id, from_id, to_id, lane)
 select tenant_id, target_id, parcel_id, id(5000 * ((created_at) + 1)), lane from deliveries;
 analyze";
 
-/// Rows that a statement reads from any table, and how many it answers with.
+/// Returns the rows that a statement reads from any table, and how many it returns.
 async fn rows_read(session: &Session, (sql, conditions): (String, Conditions)) -> (i64, usize) {
     session.batch_execute("begin").await.unwrap();
     let before = rows_so_far(session).await;
@@ -44,7 +44,7 @@ async fn rows_read(session: &Session, (sql, conditions): (String, Conditions)) -
     (read, found.len())
 }
 
-/// Of this session, since some time.
+/// Returns the rows that this session has read so far.
 async fn rows_so_far(session: &Session) -> i64 {
     let count = "select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
         from pg_stat_xact_user_tables where schemaname = 'public'";
@@ -63,7 +63,7 @@ async fn a_step_reads_what_it_may_and_no_more() {
     let target = Some(Id::from_bits(7));
     let failed = Some(Status::Failed);
     let newest = rows::ids_at(ListOrder::NewestFirst, None, None);
-    // faults.md B2: from the oldest on as well.
+    // faults.md B2: also from the oldest on.
     let oldest = rows::ids_at(ListOrder::OldestFirst, None, None);
     for (filter, shown) in [
         (all.clone(), 50),
@@ -153,14 +153,14 @@ async fn a_list_of_all_tenants_is_bounded_in_tenants_too() {
     session.batch_execute(MANY_TENANTS).await.unwrap();
     let newest = rows::ids_at(ListOrder::NewestFirst, None, None);
     let all = DeliveryFilter::default();
-    // Each step may read a few rows for each tenant, and twice its budget whenever it narrows the bucket by half. Without
-    // that it would read 25,000 and 51,000 rows.
+    // Each step may read a few rows for each tenant, and twice its budget whenever it halves the bucket.
+    // Without that it would read 25,000 and 51,000 rows.
     for budget in [50_i64, 1_000] {
         let looked = all_tenants::scan_sql(&all, newest, newest.start(), budget);
         let (read, _) = rows_read(&session, looked).await;
         assert!(read < 20 * budget + 4 * 500, "{budget}: {read} rows read");
     }
-    // Nothing is left out, and nothing comes twice.
+    // Nothing is left out, and nothing is returned twice.
     let (mut after, mut found) = (newest.start(), Vec::<Uuid>::new());
     for _ in 0..10_000 {
         let (sql, conditions) = all_tenants::scan_sql(&all, newest, after, 4_096);
@@ -200,7 +200,7 @@ async fn a_step_of_the_audit_log_reads_what_it_may() {
             assert!(read < 160, "{filter:?}: {read} rows read");
         }
     }
-    // The pages of such a search go on to the end.
+    // The pages of such a search continue to the end.
     let (mut after, mut pages) = (None, 0);
     loop {
         let page = PageRequest { after, ..PageRequest::first(10) };

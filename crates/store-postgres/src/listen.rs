@@ -1,5 +1,5 @@
-//! The bell, here and at the other nodes. Between nodes it is carried by `NOTIFY`, which costs a lock
-//! that all notifying commits share: so it is sent beside the transactions, and once for many.
+//! The bell, on this node and on others. `NOTIFY` carries it between nodes, which costs a lock that all
+//! notifying commits share. So it is sent outside of the transactions, and once for many.
 
 use std::{
     future::poll_fn,
@@ -56,7 +56,7 @@ impl Bells {
         }
     }
 
-    /// Work became due, here and for everyone.
+    /// Rings here and on all other nodes, because work became due.
     pub(crate) fn ring_all(&self) {
         self.ring(Ring { here: true, others: true });
     }
@@ -68,7 +68,8 @@ impl Bells {
     }
 }
 
-/// Without a server to listen on, the bell rings for what happens here. Nodes poll for the rest.
+/// Starts to listen. Without a server to listen on, the bell rings for what happens on this node, and nodes
+/// poll for the rest.
 pub(crate) fn start(server: Option<Server>, stop: CancellationToken) -> Arc<Bells> {
     let bells = Arc::new(Bells::default());
     if let Some(server) = server {
@@ -91,7 +92,7 @@ impl Line {
             match self.listen().await {
                 Ok((client, _reader)) => {
                     rest = FIRST_REST;
-                    // Whatever was rung while no one listened.
+                    // For rings that were missed without a connection.
                     self.bells.ring_here();
                     self.bells.intake.notify_one();
                     let error = self.tell_others(&client).await;
@@ -142,8 +143,8 @@ impl Line {
     }
 }
 
-/// Drives the connection and rings the bell for notifications of other nodes. Our own come back too: those
-/// were rung before they were sent.
+/// Drives the connection and rings the bell for notifications of other nodes. This node's own notifications
+/// come back too, and are ignored: the bell rang before they were sent.
 async fn read<T: TlsStream + Unpin>(
     connection: &mut tokio_postgres::Connection<Socket, T>,
     bells: &Bells,

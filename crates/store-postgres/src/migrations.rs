@@ -1,4 +1,4 @@
-//! The steps by which the tables came to be: numbered files, run forward on start, never changed.
+//! The migrations: numbered files, run forward at the start, never changed.
 
 use deadpool_postgres::Object;
 use gancho_store::{Result, SchemaVersion, StoreError};
@@ -123,7 +123,7 @@ pub(crate) const ALL: &[Migration] = &[
     },
 ];
 
-/// Any number that no other program takes for its own lock on the same database.
+/// The key of the advisory lock: any number that no other program uses on the same database.
 const LOCK: i64 = 0x6761_6e63_686f;
 
 const TABLE: &str = "create table if not exists schema_migrations (
@@ -132,7 +132,7 @@ const TABLE: &str = "create table if not exists schema_migrations (
     checksum bigint      not null,
     ran_at   timestamptz not null default now())";
 
-/// Brings the tables up to what this program knows, in the schema of this name or where they are. Returns the schema.
+/// Migrates the tables to this version, in the schema of this name or where they are. Returns the schema.
 /// Nodes that start together wait for each other.
 pub(crate) async fn run(step: Transaction<'_>, name: Option<&str>) -> Result<String> {
     step.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).await.map_err(store_error)?;
@@ -168,11 +168,11 @@ pub(crate) async fn run(step: Transaction<'_>, name: Option<&str>) -> Result<Str
 /// The newest schema that this program knows.
 pub const SCHEMA_VERSION: u32 = ALL.len() as u32;
 
-/// The schema of a database, which is not changed. An empty one has none.
+/// Returns the schema version of a database, without changing it. An empty database has none.
 pub async fn schema_version(url: &str) -> Result<SchemaVersion> {
     let url = DatabaseUrl::parse(url)?;
     let mut client = session::of(&session::connections(&url.server()?, 1, String::new())?).await?;
-    // One transaction: a pooler may be in between.
+    // One transaction, because a pooler may be in between.
     let step = transaction(&mut client).await?;
     let tables = schema::find(&step, url.schema.as_deref()).await?;
     step.batch_execute(&schema::local_search_path(&tables)).await.map_err(store_error)?;
@@ -187,7 +187,7 @@ pub async fn schema_version(url: &str) -> Result<SchemaVersion> {
     Ok(SchemaVersion { found: u32::try_from(found).unwrap_or(u32::MAX), known: SCHEMA_VERSION })
 }
 
-/// What ran must be the beginning of what this program knows.
+/// Checks that the migrations that ran are the first ones that this program knows.
 fn check(ran: &[(i32, String, i64)]) -> Result<()> {
     for (place, (number, name, sum)) in ran.iter().enumerate() {
         let Some(known) = ALL.get(place) else {
@@ -208,7 +208,7 @@ fn check(ran: &[(i32, String, i64)]) -> Result<()> {
     Ok(())
 }
 
-/// FNV-1a: it tells a changed file from an unchanged one, no more.
+/// Computes an FNV-1a hash. It only detects a changed file.
 fn checksum(text: &str) -> i64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -216,7 +216,8 @@ fn checksum(text: &str) -> i64 {
     hash as i64
 }
 
-/// Of the driver's own kind, which prepares statements: inside a transaction that works through a pooler too.
+/// Starts a transaction of the driver, which prepares statements: inside a transaction that works through a
+/// pooler too.
 pub(crate) async fn transaction(client: &mut Object) -> Result<Transaction<'_>> {
     Client::transaction(client).await.map_err(store_error)
 }
@@ -257,7 +258,7 @@ mod upgrade_tests {
     use super::*;
     use crate::{Options, PostgresStore};
 
-    /// faults.md 21: the dead letters of an earlier version are counted when the tables are brought up.
+    /// faults.md 21: the migration counts the dead letters of an earlier version.
     #[tokio::test]
     async fn dead_letters_of_before_are_counted() {
         let database = fresh_database().await.unwrap();
@@ -287,7 +288,8 @@ mod upgrade_tests {
         assert_eq!(sums, [("A".to_owned(), 1), ("B".to_owned(), 0)]);
     }
 
-    /// What earlier versions kept among the records is brought along: ids, cursors and leases included.
+    /// The migration moves work that earlier versions stored among the records, including ids, cursors and
+    /// leases.
     #[tokio::test]
     async fn work_among_the_records_is_brought_along() {
         let database = fresh_database().await.unwrap();
@@ -354,7 +356,7 @@ mod upgrade_tests {
     const REPLAY: &str = "rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH";
     const EMAIL: &str = "out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     const DELIVERY: &str = "dlv_01K7ZX4QZ3M8N2T6V9WBCDEFGJ";
-    /// The order of reports was by the delivery's id turned round.
+    /// Reports were ordered by the inverted delivery id.
     const OLD_RECORDS: &str = "insert into records (kind, tenant_id, key, body, version, until)
         select kind, owner::uuid, convert_to(key, 'UTF8'), convert_to(body, 'UTF8'), 1, until from (values
         ('replay', '00000000-0000-0000-0000-0000000000aa', 'turned round',

@@ -109,24 +109,24 @@ const LIVING_ROLES: &str = "
 select roles from nodes
 where not is_dead and beat_at > clock_timestamp() - $1::float8 * interval '1 second'";
 
-/// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
-/// it: no number below the highest given can come to life any more.
+/// Serializes joining and declaring dead, so that a reader of the dead numbers can rely on them: no number
+/// below the highest assigned one can come to life any more.
 ///
-/// A lock of its own: a node that freezes while it holds it must not stop the others' heartbeats.
+/// A separate lock, because a node that freezes while it holds it must not stop the others' heartbeats.
 const ONE_AT_A_TIME: &str = "select pg_advisory_xact_lock(7452871012)";
 
 const DECLARE_DEAD: &str = "
 update nodes set is_dead = true
 where not is_dead and id <> $1 and beat_at < clock_timestamp() - $2::float8 * interval '1 second'";
 
-/// The spans of numbers between those of the living, up to the highest ever given. Asking for these
-/// leaves the rows of the living alone, of which there may be very many.
+/// Returns the ranges of numbers between those of living nodes, up to the highest ever assigned. A search in
+/// these does not read the rows of living nodes, of which there may be very many.
 const DEAD_SPANS: &str = "
 select n.id, coalesce(lead(n.id) over (order by n.id), h.highest + 1)
 from (select 0::bigint as id union all select id from nodes where not is_dead) n,
     (select last_value - (not is_called)::int as highest from nodes_id_seq) h";
 
-/// Rows of the dead, a few at a time. `true` for those that have been lost too often.
+/// Returns rows of dead nodes, a few at a time. `true` for those that have been lost too often.
 static HELD_BY_DEAD: Sql = Sql::new(|| {
     format!(
         "
@@ -150,7 +150,7 @@ where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = {LEASED}
     )
 });
 
-/// Numbers of nodes that are dead for ever: strictly between each pair.
+/// The numbers of nodes that are permanently dead: strictly between each pair.
 struct DeadSpans {
     low: Vec<i64>,
     high: Vec<i64>,
@@ -173,7 +173,7 @@ impl PostgresStore {
         let session = transaction.session()?;
         let given = execute(
             session,
-            // In the order in which settling takes them.
+            // In the order in which settling locks them.
             sql!(
                 "update deliveries d set state = {PENDING}, owner = 0, lost_leases = 0
              from (select tenant_id, id from deliveries where state = {LEASED} and owner = $1
@@ -222,7 +222,7 @@ impl PostgresStore {
         Ok((nodes, spans))
     }
 
-    /// What has killed too many nodes is not handed to another.
+    /// Gives up deliveries that may have killed too many nodes, instead of handing them to another.
     async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, TxError> {
         let failure = Failure::new(
             Code::LEASE_LOST,

@@ -1,4 +1,4 @@
-//! Opening the store: connect, check that the server keeps what it commits, migrate.
+//! Opens the store: connects, checks that the server keeps what it commits, and migrates.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,12 +25,12 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections for all but what follows.
+    /// Connections for everything except the following.
     pub pool: usize,
     /// Connections that read tenants' lists.
     pub lists: usize,
-    /// Connections that commit what is accepted and settled. Two keep the disk busy while the next
-    /// batch is being prepared; more get in each other's way.
+    /// Connections that commit what is accepted and settled. Two keep the disk busy while the next batch is
+    /// being prepared; more would only compete with each other.
     pub committers: usize,
     /// Maximum rows that one page of a list scans before it returns where to continue.
     pub max_scanned: usize,
@@ -112,7 +112,7 @@ impl PostgresStore {
         Ok(Arc::new(Self { reader, ..store }))
     }
 
-    /// The same store with its lists from elsewhere.
+    /// Returns the same store with lists from another pool.
     fn with_lists(&self, lists: Turns) -> Self {
         Self {
             turns: self.turns.clone(),
@@ -133,7 +133,7 @@ impl PostgresStore {
     }
 }
 
-/// One that does not answer is no reason not to start: it is asked again later.
+/// Opens the replica. If it does not answer, the store starts nevertheless and asks it again later.
 async fn open_replica(
     url: &DatabaseUrl,
     schema: &str,
@@ -148,17 +148,17 @@ async fn open_replica(
     };
     let path = quoted(schema);
     let sessions = Sessions::new(server, &path, is_pooled)?;
-    // One more than the lists take, to compare it with the primary.
+    // One more than the lists need, to compare it with the primary.
     let pool = sessions.pool_with(size + 1, &[session::OF_LISTS])?;
     replica::check_identity(&pool, primary).await?;
     Ok(Replica::start(pool, primary.clone(), stop.clone()))
 }
 
-/// How the sessions of a store are made.
+/// Creates the sessions of a store.
 struct Sessions<'a> {
     server: Server,
     path: (&'static str, &'a str),
-    /// Where a pooler is in between.
+    /// Set if a pooler is in between.
     types: Option<Arc<ParameterTypes>>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Where to listen for other nodes: a pooler passes no notifications on.
+    /// Returns where to listen for other nodes, because a pooler forwards no notifications.
     fn listener(&self, direct: Option<Server>) -> Option<Server> {
         let is_pooled = self.types.is_some();
         match (&direct, is_pooled) {
@@ -196,7 +196,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// Checks the server and brings the tables up. Returns their schema.
+/// Checks the server and migrates the tables. Returns their schema.
 async fn migrate(server: &Server, direct: Option<&Server>, schema: Option<&str>) -> Result<String> {
     let mut first = first_connection(direct.unwrap_or(server)).await?;
     let step = transaction(&mut first).await?;
@@ -216,7 +216,7 @@ async fn migrate(server: &Server, direct: Option<&Server>, schema: Option<&str>)
     migrations::run(step, schema).await
 }
 
-/// Without settings.
+/// Opens a connection without settings.
 async fn first_connection(server: &Server) -> Result<Object> {
     session::of(&session::connections(server, 1, String::new())?).await
 }
@@ -253,7 +253,7 @@ pub(crate) async fn check(client: &Transaction<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The value set by the server, the database and the role, whatever the session has set.
+/// Returns the value set by the server, the database and the role, whatever the session has set.
 async fn show(client: &Transaction<'_>, setting: &str) -> Result<String> {
     let row = client
         .query_one("select reset_val from pg_settings where name = $1", &[&setting])

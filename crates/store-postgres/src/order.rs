@@ -1,10 +1,9 @@
-//! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
-//! and the others wait behind it, in the order in which they were accepted.
+//! Strict order per subject: of the unfinished deliveries of one subject to one target, one is active and the
+//! others wait for it, in the order of acceptance.
 //!
-//! The invariant: the transaction that decides that a delivery must wait, and the one that ends the
-//! delivery it waits for, hold the subject's row until they commit. Accepting takes that row when
-//! it numbers the parcel; everything that ends a delivery takes it with [`lock`] first. So neither
-//! misses the other.
+//! **Invariant.** The transaction that decides that a delivery must wait, and the one that ends the delivery
+//! it waits for, lock the subject's row until they commit. Accepting locks that row when it numbers the
+//! parcel; everything that ends a delivery locks it with [`lock`] first. So neither misses the other.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -22,7 +21,7 @@ use crate::{
 /// The deliveries of one subject to one target.
 pub(crate) type Line = (TenantId, TargetId, Vec<u8>);
 
-/// Sorted, so that two transactions wait for each other instead of blocking each other.
+/// Sorted, so that two transactions wait for each other but cannot deadlock.
 const LOCK: &str = "
 select 1 from (
     select d.tenant_id, d.order_key as subject
@@ -48,7 +47,7 @@ where exists (
     )
 });
 
-/// The first unfinished one may be moving already, if someone retried it by hand; then it stays so.
+/// The first unfinished one may be active already, if someone retried it by hand; it stays so then.
 static MOVE_UP: Sql = Sql::new(|| {
     format!("
 update deliveries d set state = {PENDING}
@@ -62,7 +61,7 @@ cross join lateral (
 where n.state = {WAITING} and d.tenant_id = k.tenant_id and d.id = n.id and d.state + 0 = {WAITING}")
 });
 
-/// Takes the rows of the subjects of these deliveries, and of these other subjects.
+/// Locks the rows of the subjects of these deliveries, and of these other subjects.
 pub(crate) async fn lock(
     session: &Session,
     deliveries: &[(TenantId, DeliveryId)],
@@ -76,7 +75,7 @@ pub(crate) async fn lock(
     Ok(())
 }
 
-/// Those of the lines in which something is unfinished. Their subjects' rows must be held.
+/// Returns those of the lines that have an unfinished delivery. Their subjects' rows must be locked.
 pub(crate) async fn blocked(
     session: &Session,
     lines: BTreeSet<Line>,
@@ -95,7 +94,8 @@ pub(crate) async fn blocked(
         .collect())
 }
 
-/// Deliveries ended in these lines: moves up the next of each. Returns whether any did.
+/// Activates the next delivery of each line, because deliveries in them have ended. Returns whether it
+/// activated any.
 pub(crate) async fn move_up(session: &Session, lines: &BTreeSet<Line>) -> Result<bool, TxError> {
     if lines.is_empty() {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! Deliveries that may be leased to a node that does not know it: the result of a claim's commit was lost, or
-//! the caller that claimed or accepted them was gone before it came. The node is alive, so no other node
+//! Deliveries that may be leased to a node that does not know it: the answer to a claim's commit was lost, or
+//! the caller that claimed or accepted them was gone before the answer. The node is alive, so no other node
 //! rescues them: they are released before its next claim.
 
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub(crate) type Leases = (NodeId, Vec<(TenantId, DeliveryId)>);
 #[derive(Default)]
 pub(crate) struct OrphanedLeases {
     all: Arc<Mutex<Vec<Leases>>>,
-    /// Locked while they are released: a delivery that one caller releases and that is claimed again must
-    /// not be released by another.
+    /// Locked while they are released: a delivery that one caller has released and a node has claimed again
+    /// must not be released by another caller.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -85,8 +85,8 @@ impl PostgresStore {
     }
 }
 
-/// The lost commit may still be under way. Until it ends its rows read as they were before, which an
-/// update would believe; to lock them is to wait.
+/// Waits for a lost commit that may still be in progress. Until it ends, its rows read as before, and an
+/// update would believe them; locking the rows waits for it.
 async fn wait_for(session: &Session, deliveries: &[(TenantId, DeliveryId)]) -> Result<(), TxError> {
     let (tenants, ids) = columns(deliveries);
     let sql = "select from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)

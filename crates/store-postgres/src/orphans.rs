@@ -1,4 +1,4 @@
-//! What a deleted endpoint leaves behind.
+//! Deliveries and pauses of deleted endpoints.
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, EndpointId, Lane, State, TenantScope, Time};
@@ -15,7 +15,8 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// From target to target in the index of what is pending, however much each has.
+/// Goes from target to target in the index of pending deliveries. The cost does not depend on how many each
+/// has.
 pub(crate) static SCAN: Sql = Sql::new(|| {
     format!("
 with recursive walk(tenant_id, target_id, place) as (
@@ -35,7 +36,7 @@ select w.tenant_id, w.target_id,
 from walk w order by w.place")
 });
 
-/// Those that wait behind others have no place among the pending.
+/// Deliveries that wait for others are not among the pending ones.
 static LEFT: Sql = Sql::new(|| {
     format!("
 (select tenant_id, id from deliveries
@@ -101,8 +102,8 @@ impl Orphans for PostgresStore {
 }
 
 impl PostgresStore {
-    /// An id is never given twice, so an endpoint that does not exist never will again: what is looked
-    /// up here stays true.
+    /// Gives up deliveries to an endpoint that does not exist. An id is never assigned twice, so this cannot
+    /// change between the look-up and the write.
     async fn give_up_left(
         &self,
         scope: TenantScope,

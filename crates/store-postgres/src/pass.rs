@@ -4,7 +4,7 @@
 
 use parking_lot::Mutex;
 
-/// Maximum steps in a row that find nothing before the rest is left to the next round.
+/// Maximum consecutive steps that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 pub(crate) struct Pass<P>(Mutex<State<P>>);
@@ -12,7 +12,7 @@ pub(crate) struct Pass<P>(Mutex<State<P>>);
 struct State<P> {
     /// The last row scanned.
     at: Option<P>,
-    /// Steps in a row that found nothing.
+    /// Consecutive steps that found nothing.
     idle: u32,
     has_ended: bool,
 }
@@ -28,7 +28,7 @@ impl<P: Copy> Pass<P> {
         self.0.lock().at
     }
 
-    /// Whether it has come to the end once.
+    /// Whether it has reached the end once.
     pub fn has_ended(&self) -> bool {
         self.0.lock().has_ended
     }

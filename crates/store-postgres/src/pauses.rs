@@ -1,4 +1,4 @@
-//! Holding work back. What a kind of pause does not name is zero in its row.
+//! Pauses. Columns that a kind of pause does not use are zero.
 
 use async_trait::async_trait;
 use gancho_domain::Time;
@@ -56,7 +56,7 @@ const NONE: Uuid = Uuid::nil();
 const OF_LANE: i16 = 1;
 const OF_TENANT: i16 = 2;
 pub(crate) const OF_ENDPOINT: i16 = 3;
-/// A tenant's or an endpoint's pause names no lane.
+/// The lane of a pause of a tenant or an endpoint, which has none.
 pub(crate) const NO_LANE: i16 = 0;
 
 fn key(what: Pause) -> (i16, i16, Uuid, Uuid) {

@@ -1,5 +1,5 @@
-//! The batched statements must find their rows through the right index, on an empty database too:
-//! a plan made then is kept.
+//! The batched statements must find their rows by the right index, on an empty database too: a plan made then
+//! is kept.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn opened() -> (Arc<PostgresStore>, Session, Database) {
     (store, session, database)
 }
 
-/// The generic plan of a statement whose parameters are all given as text.
+/// Returns the generic plan of a statement whose parameters are all passed as text.
 async fn plan(session: &Session, sql: &str, values: &str) -> String {
     session.batch_execute(&format!("prepare it as {sql}")).await.unwrap();
     let lines = session.query(&format!("explain execute it ({values})"), &[]).await.unwrap();
@@ -62,7 +62,7 @@ async fn leaving_goes_by_time_and_sorts_nothing() {
         (archiving::OVERFLOW.to_owned(), "1".to_owned(), "dead_letters_of_tenant"),
         (archiving::REMOVE_ARCHIVED.to_owned(), "'{}', '{}', '{}'".to_owned(), "deliveries_pkey"),
     ] {
-        // What is counted may be read whole: there is little of it.
+        // Counts may be read completely, because there are few of them.
         let plan = plan(&session, &sql, &values).await.replace("Seq Scan on dead_counts", "");
         assert!(plan.contains(index), "{plan}");
         for wrong in ["Seq Scan", "Hash Join", "Merge Join"] {
@@ -134,7 +134,7 @@ async fn a_walk_reads_no_table_whole() {
     assert!(after.1 >= before.1 + 3, "the index was asked");
 }
 
-/// How often this session has read the table whole, and how often through an index.
+/// Returns how often this session has read the table completely, and how often by an index.
 async fn scans(session: &Session) -> (i64, i64) {
     let sql = "select seq_scan, idx_scan from pg_stat_xact_user_tables where relname = $1";
     let row = session.query_one(sql, &[&"deliveries"]).await.unwrap();

@@ -1,8 +1,8 @@
-//! A pooler between the gateway and the server, such as pgbouncer in transaction mode: a connection to it is another
-//! connection of the server in each transaction.
+//! A pooler between the gateway and the server, such as pgbouncer in transaction mode: a connection to it may
+//! be another connection of the server in each transaction.
 //!
-//! There, a statement cannot be prepared once and run later. It is sent with its text and the types of its
-//! parameters, which are asked for once per process.
+//! So a statement cannot be prepared once and run later. It is sent with its text and the types of its
+//! parameters, which are read once per process.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,10 +20,10 @@ use crate::{
     tx_error::{TxError, pool_error, store_error},
 };
 
-/// Whether something between here and the server shares its connections out.
+/// Whether a pooler between here and the server shares its connections.
 ///
-/// A startup option does not get through pgbouncer: it refuses the connection, or ignores the option where it is
-/// configured to. The server itself knows it afterwards.
+/// A startup option does not pass pgbouncer: it refuses the connection, or ignores the option if it is
+/// configured to. A server has the option afterwards.
 pub(crate) async fn is_between(server: &Server) -> Result<bool> {
     let mut marked = server.clone();
     let options = marked.config.get_options().unwrap_or_default();
@@ -49,7 +49,7 @@ fn is_refused_option(error: &PoolError) -> bool {
 
 /// The types of the parameters of each statement.
 pub(crate) struct ParameterTypes {
-    /// One connection, apart from those that wait for the answer.
+    /// A separate connection, not one of those that wait for the types.
     pool: SessionPool,
     settings: String,
     known: Mutex<HashMap<Box<str>, Arc<[Type]>>>,
@@ -64,7 +64,7 @@ impl ParameterTypes {
         })
     }
 
-    /// The values with the types that the server expects. `within` is a session in a transaction.
+    /// Adds the types that the server expects to the values. `within` is a session in a transaction.
     pub(crate) async fn add<'a>(
         &self,
         within: Option<&Session>,
@@ -88,7 +88,7 @@ impl ParameterTypes {
         Ok(values.iter().zip(types.iter()).map(|(value, of)| (*value, of.clone())).collect())
     }
 
-    /// In a transaction, in which the connection stays the same.
+    /// Reads the types in a transaction, in which the connection stays the same.
     async fn learn(&self, session: &Session, sql: &str) -> Result<Arc<[Type]>, TxError> {
         let types: Arc<[Type]> = session.parameter_types(sql).await?.into();
         self.known.lock().insert(sql.into(), types.clone());

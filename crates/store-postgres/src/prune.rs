@@ -23,7 +23,7 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// A step looks at as many parcels for each that it may remove.
+/// How many parcels a step scans for each that it may remove.
 const LOOKS: i64 = 10;
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Passes {
     buckets: Pass<BucketRow>,
 }
 
-/// `until` is checked again for a row that was claimed in between.
+/// Removes expired keys. Checks `until` again, because a key may have been claimed in between.
 const FORGET_KEYS: &str = "
 delete from once_keys o using (
     select tenant_id, key from once_keys where until <= $1 order by until limit $2) late
@@ -55,7 +55,7 @@ delete from usage u using (
     order by period limit $2) late
 where u.tenant_id = late.tenant_id and u.period = late.period";
 
-/// What dead nodes held is known by its owner's not being among the living.
+/// Removes dead nodes. Their deliveries are recognized because their owner is not among the living.
 const FORGET_PROCESSES: &str = "
 delete from writers where seen_at < now() - interval '7 days';
 delete from nodes where is_dead";
@@ -76,8 +76,8 @@ select count(*) from many";
 const EVENT: i16 = Kind::Event.number();
 const EMAIL: i16 = Kind::Email.number();
 
-/// Whether all deliveries of the parcel `p` have ended and left no dead letter, and it is older than the retention of
-/// its tenant, counted from `$2`, or else made before `$1`.
+/// Whether parcel `p` may be pruned: all its deliveries have ended and left no dead letter, and it is older
+/// than the retention of its tenant, counted from `$2`, or without one created before `$1`.
 pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     format!(
         "p.created_at < coalesce($2::int8 - (select case p.kind when {EVENT} then t.keep_events_us
@@ -90,12 +90,12 @@ pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
     )
 });
 
-/// How much younger than its id a parcel may be for the id alone not to keep it.
+/// How much younger than its id a parcel may be. Within this, the id alone does not keep it.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would be
-/// written with every parcel for the sake of this. Ids begin with their time, so `$3` is where to
-/// stop; the parcel's own time decides. Begins behind `($4, $5)`.
+/// Scans tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would have
+/// to be written with every parcel just for this. Ids begin with their time, so `$3` is where to stop; the
+/// parcel's own time decides. Begins after `($4, $5)`.
 fn look() -> String {
     format!(
         "with recursive owner(tenant_id) as (
@@ -117,12 +117,12 @@ limit $6"
     )
 }
 
-/// The shortest that a tenant has of its own.
+/// The shortest retention of any tenant that has its own.
 const SHORTEST_RETENTION: &str = "
 select min(least(keep_events_us, keep_emails_us)) from tenants
 where keep_events_us is not null or keep_emails_us is not null";
 
-/// `skip locked`: two nodes may be pruning.
+/// Locks ended parcels. `skip locked`, because two nodes may be pruning.
 fn lock_ended() -> String {
     format!(
         "select p.tenant_id, p.id, p.deliveries, p.subject
@@ -149,7 +149,7 @@ order by d.tenant_id, d.id for update of d"
     )
 });
 
-/// A subject goes with its last parcel: its numbers begin again with 1 then.
+/// Removes subjects with their last parcel. Their numbers then start again at 1.
 const COUNT_GONE: &str = "
 update subjects s set gone = s.gone + k.gone
 from unnest($1::uuid[], $2::bytea[], $3::int8[]) as k(tenant_id, subject, gone)
@@ -178,8 +178,8 @@ impl PostgresStore {
         Ok(PruneStep { parcels, more })
     }
 
-    /// One row for each key of the counted dead letters. Two nodes may do it at once: each adds up what it
-    /// removed itself.
+    /// Reduces the counts of dead letters to one row for each key. Two nodes may do it at once: each adds up
+    /// the rows that it removed itself.
     async fn add_up_dead_counts(&self, max: i64) -> Result<bool> {
         let session = self.session().await?;
         let found = query(&session, ADD_UP_DEAD_COUNTS, &[&max]).await.map_err(store_error)?;
@@ -187,8 +187,8 @@ impl PostgresStore {
         Ok(keys == Some(max))
     }
 
-    /// Keys, records, reports and usage that are expired, and processes that are gone. Returns whether there are
-    /// more.
+    /// Removes expired keys, records, reports and usage, and processes that are gone. Returns whether there
+    /// are more.
     async fn prune_small(&self, max: i64, now: Time) -> Result<bool> {
         self.over.set(now);
         let session = self.session().await?;
@@ -240,7 +240,7 @@ impl PostgresStore {
         Ok((gone, pass.go_on(last, found)))
     }
 
-    /// Removes parcels with all that belongs to them.
+    /// Removes parcels with everything that belongs to them.
     pub(crate) async fn remove(
         &self,
         Cutoff { before, now }: Cutoff,
@@ -263,8 +263,8 @@ impl PostgresStore {
         Ok(gone.parcels.0.len() as u64)
     }
 
-    /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
-    /// over all, after which there is nothing more to find.
+    /// Removes empty time buckets. Buckets are removed with their last delivery; this finds those that
+    /// earlier versions have left, in one pass over all, after which there is nothing more to find.
     async fn prune_buckets(&self, before: Time, max: i64) -> Result<bool, TxError> {
         let pass = &self.passes.buckets;
         if pass.has_ended() {
@@ -278,8 +278,8 @@ impl PostgresStore {
     }
 }
 
-/// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
-/// retried or replayed since they were read.
+/// Locks the rows of the deliveries of these parcels. Returns the parcels with a delivery that was retried or
+/// replayed since they were read.
 async fn armed_meanwhile(
     session: &Session,
     ended: &[Row],
@@ -308,7 +308,7 @@ type Keys = (Vec<Uuid>, Vec<Uuid>);
 struct RemovalBatch {
     parcels: Keys,
     deliveries: Keys,
-    /// How many of each subject.
+    /// The number of parcels to remove from each subject.
     subjects: BTreeMap<(Uuid, Vec<u8>), i64>,
 }
 

@@ -1,20 +1,20 @@
 //! Installs `gancho.publish`, by which applications publish in their own transactions.
 //!
-//! It is in the schema `gancho` where the tables are in `public`, and otherwise in the schema of the tables. It is not a
-//! migration: a role that may not create a schema is served all the same, without the function, until someone creates
-//! the schema for it.
+//! It is in the schema `gancho` if the tables are in `public`, and otherwise in the schema of the tables. It
+//! is not a migration: for a role that may not create a schema, the gateway runs without the function until
+//! someone creates the schema.
 
 use gancho_store::Result;
 use tokio_postgres::Transaction;
 
 use crate::tx_error::store_error;
 
-/// Raised with every change of the function. A node of an earlier version leaves a later one in place.
+/// Raised with every change of the function. A node of an earlier version keeps a later one.
 const VERSION: i32 = 2;
 const FUNCTION: &str = include_str!("../functions/publish.sql");
 const SIGNATURE: &str = "publish(text, text, json, text, text, text, timestamptz)";
 
-/// What hinders the function from being installed, and the version that is there.
+/// Reads what prevents the installation of the function, and the version that is installed.
 const STATUS: &str = "
 select case
     when n.oid is null and not has_database_privilege(current_database(), 'create')
@@ -30,7 +30,7 @@ from (select $1::text as name) s
 left join pg_namespace n on n.nspname = s.name
 left join pg_proc p on p.oid = to_regprocedure(quote_ident(s.name) || '.' || $2)";
 
-/// In the transaction that has brought the tables up. `tables` is their schema.
+/// Installs the function in the transaction that has migrated the tables. `tables` is their schema.
 pub(crate) async fn install(step: &Transaction<'_>, tables: &str) -> Result<()> {
     let schema = if tables == "public" { "gancho" } else { tables };
     let status = step.query_one(STATUS, &[&schema, &SIGNATURE]).await.map_err(store_error)?;
@@ -47,7 +47,7 @@ pub(crate) async fn install(step: &Transaction<'_>, tables: &str) -> Result<()> 
     let tables = quoted(tables);
     let create = no_schema.then(|| format!("create schema {name}"));
     // A role of this name finds the schema before `public`. Versions of this program that create their tables
-    // wherever the search path says must find them there, and go no further.
+    // in the first schema of the search path must find them there, and stop.
     let view = (schema == "gancho" && name != tables).then(|| {
         format!("create or replace view {name}.schema_migrations as select * from {tables}.schema_migrations")
     });

@@ -1,7 +1,8 @@
-//! Where callers queue, and how much of it a committer takes at a time.
+//! The queue of callers, and how much of it a committer takes at a time.
 //!
-//! Calls with large bodies queue apart and never share a transaction with others, and one committer at a time carries them:
-//! a small event does not wait until the megabytes of another tenant are compressed and written.
+//! Calls with large bodies have a separate queue and never share a transaction with others, and one committer
+//! at a time runs them: a small event does not wait until another tenant's megabytes are compressed and
+//! written.
 
 use std::{
     collections::VecDeque,
@@ -27,16 +28,16 @@ use crate::{
     orphaned_leases::LeaseGuard,
 };
 
-/// A transaction takes no more than this, unless one call alone is larger.
+/// Maximum rows of a transaction, unless one call alone has more.
 const MAX_ROWS: usize = 1_024;
 const MAX_BYTES: usize = 2 << 20;
 /// A call with larger bodies is heavy.
 const HEAVY: usize = 256 << 10;
-/// Below this number of rows, a busy committer waits a moment for more.
+/// A busy committer with fewer rows than this waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// One caller's work, and where its answer goes.
+/// One caller's work, and where its answer is sent.
 pub(crate) struct Call {
     pub work: Work,
     pub reply: oneshot::Sender<Result<(Answer, LeaseGuard)>>,
@@ -44,7 +45,7 @@ pub(crate) struct Call {
     bytes: usize,
 }
 
-/// Where callers queue.
+/// The queue of callers.
 #[derive(Clone, Default)]
 pub(crate) struct Queue(Arc<CallQueue>);
 
@@ -52,7 +53,7 @@ pub(crate) struct Queue(Arc<CallQueue>);
 struct CallQueue {
     calls: Mutex<Waiting>,
     came: Notify,
-    /// Committers that wait.
+    /// The number of waiting committers.
     idle: AtomicUsize,
 }
 
@@ -60,9 +61,9 @@ struct CallQueue {
 struct Waiting {
     light: VecDeque<Call>,
     heavy: VecDeque<Call>,
-    /// A committer carries heavy calls.
+    /// Whether a committer runs heavy calls now.
     heavy_is_out: bool,
-    /// What was taken last, so that a single committer serves both in turn.
+    /// What was taken last, so that a single committer serves both kinds in turn.
     last_was_heavy: bool,
 }
 
@@ -76,7 +77,7 @@ impl Waiting {
     }
 }
 
-/// What a committer carries in one transaction.
+/// The calls that a committer runs in one transaction.
 pub(crate) struct Batch {
     pub calls: Vec<Call>,
     is_heavy: bool,
@@ -154,7 +155,7 @@ impl Queue {
         self.push(Call { work, reply, rows, bytes });
         let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
         let (answer, mut guard) = answer.await.unwrap_or_else(stopped)?;
-        // Nothing is awaited any more: the caller has it.
+        // The caller has the answer, so no guard is needed any more.
         guard.clear();
         Ok(answer)
     }
@@ -167,7 +168,7 @@ impl Queue {
         self.0.came.notify_one();
     }
 
-    /// For a committer: what fits into one transaction, at least one call.
+    /// Returns the calls that fit into one transaction, at least one.
     pub(crate) async fn next(&self) -> Batch {
         loop {
             let came = self.0.came.notified();
@@ -180,7 +181,7 @@ impl Queue {
         }
     }
 
-    /// For a committer that is kept busy: waits a moment until there are a few.
+    /// Waits a moment until there are a few calls. For a committer under load.
     pub(crate) async fn gather(&self, batch: &mut Batch) {
         let end = Instant::now() + MOMENT;
         while !batch.is_heavy && rows_of(&batch.calls) < FEW_ROWS {
@@ -189,7 +190,7 @@ impl Queue {
             }
             self.take(&mut self.0.calls.lock(), batch);
             if !self.is_empty() {
-                // What comes next does not fit.
+                // The next call does not fit.
                 return;
             }
         }
@@ -209,8 +210,8 @@ impl Queue {
         Some(batch)
     }
 
-    /// Adds what still fits. Where other committers have nothing to do, they get their share: one
-    /// prepares its batch while another waits for the disk.
+    /// Adds the calls that still fit. If other committers are idle, it leaves them their share: one prepares
+    /// its batch while another waits for the disk.
     fn take(&self, waiting: &mut Waiting, batch: &mut Batch) {
         let calls = if batch.is_heavy { &mut waiting.heavy } else { &mut waiting.light };
         let taken = &mut batch.calls;
@@ -233,7 +234,7 @@ impl Queue {
         }
     }
 
-    /// The server cannot be reached: answers everyone who waits.
+    /// Answers all waiting callers, because the server cannot be reached.
     pub(crate) fn refuse(&self, error: &StoreError) {
         let calls: Vec<Call> = {
             let Waiting { light, heavy, .. } = &mut *self.0.calls.lock();

@@ -1,4 +1,4 @@
-//! Delivering a stored event to more targets.
+//! Sends a stored event to more targets.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::{
 const MAX_TRIES: u32 = 5;
 
 impl PostgresStore {
-    /// A delivery that the event has already is passed over. So it does no harm to ask twice, and
-    /// where the answer to a commit is lost it is simply run again.
+    /// Redelivers an event. Skips deliveries that the event has already, so a repeated call does no harm, and
+    /// if the answer to a commit is lost, the transaction is simply run again.
     pub(crate) async fn add_deliveries(
         &self,
         scope: TenantScope,
@@ -66,11 +66,11 @@ async fn add(
     if parcel.erased_at.is_some() {
         return Ok(false);
     }
-    // The subject's row before the parcel's: who holds a subject never waits for a parcel.
+    // The subject's row before the parcel's: the holder of a subject never waits for a parcel.
     if let Some(subject) = &parcel.subject {
         order::lock(session, &[], &[(parcel.tenant, subject)]).await?;
     }
-    // Pruned meanwhile, perhaps. From here on it cannot be.
+    // It may have been pruned meanwhile. From here on it cannot be.
     let Some((parcel, _, known)) = find(session, scope, event, "for update").await? else {
         return Ok(false);
     };
@@ -81,7 +81,8 @@ async fn add(
         .iter()
         .filter(|to| !known.contains(&uuid(to.id)))
         .map(|to| NewParcel {
-            // It counts from when it is made: an old event's would be too late at once.
+            // Its expiry counts from its creation: with the event's own time, that of an old event would be
+            // expired at once.
             parcel: Arc::new(Parcel { created_at: to.id.time(), ..Parcel::clone(&parcel) }),
             once: None,
             ledger: None,
@@ -104,7 +105,7 @@ async fn add(
 
 type EventDeliveries = (Arc<Parcel>, Option<u64>, Vec<Uuid>);
 
-/// The event, its number and its deliveries.
+/// Returns the event, its number and its deliveries.
 async fn find(
     session: &Session,
     scope: TenantScope,

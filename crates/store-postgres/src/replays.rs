@@ -22,7 +22,7 @@ const COLUMNS: &str = "r.id, r.tenant_id, r.state, r.request, r.total, r.is_exac
 /// Maximum retries of a transaction that conflicts with another, or whose outcome is unknown.
 const MAX_TRIES: u32 = 5;
 
-/// An owner's replays are opened one after the other: each counts those that are open before it is added.
+/// Serializes opening an owner's replays, so that each counts the open ones before it is added.
 const OPEN_LOCK: &str =
     "select pg_advisory_xact_lock(hashtext('gancho replays'), hashtext($1::uuid::text))";
 
@@ -37,7 +37,7 @@ where r.id = old.id and r.state not in ('pending', 'running')";
 const INSERT: &str = "
 insert into replays (id, tenant_id, state, request, created_at) values ($1, $2, 'pending', $3, $4)";
 
-/// The last two columns are what was before.
+/// Takes or renews a lease. The last two columns have the values from before.
 fn lease() -> String {
     format!(
         "with before as materialized (
@@ -56,7 +56,7 @@ fn lease() -> String {
     )
 }
 
-/// Of a replay that was canceled, only what was sent is added.
+/// Advances a replay. If it was canceled, only adds what was sent.
 const ADVANCE: &str = "
 update replays
 set done = done + $3, skipped = skipped + $4, failed = failed + $5,
@@ -208,7 +208,7 @@ impl ReplayJobs for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Of all owners.
+    /// Returns replays of all owners.
     pub(crate) async fn newest_of_all_replays(
         &self,
         before: Option<ReplayId>,
@@ -233,7 +233,7 @@ impl PostgresStore {
             Transaction::begin(self.session_of(owner.map(TenantScope::tenant)).await?).await?;
         let session = transaction.session()?;
         query(session, OPEN_LOCK, &[&tenant]).await?;
-        // The answer to a commit may have been lost: then it is there.
+        // The answer to a commit may have been lost; in that case it exists.
         let sql = "select from replays where id = $1";
         if !query(session, sql, &[&uuid(new.id)]).await?.is_empty() {
             return Ok(OpenReplayOutcome::Opened);
@@ -261,7 +261,7 @@ fn numbers(page: ReplayCounts) -> (i64, i64, i64) {
 
 fn uuid_of(owner: Option<TenantScope>) -> Result<Uuid> {
     match owner.map(|scope| uuid(scope.tenant())) {
-        // No such tenant can be made. Should one be made up, it has no part in the operator's.
+        // No tenant with this id can be created. If one is forged, it has no access to the operator's.
         Some(tenant) if tenant.is_nil() => Err(corrupt("a tenant whose id is zero")),
         Some(tenant) => Ok(tenant),
         None => Ok(Uuid::nil()),

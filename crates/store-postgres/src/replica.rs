@@ -1,4 +1,4 @@
-//! A read replica, from which lists and statistics are read while it answers and is not far behind.
+//! A read replica, for lists and statistics, as long as it answers and its lag is small.
 
 use std::{
     sync::{
@@ -19,17 +19,17 @@ use crate::{
     tx_error::store_error,
 };
 
-/// Of a database in all the world. A standby has that of its primary.
+/// A unique identifier of a database. A standby has that of its primary.
 pub(crate) const IDENTITY: &str =
     "select system_identifier::text || ' ' || current_database() from pg_control_system()";
 
-/// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
-/// database's clock.
+/// Every transaction that accepts or settles writes its time, and every node its heartbeat, by the database's
+/// clock.
 pub(crate) const LAST_WRITTEN: &str = "
 select (extract(epoch from greatest(
     (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
 
-/// What is read from it is at most about this old. Nodes write every few seconds, so it shows.
+/// Maximum lag, approximately. Nodes write every few seconds, so a lag is visible.
 const MAX_LAG: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_secs(2);
 const HINT: &str = "check database_read_url, and the replication of that server";
@@ -58,7 +58,7 @@ impl Replica {
         replica
     }
 
-    /// A session with it, while it is of use.
+    /// Returns a session with it, if it is usable.
     pub(crate) async fn session(&self) -> Option<Session> {
         if !self.is_usable.load(Ordering::Relaxed) {
             return None;
@@ -71,7 +71,7 @@ impl Replica {
     }
 
     async fn check(&self, primary: &SessionPool) -> Result<()> {
-        // Not before: a primary that does not answer says nothing about the replica.
+        // In this order, because a primary that does not answer says nothing about the replica.
         let Ok(written) = last_written(primary).await else { return Ok(()) };
         let replayed = last_written(&self.pool).await?;
         let lag = written
@@ -96,7 +96,7 @@ impl Replica {
     }
 }
 
-/// Refuses a server that is not a replica of this one. One that does not answer may be.
+/// Refuses a server that is not a replica of this one. Accepts one that does not answer, which may be one.
 pub(crate) async fn check_identity(replica: &SessionPool, primary: &SessionPool) -> Result<()> {
     let identity = async |pool: &SessionPool| -> Result<String> {
         let row = query_one(&pool.get().await?, IDENTITY, &[]).await.map_err(store_error)?;
@@ -111,7 +111,7 @@ pub(crate) async fn check_identity(replica: &SessionPool, primary: &SessionPool)
     }
 }
 
-/// By the primary's clock, on both.
+/// Returns the time of the last write, by the primary's clock on both.
 async fn last_written(pool: &SessionPool) -> Result<Option<Time>> {
     let row = query_one(&pool.get().await?, LAST_WRITTEN, &[]).await.map_err(store_error)?;
     rows::maybe_time(&row, 0)

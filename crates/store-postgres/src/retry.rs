@@ -1,4 +1,4 @@
-//! Makes deliveries due again, for retries and replays; ordered ones become due in their turn.
+//! Makes deliveries due again, for retries and replays; ordered ones become due in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::{
 /// Maximum retries of a transaction that conflicts with another.
 const MAX_TRIES: u32 = 5;
 
-/// Locked in order, so that two transactions wait for each other instead of blocking each other.
+/// Locked in order, so that two transactions wait for each other but cannot deadlock.
 const STANDING: &str = "
 select d.tenant_id, d.id, d.state, d.target_id, d.order_key
 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
@@ -35,21 +35,21 @@ where d.tenant_id = k.tenant_id and d.id = k.id"
     )
 });
 
-/// Tenant and delivery.
+/// A tenant and a delivery.
 pub(crate) type Key = (TenantId, DeliveryId);
 
 pub(crate) struct Retries<'a> {
     pub keys: &'a [Key],
-    /// Only those that were given up.
+    /// Whether to retry only deliveries that were given up.
     pub only_dead: bool,
     pub now: Time,
-    /// Who asks for it: a tenant, or the operator.
+    /// The account of the caller: a tenant, or the operator.
     pub account: Option<TenantId>,
 }
 
 impl PostgresStore {
-    /// Answers for those that are there. It does no harm to ask twice, so where the answer to a commit is
-    /// lost it is simply run again.
+    /// Retries the deliveries that exist, and returns their outcomes. A repeated call does no harm, so if the
+    /// answer to a commit is lost, the transaction is simply run again.
     pub(crate) async fn retry_in_order(
         &self,
         retries: Retries<'_>,
@@ -85,7 +85,7 @@ impl PostgresStore {
 
 impl Retries<'_> {
     async fn run(&self, session: &Session) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
-        // The subjects' rows before the deliveries', as everyone takes them.
+        // The subjects' rows before the deliveries', as in all transactions.
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);
         let found = query(session, STANDING, &[&tenants, &ids]).await?;
@@ -108,7 +108,7 @@ impl Retries<'_> {
                 _ => states.push((key, State::Pending)),
             }
         }
-        // Where nothing moves, the first by its number does; elsewhere all wait behind what moves.
+        // In a line in which none is active, the first by its number becomes active; in others all wait.
         let blocked = order::blocked(session, lines.clone()).await?;
         let keys: Vec<Key> = states.iter().map(|(key, _)| *key).collect();
         let states: Vec<i16> = states.iter().map(|(_, state)| state.number()).collect();

@@ -1,4 +1,4 @@
-//! Between rows and the words of the domain.
+//! Converts rows to types of the domain.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())
 }
 
-/// PostgreSQL cannot store the character 0 in a text; it is replaced by the replacement character.
+/// Replaces the character 0 by the replacement character, because PostgreSQL cannot store it in a text.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{fffd}"))
@@ -59,7 +59,7 @@ pub(crate) fn maybe_limit(row: &Row, column: usize) -> Result<Option<u32>> {
     limit.map(u32::try_from).transpose().map_err(|_| corrupt("a limit is out of range"))
 }
 
-/// From two columns: how many, and in how long.
+/// Reads a rate from two columns: the count and the period.
 pub(crate) fn maybe_rate(row: &Row, column: usize) -> Result<Option<Rate>> {
     let rate = maybe_limit(row, column)?.zip(maybe_span(row, column + 1)?);
     Ok(rate.map(|(count, per)| Rate { count, per }))
@@ -108,7 +108,7 @@ fn latency(micros: i64) -> Duration {
 pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
     p.external_id, p.is_test, p.created_at, p.body, p.number, p.trace, p.erased_at";
 
-/// A parcel and its number, from [`PARCEL`] beginning at column `at`.
+/// Reads a parcel and its number from [`PARCEL`], starting at column `at`.
 pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)> {
     let kind = get(row, at + 2)?;
     let parcel = Parcel {
@@ -137,7 +137,7 @@ fn trace(row: &Row, column: usize) -> Result<Option<TraceContext>> {
     bytes.map(read).transpose()
 }
 
-/// From the columns that a claim returns: the delivery's, then [`PARCEL`].
+/// Reads a job from the columns that a claim returns: the delivery's, then [`PARCEL`].
 pub(crate) fn job(row: &Row) -> Result<Job> {
     let (parcel, number) = parcel(row, 10)?;
     Ok(Job {
@@ -174,8 +174,8 @@ pub(crate) fn attempt(row: &Row) -> Result<Attempt> {
     })
 }
 
-/// The columns of [`delivery`], for a query over `d` (deliveries), `p` (its parcel), `a` (its last
-/// attempt, where there was one) and `l` (its dead letter, likewise).
+/// The columns of [`delivery`], for a query over `d` (deliveries), `p` (its parcel), `a` (its last attempt,
+/// if there was one) and `l` (its dead letter, if it has one).
 pub(crate) const DELIVERY: &str = "d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, \
     p.is_test, d.state, d.attempts, a.response_status, coalesce(l.code, a.code), \
     coalesce(l.reason, a.reason), a.next_at, a.started_at, \
@@ -206,17 +206,18 @@ pub(crate) fn delivery(row: &Row) -> Result<DeliveryRow> {
     })
 }
 
-/// The first id that can be of this time: an id is never behind the time of what it names.
+/// Returns the lowest id that can be of this time: an id is never behind the time of what it names.
 pub(crate) fn first_id_at(time: Time) -> Uuid {
     Uuid::from_u128((time.millis().max(0) as u128) << 80)
 }
 
-/// And one beyond the last: after a clock was set back, an id may be ahead of its time.
+/// Returns an id above all that can be of this time: after a clock was set back, an id may be ahead of its
+/// time.
 fn last_id_at(time: Time) -> Uuid {
     first_id_at(time + Duration::from_hours(24))
 }
 
-/// Which ids can be of these times.
+/// Returns the range of ids that can be of these times.
 pub(crate) fn ids_at(order: ListOrder, since: Option<Time>, until: Option<Time>) -> Ids {
     Ids {
         order,

@@ -1,10 +1,10 @@
 //! A bounded scan of the log, newest first or oldest first.
 //!
-//! A list is read in steps: each scans some rows after a position and returns the matching ones and how
-//! far it came. The search stops when the page is full, at the end, or when it has scanned the maximum
-//! number of rows of a page, or many rows for a long time: then it returns where the next page continues.
-//! So the cost of a page is bounded whatever the filter and the server; and since each step is a short
-//! statement, nothing runs for long after the caller has gone.
+//! A list is read in steps: each scans some rows after a position and returns the matching ones and how far
+//! it came. The search stops when the page is full, at the end, or when it has scanned the maximum number of
+//! rows of a page, or many rows for a long time; then it returns where the next page continues. So the cost
+//! of a page is bounded whatever the filter and the server, and since each step is a short statement, nothing
+//! runs for long after the caller has gone away.
 
 use std::{future::Future, time::Duration};
 
@@ -12,18 +12,18 @@ use gancho_store::{ListOrder, Result};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// Which ids a step may look at: those behind a place, and no farther than an edge.
+/// The ids that a step may scan: those after a position, up to an edge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ids {
     pub order: ListOrder,
-    /// The first id that may match,
+    /// The lowest id that may match.
     pub first: Uuid,
-    /// and one beyond the last.
+    /// An id above all that may match.
     pub end: Uuid,
 }
 
 impl Ids {
-    /// The place before the first page.
+    /// Returns the position before the first page.
     pub fn start(self) -> Uuid {
         match self.order {
             ListOrder::NewestFirst => self.end,
@@ -31,7 +31,7 @@ impl Ids {
         }
     }
 
-    /// The position to continue from. Never outside of the range that may match.
+    /// Returns the position to continue from, within the range that may match.
     pub fn from(self, place: Uuid) -> Uuid {
         match self.order {
             ListOrder::NewestFirst => place.min(self.start()),
@@ -46,7 +46,7 @@ impl Ids {
         }
     }
 
-    /// The condition that a column is after a position and before the edge.
+    /// Returns the condition that a column is after a position and before the edge.
     pub fn within(self, column: &str, place: &str, edge: &str) -> String {
         match self.order {
             ListOrder::NewestFirst => format!("{column} < {place} and {column} >= {edge}"),
@@ -66,7 +66,7 @@ pub(crate) fn word(order: ListOrder) -> &'static str {
     }
 }
 
-/// A list, in steps.
+/// A list that is read in steps.
 pub(crate) trait Trail: Sync {
     type Row: Send;
     /// A row's position in the list.
@@ -80,7 +80,7 @@ pub(crate) trait Trail: Sync {
     ) -> impl Future<Output = Result<Step<Self::Row, Self::Place>>> + Send;
 }
 
-/// What one step found.
+/// The result of one step.
 #[derive(Debug)]
 pub(crate) struct Step<R, P> {
     /// The matching rows, in the order of the list, each with its position.
@@ -89,7 +89,7 @@ pub(crate) struct Step<R, P> {
     pub reached: Option<P>,
 }
 
-/// How much of a search is left.
+/// How much of the search's budget is left.
 #[derive(Debug)]
 pub(crate) struct ScanBudget {
     left: usize,
@@ -102,17 +102,17 @@ const MAX_STEP: usize = 4_096;
 /// A page that has scanned [`MIN_SCANNED`] rows and is not full ends after this time.
 const MAX_TIME: Duration = Duration::from_millis(50);
 const MIN_SCANNED: usize = 4_096;
-/// When the page is full, it is looked so far for one more, to know whether there is another page.
+/// When the page is full, the scan goes at most this far to find out whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
 impl ScanBudget {
-    /// For a page of `page` rows.
+    /// Creates a budget for a page of `page` rows.
     pub fn new(max: usize, page: usize) -> Self {
         let ends_at = Instant::now() + MAX_TIME;
         Self { left: max.max(1), step: page + 1, scanned: 0, ends_at }
     }
 
-    /// How many rows the next step may look at; `None` if it was enough.
+    /// Returns how many rows the next step may scan; `None` if the budget is spent.
     pub fn next(&mut self) -> Option<i64> {
         if self.scanned >= MIN_SCANNED && Instant::now() >= self.ends_at {
             return None;
@@ -129,7 +129,7 @@ impl ScanBudget {
     }
 }
 
-/// A page, and the place where the next one begins.
+/// Returns a page, and the position where the next one begins.
 pub(crate) async fn page<T: Trail>(
     trail: &T,
     max: usize,
@@ -167,7 +167,7 @@ fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
 mod tests {
     use super::*;
 
-    /// Nothing ever matches, and each row takes 20 µs.
+    /// A trail without matches, in which each row takes 20 µs.
     struct Slow;
 
     impl Trail for Slow {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Of the numbers below a thousand, the multiples of seven match.
+    /// A trail of the numbers below a thousand, of which the multiples of seven match.
     struct Sevens;
 
     impl Trail for Sevens {

@@ -1,14 +1,15 @@
-//! The schema that the tables are in: the one that is set, the one where they are, or the first of the search path.
+//! The schema of the tables: the configured one, the one where they are, or the first of the search path.
 //!
-//! Every session sets its search path to this schema alone, so that nothing of the same name elsewhere is taken for
-//! ours: another program's `schema_migrations`, or a schema called as the role, which comes before `public`.
+//! Every session sets its search path to this schema alone, so that nothing of the same name elsewhere is
+//! used by mistake: another program's `schema_migrations`, or a schema with the name of the role, which
+//! precedes `public`.
 
 use gancho_store::{Result, StoreError};
 use tokio_postgres::GenericClient;
 
 use crate::{publish_function::quoted, tx_error::store_error};
 
-/// Where the migrations are noted, by the search path; where none are, the first schema of the path.
+/// Finds the schema with the migrations, by the search path; if there is none, the first schema of the path.
 const FIND: &str = "
 select coalesce(
     (select n.nspname from unnest(current_schemas(false)) with ordinality as s(name, place)
@@ -32,7 +33,7 @@ pub(crate) async fn find(client: &impl GenericClient, name: Option<&str>) -> Res
     })
 }
 
-/// The same; creates the schema of this name if it does not exist.
+/// Finds the schema of this name, and creates it if it does not exist.
 pub(crate) async fn find_or_create(
     client: &impl GenericClient,
     name: Option<&str>,
@@ -52,7 +53,7 @@ pub(crate) async fn find_or_create(
     Ok(found)
 }
 
-/// For one transaction.
+/// Returns the statement that sets the search path for one transaction.
 pub(crate) fn local_search_path(schema: &str) -> String {
     format!("set local search_path = {}", quoted(schema))
 }

@@ -41,7 +41,7 @@ async fn execute(url: &str, sql: &str) -> Result<()> {
     pool.get().await?.batch_execute(sql).await.map_err(store_error)
 }
 
-/// The URL of another database on the same server.
+/// Returns the URL of another database on the same server.
 fn with_database(url: &str, name: &str) -> String {
     let (base, options) = url.split_at(url.find('?').unwrap_or(url.len()));
     let authority = base.find("://").map_or(0, |place| place + 3);

@@ -1,4 +1,4 @@
-//! How every connection is set up, and how statements run on it.
+//! Sets up connections, and runs statements on them.
 
 #[cfg(test)]
 use std::ops::Deref;
@@ -27,14 +27,15 @@ use crate::{
     tx_error::{TxError, corrupt, pool_error},
 };
 
-/// Every statement here finds its rows through an index. A plan made while a table was empty would
-/// prefer to read it whole, and would be kept until the table is analyzed: ten times the work. So
-/// these sessions have no plans to choose from but nested loops over indexes. PostgreSQL 18 would still
-/// answer an `exists` below an `and`, `or` or `not` by reading the whole table once: `offset 0` in it
-/// keeps it from that.
+/// The settings of every session.
 ///
-/// A batch of parameters is a few MiB and must not go through a file, hence `work_mem`. A session
-/// that lost its client inside a transaction must not hold its locks for ever.
+/// Every statement in this crate finds its rows by an index. A plan made while a table was empty would prefer
+/// to read it completely, and would be kept until the table is analyzed: ten times the work. So these
+/// sessions allow only plans with nested loops over indexes. PostgreSQL 18 would still evaluate an `exists`
+/// below an `and`, `or` or `not` by reading the whole table once; `offset 0` in it prevents that.
+///
+/// A batch of parameters is a few MiB and must not go through a file, hence `work_mem`. A session that lost
+/// its client inside a transaction must not hold its locks forever.
 const SETTINGS: [(&str, &str); 9] = [
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
@@ -47,16 +48,16 @@ const SETTINGS: [(&str, &str); 9] = [
     ("client_min_messages", "warning"),
 ];
 
-/// Opening refuses a server with `synchronous_commit = off`; one that is set so later is overruled.
+/// Overrules `synchronous_commit = off`. Opening refuses a server with that setting, but it may be set later.
 const COMMIT: &str = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')";
 
-/// For sessions that read lists, besides [`SETTINGS`]. A page is read in short statements; this is for
-/// a server that takes very long for one.
+/// Settings of sessions that read lists, besides [`SETTINGS`]. A page is read in short statements; this is
+/// for a server that takes very long for one.
 pub(crate) const OF_LISTS: (&str, &str) = ("statement_timeout", "10s");
 
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// The statement that applies [`SETTINGS`] and `more`: to the session, or to the transaction alone.
+/// Returns the statement that applies [`SETTINGS`] and `more`, to the session or to the transaction alone.
 pub(crate) fn settings(more: &[(&str, &str)], is_local: bool) -> String {
     let all = SETTINGS.iter().chain(more).map(|(name, value)| {
         format!("set_config('{name}', '{}', {is_local})", value.replace('\'', "''"))
@@ -65,7 +66,7 @@ pub(crate) fn settings(more: &[(&str, &str)], is_local: bool) -> String {
     format!("select {}, set_config('synchronous_commit', {COMMIT}, {is_local})", all.join(", "))
 }
 
-/// Connections of which each has run `on_connect` first.
+/// Creates connections, each of which runs `on_connect` first.
 pub(crate) fn connections(server: &Server, size: usize, on_connect: String) -> Result<Pool> {
     let manager = Manager::from_config(
         server.config.clone(),
@@ -98,8 +99,8 @@ pub(crate) struct SessionPool {
     pooling: Option<Pooling>,
 }
 
-/// Behind a pooler, a session is another connection of the server in each transaction. So nothing is left in it:
-/// each transaction applies the settings to itself, and no statement is prepared.
+/// Behind a pooler, a session may be another connection of the server in each transaction. So nothing is left
+/// in it: each transaction applies the settings to itself, and no statement is prepared.
 #[derive(Clone)]
 struct Pooling {
     settings: Arc<str>,
@@ -107,13 +108,13 @@ struct Pooling {
 }
 
 impl SessionPool {
-    /// Straight to the server.
+    /// Creates sessions with the server itself.
     pub(crate) fn direct(server: &Server, size: usize, more: &[(&str, &str)]) -> Result<Self> {
         let pool = connections(server, size, settings(more, false))?;
         Ok(Self { pool, pooling: None })
     }
 
-    /// Through a pooler.
+    /// Creates sessions through a pooler.
     pub(crate) fn pooled(
         server: &Server,
         size: usize,
@@ -125,7 +126,7 @@ impl SessionPool {
         Ok(Self { pool, pooling: Some(pooling) })
     }
 
-    /// Without settings.
+    /// Creates sessions without settings.
     pub(crate) fn bare(server: &Server, size: usize) -> Result<Self> {
         Ok(Self { pool: connections(server, size, String::new())?, pooling: None })
     }
@@ -141,7 +142,7 @@ impl SessionPool {
     }
 }
 
-/// A connection of a pool, to which it returns when it is dropped. On the account of a tenant, it holds a permit
+/// A connection of a pool, which returns to it when dropped. On the account of a tenant, it holds a permit
 /// until then.
 pub(crate) struct Session {
     client: Object,
@@ -172,12 +173,12 @@ impl Session {
         Ok(())
     }
 
-    /// Not back to the pool: the server undoes what is open.
+    /// Closes the connection instead of returning it to the pool: the server rolls back what is open.
     pub(crate) fn close(self) {
         drop(Object::take(self.client));
     }
 
-    /// Statements without parameters.
+    /// Runs statements without parameters.
     pub(crate) async fn batch_execute(&self, sql: &str) -> Result<(), Error> {
         match self.lone() {
             None => self.client.batch_execute(sql).await,
@@ -188,28 +189,28 @@ impl Session {
         }
     }
 
-    /// A statement that is not prepared, because it is another each time. In a transaction.
+    /// Runs a statement that is not prepared, because it is different each time. Only in a transaction.
     pub(crate) async fn query_once(&self, sql: &str) -> Result<Vec<Row>, Error> {
         self.client.query_typed(sql, &[]).await
     }
 
-    /// In a transaction.
+    /// Starts to read rows by `COPY`. Only in a transaction.
     pub(crate) async fn copy_out(&self, sql: &str) -> Result<CopyOutStream, Error> {
         self.client.copy_out(sql).await
     }
 
-    /// In a transaction.
+    /// Starts to write rows by `COPY`. Only in a transaction.
     pub(crate) async fn copy_in(&self, sql: &str) -> Result<CopyInSink<Bytes>, Error> {
         self.client.copy_in(sql).await
     }
 
-    /// What the server takes the parameters of a statement for.
+    /// Returns the types that the server assigns to the parameters of a statement.
     pub(crate) async fn parameter_types(&self, sql: &str) -> Result<Vec<Type>, Error> {
-        // Its end is sent when it is dropped: here, before whatever follows.
+        // The statement is closed when it is dropped: here, before whatever follows.
         Ok(self.client.prepare(sql).await?.params().to_vec())
     }
 
-    /// How a statement becomes a transaction of its own, where that is needed.
+    /// Returns how a statement becomes a transaction of its own, if that is needed.
     fn lone(&self) -> Option<&Pooling> {
         self.pooling.as_ref().filter(|_| self.in_transaction().is_none())
     }
@@ -218,7 +219,7 @@ impl Session {
         Some(self).filter(|_| self.in_transaction.load(Ordering::Relaxed))
     }
 
-    /// Sends all in one go, so that a caller who gives up leaves no transaction open.
+    /// Sends everything at once, so that a caller that gives up leaves no transaction open.
     async fn run_pooled<T>(
         &self,
         statement: impl Future<Output = Result<T, Error>>,
@@ -228,7 +229,7 @@ impl Session {
         let (begun, done, committed) = futures_util::join!(
             self.client.batch_execute(&begin),
             statement,
-            // After an error, this undoes the transaction.
+            // After an error, this rolls the transaction back.
             self.client.batch_execute("commit"),
         );
         begun?;
@@ -260,7 +261,7 @@ pub(crate) async fn query(
     Ok(session.client.query(&statement, values).await?)
 }
 
-/// Its future is boxed, so that those of all callers stay small: few gateways have a pooler.
+/// Boxed, so that the futures of all callers stay small: few gateways have a pooler.
 async fn query_pooled(
     session: &Session,
     pooling: &Pooling,
@@ -271,7 +272,7 @@ async fn query_pooled(
     session.run_pooled(session.client.query_typed(sql, &values)).await
 }
 
-/// The same, for a statement that returns one row.
+/// As [`Self::query`], for a statement that returns one row.
 pub(crate) async fn query_one(
     session: &Session,
     sql: &str,
@@ -281,7 +282,7 @@ pub(crate) async fn query_one(
     found.ok_or_else(|| corrupt("a statement returned no row").into())
 }
 
-/// The same, for the number of rows touched.
+/// As [`Self::query`], but returns the number of affected rows.
 pub(crate) async fn execute(
     session: &Session,
     sql: &str,
@@ -304,16 +305,16 @@ async fn execute_pooled(
     session.run_pooled(session.client.execute_typed(sql, &values)).await
 }
 
-/// Sessions that tenants take in turn.
+/// Sessions that tenants use in turn.
 pub(crate) struct Turns {
     pool: SessionPool,
-    /// Serves them instead, while it is of use.
+    /// Serves them instead, while it is usable.
     replica: Option<Arc<Replica>>,
     permits: FairSemaphore,
 }
 
 impl Turns {
-    /// Of the sessions of a pool, one tenant has half at most.
+    /// Shares the sessions of a pool. One tenant gets at most half of them.
     pub(crate) fn new(pool: SessionPool, count: usize) -> Self {
         let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         Self { pool, replica: None, permits: FairSemaphore::new(count, count.div_ceil(2)) }
@@ -337,13 +338,13 @@ impl Turns {
     }
 }
 
-/// A transaction of several statements. If it is dropped before its end, as when its caller gives up, the
-/// connection goes with it and the server undoes it.
+/// A transaction of several statements. If it is dropped before its end, as when its caller gives up, it
+/// closes the connection and the server rolls it back.
 pub(crate) struct Transaction(Option<Session>);
 
 impl Transaction {
     pub(crate) async fn begin(session: Session) -> Result<Self, Error> {
-        // Inside the guard before it is sent.
+        // Guarded before it is sent.
         let transaction = Self(Some(session));
         if let Some(session) = &transaction.0 {
             session.begin("").await?;

@@ -43,14 +43,14 @@ pub(crate) struct SettleWrites {
     pub held: Vec<bool>,
     /// Lines in which an ordered delivery ended.
     pub ended: BTreeSet<Line>,
-    /// Delivered, and may have a dead letter.
+    /// Deliveries that succeeded and may have a dead letter.
     raised: Vec<(Uuid, Uuid)>,
 }
 
 const WEBHOOK: i16 = Lane::Webhook.number();
 
-/// The state and the owner are the fence. `state + 0` keeps the planner from looking the rows up by their
-/// owner, who may have thousands, instead of by their id.
+/// The state and the owner are the fence. `state + 0` prevents the planner from looking the rows up by their
+/// owner, which may have thousands, instead of by their id.
 pub(crate) static SETTLE: Sql = Sql::new(|| {
     format!(
         "
@@ -95,7 +95,7 @@ select place, target_id, order_key, was_dead from done"
     )
 });
 
-/// Inside a transaction. If a delivery is ordered, its subject's row must be held.
+/// Writes settlements inside a transaction. If a delivery is ordered, its subject's row must be locked.
 pub(crate) async fn write(
     session: &Session,
     endings: &[Ending<'_>],
@@ -130,7 +130,7 @@ pub(crate) async fn write(
 }
 
 impl SettleWrites {
-    /// A dead letter leaves when its delivery succeeds after all.
+    /// Removes the dead letters of deliveries that succeeded after all.
     pub(crate) async fn raise(&self, session: &Session) -> Result<(), TxError> {
         if self.raised.is_empty() {
             return Ok(());
@@ -147,9 +147,9 @@ impl SettleWrites {
     }
 }
 
-/// The places of the settlements to be written, in order of the rows, so that two transactions wait
-/// for each other instead of blocking each other. A node that settles a delivery twice no longer
-/// holds it the second time, so only the first counts.
+/// Returns the indexes of the settlements to write, in the order of the rows, so that two transactions wait
+/// for each other but cannot deadlock. A node that settles a delivery twice no longer holds it the second
+/// time, so only the first one counts.
 fn first_of_each(endings: &[Ending<'_>]) -> Vec<usize> {
     let mut known = HashSet::with_capacity(endings.len());
     let mut places: Vec<usize> = (0..endings.len())

@@ -1,4 +1,4 @@
-//! Statistics: what nodes counted, rolled up, read and pruned.
+//! Statistics: nodes' counts, rolled up, read and pruned.
 
 mod failing;
 mod roll_up;
@@ -32,7 +32,7 @@ use crate::{
     tx_error::{TxError, corrupt, store_error},
 };
 
-/// A row of a minute belongs to a node; sums have the writer `(0, 0)`.
+/// Writes rows. A row of a minute belongs to a node; sums have the writer `(0, 0)`.
 const PUT: &str = "
 insert into statistics as s (level, chunk, tenant_id, target_id, lane, at, node, part, failed, figures)
 select k.level, k.chunk, k.tenant_id, k.target_id, k.lane, k.at, $9, $10, k.failed, k.figures
@@ -41,13 +41,14 @@ from unnest($1::int2[], $2::int8[], $3::uuid[], $4::uuid[], $5::int2[], $6::int8
 on conflict (level, chunk, tenant_id, target_id, lane, at, node, part) do update
 set failed = excluded.failed, figures = excluded.figures";
 
-/// A roll-up that is under way starts over.
+/// Marks chunks as due. A running roll-up of them starts over.
 const MARK_DUE: &str = "
 insert into statistics_due as d (level, chunk, version, place)
 select k.level, k.chunk, 1, null from unnest($1::int2[], $2::int8[]) as k(level, chunk)
 on conflict (level, chunk) do update set version = d.version + 1, place = null";
 
-/// The oldest first. There are few: the hour and the day that are running, and those that have just ended.
+/// Returns the due chunks, oldest first. There are few: the current hour and day, and those that have just
+/// ended.
 const DUE: &str = "select level, chunk, version, place from statistics_due order by chunk, level";
 
 pub(crate) const READ: &str = "
@@ -60,7 +61,7 @@ cross join lateral (
       and s.target_id = k.target_id and s.lane = k.lane and s.at >= k.since and s.at < k.until
     offset 0) s";
 
-/// Chunks that are not rolled up yet stay.
+/// Removes old rows. Chunks that are not rolled up yet stay.
 pub(crate) const PRUNE: &str = "
 delete from statistics s using (
     select level, chunk, tenant_id, target_id, lane, at, node, part from statistics
@@ -135,7 +136,7 @@ impl PostgresStore {
         let mut changed = BTreeSet::new();
         let mut rows: Vec<_> =
             batch.rows.iter().filter(|row| now.since(row.minute) <= MAX_LATE).collect();
-        // One statement writes a row once; the last counts.
+        // One statement can write a row only once, and the last value counts.
         rows.reverse();
         rows.sort_by_key(|row| (row.series.key(), row.minute));
         rows.dedup_by_key(|row| (row.series.key(), row.minute));
@@ -150,7 +151,7 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         columns.put(session, batch.node.0, batch.part).await?;
-        // Last, because all nodes write this row, and in order, so that none waits for another in a circle.
+        // Last, because all nodes write this row, and in order, so that they cannot deadlock.
         mark_due(session, &changed.into_iter().collect::<Vec<_>>()).await?;
         transaction.commit().await?;
         Ok(())

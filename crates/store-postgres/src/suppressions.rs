@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent any more.
+//! Addresses that get no more e-mails of a tenant.
 
 use std::collections::BTreeMap;
 
@@ -63,11 +63,11 @@ impl Suppressions for PostgresStore {
     }
 }
 
-/// Entries by tenant and address, in the order in which everyone writes them: two who write the same wait for
-/// each other instead of blocking each other.
+/// Entries by tenant and address, in the order in which all transactions write them: two writers of the same
+/// rows wait for each other but cannot deadlock.
 type Entries<'a> = BTreeMap<(TenantId, &'a str), &'a Suppression>;
 
-/// Returns how many are new.
+/// Adds suppressions. Returns how many are new.
 pub(crate) async fn add(
     session: &Session,
     new: &[(TenantId, &NewSuppression)],
@@ -110,7 +110,7 @@ impl PostgresStore {
         Ok(added)
     }
 
-    /// Of all tenants, by tenant and address.
+    /// Returns suppressions of all tenants, by tenant and address.
     pub(crate) async fn list_all_suppressions(
         &self,
         after: Option<(TenantId, String)>,

@@ -72,7 +72,7 @@ impl Tenants for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Runs a statement with a tenant's values; returns how many rows it wrote.
+    /// Runs a statement with a tenant's values. Returns how many rows it wrote.
     async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, TxError>> {
         let session = self.session().await?;
         let written = execute(

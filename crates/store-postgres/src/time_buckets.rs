@@ -1,8 +1,8 @@
-//! Time buckets: in which stretches of time a target got deliveries of a lane, by which a target's and a lane's
-//! deliveries are found.
+//! Time buckets: the periods in which a target got deliveries of a lane. Deliveries of a target or a lane are
+//! found by them.
 //!
 //! An index of every delivery by its target would be written twice for each: when it is accepted and, because
-//! its state is in other indexes, again when it is settled. So only this is recorded, once per bucket: that a
+//! its state is in other indexes, again when it is settled. So only one entry per bucket is stored: that a
 //! target got something of a lane within an eighth of a second. Ids are in order of time, so a bucket is a
 //! short range of a tenant's deliveries.
 
@@ -30,7 +30,7 @@ pub(crate) fn of(tenant: TenantId, to: &NewDelivery) -> Bucket {
     ((tenant, to.target, to.lane), u128::from_be_bytes(to.id.bytes()) >> BUCKET_BITS)
 }
 
-/// The start of this delivery's bucket.
+/// Returns the start of this delivery's bucket.
 pub(crate) fn start_of(id: DeliveryId) -> Uuid {
     edge(u128::from_be_bytes(id.bytes()) >> BUCKET_BITS)
 }
@@ -39,17 +39,17 @@ fn edge(number: u128) -> Uuid {
     Uuid::from_u128(number << BUCKET_BITS)
 }
 
-/// The last bucket that one committer has written for each target. It learns of a bucket once that is
-/// committed, never before: what was rolled back must be written again.
+/// The last bucket that one committer has written for each target. A bucket is added only after its commit,
+/// because what was rolled back must be written again.
 #[derive(Default)]
 pub(crate) struct RecentBuckets(HashMap<LaneTarget, u128>);
 
-/// With more targets it starts over, which costs each of them one needless write.
+/// Maximum targets. Beyond it the cache starts over, which costs each of them one needless write.
 const MAX_TARGETS: usize = 50_000;
 
 impl RecentBuckets {
-    /// Those that have to be written, in order, so that two who write the same wait for each
-    /// other instead of blocking each other.
+    /// Returns the buckets that must be written, in order, so that two writers of the same rows wait for each
+    /// other but cannot deadlock.
     pub fn unknown(&self, buckets: impl Iterator<Item = Bucket>) -> BTreeSet<Bucket> {
         buckets.filter(|(to, bucket)| self.0.get(to) != Some(bucket)).collect()
     }
@@ -92,7 +92,7 @@ pub(crate) struct BucketRow {
 }
 
 impl BucketRow {
-    /// The bucket of a delivery, from its tenant, target, lane and id.
+    /// Reads the bucket of a delivery, from its tenant, target, lane and id.
     pub fn of_delivery(row: &Row) -> Result<Self, TxError> {
         let id: Uuid = rows::get(row, 3)?;
         let bucket = id.as_u128() >> BUCKET_BITS;
@@ -106,8 +106,8 @@ impl BucketRow {
     }
 }
 
-/// Those of the buckets in which nothing is left. A committer that has written one of them may believe
-/// that it is still there; it is older than any delivery that can come.
+/// Removes the empty ones of these buckets. A committer that has written one of them may believe that it
+/// still exists; it is older than any delivery that can come.
 const REMOVE: &str = "
 delete from spans s
 using unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int2[])
@@ -142,8 +142,8 @@ where s.from_id < $1 and s.from_id >= $2
   and (s.from_id, s.tenant_id, s.target_id, s.lane) > ($2, $3, $4, $5)
 order by s.from_id, s.tenant_id, s.target_id, s.lane limit $6";
 
-/// Of the next buckets before a time, those in which nothing is left, and the place where to go on:
-/// none at the end.
+/// Returns the empty ones of the next buckets before a time, and the position to continue from: `None` at the
+/// end.
 pub(crate) async fn look(
     session: &Session,
     at: Option<BucketRow>,

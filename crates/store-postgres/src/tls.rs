@@ -1,9 +1,9 @@
-//! TLS as the URL's `sslmode` says: `disable`, `prefer` (the default), `require` or `verify-full`.
+//! TLS by the URL's `sslmode`: `disable`, `prefer` (the default), `require` or `verify-full`.
 //!
-//! `require` and `verify-full` are the same: they check the server's certificate and its name, against the file in
-//! `sslrootcert` or the machine's own roots. `prefer` takes any
-//! certificate: it would speak without TLS too, so a check would only lock out servers that have a
-//! certificate of their own making, and protect from no one.
+//! `require` and `verify-full` are the same: they check the server's certificate and its name, against the
+//! file in `sslrootcert` or the machine's own roots. `prefer` accepts any certificate: it would connect
+//! without TLS too, so a check would only exclude servers with a self-signed certificate, and protect from
+//! nobody.
 
 use std::{path::Path, sync::Arc};
 

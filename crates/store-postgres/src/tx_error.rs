@@ -4,18 +4,18 @@ use deadpool_postgres::PoolError;
 use gancho_store::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
-/// The tenant is being moved to another cell, or was: see 0028_moves.sql.
+/// The code of a tenant that is being moved to another cell, or was: see 0028_moves.sql.
 const MOVING: &str = "WH503";
 
-/// How a transaction failed, by what is to be done about it. In all cases but a lost commit, which
-/// is not an error here, nothing was written.
+/// How a transaction failed, by what the caller can do. Except after a lost commit, which is not an error
+/// here, nothing was written.
 #[derive(Debug)]
 pub(crate) enum TxError {
     /// Two transactions conflicted: retry it.
     Retry(StoreError),
-    /// The connection, the server or its disk: whatever was in the transaction, it would have failed.
+    /// The connection, the server or its disk failed: any transaction would have failed.
     Server(StoreError),
-    /// Something in this transaction. Of several that were merged, one may be the cause.
+    /// The transaction's own content is the cause. If several calls were merged, it may be one of them.
     Content(StoreError),
 }
 
@@ -39,7 +39,7 @@ impl From<Error> for TxError {
             return Self::Content(error_of(&error));
         }
         match &code.code()[..2] {
-            // Data, constraints, limits of a statement, and what is plainly wrong with one.
+            // Data, constraints, limits of a statement, and statements that are plainly wrong.
             "21" | "22" | "23" | "42" | "54" => Self::Content(error_of(&error)),
             _ => Self::Server(error_of(&error)),
         }
@@ -58,7 +58,7 @@ pub(crate) fn error_of(error: &Error) -> StoreError {
         Some(code) if code.code() == MOVING => StoreError::Moving(text),
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full(text),
         Some(code) if *code == SqlState::UNIQUE_VIOLATION => StoreError::Taken(text),
-        // Data, constraints, limits of a row: no later try will fare better.
+        // Data, constraints, limits of a row: a retry cannot succeed.
         Some(code) if matches!(&code.code()[..2], "21" | "22" | "23" | "54") => {
             StoreError::Invalid(text)
         }
@@ -73,7 +73,7 @@ pub(crate) fn pool_error(error: &PoolError) -> StoreError {
     }
 }
 
-/// The driver's own text says only "db error"; what happened is in its source.
+/// Returns the text of the error. The driver's own text says only "db error"; its source says what happened.
 fn text_of(error: &Error) -> String {
     if let Some(db) = error.as_db_error() {
         let detail = db.detail().map(|detail| format!(" ({detail})"));
@@ -87,7 +87,7 @@ pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt(what.into())
 }
 
-/// For `map_err` where no transaction is at stake.
+/// Converts an error outside of a transaction, for `map_err`.
 pub(crate) fn store_error(error: impl Into<TxError>) -> StoreError {
     error.into().into_error()
 }

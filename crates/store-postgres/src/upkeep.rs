@@ -1,4 +1,4 @@
-//! Keeping the database small and knowing how full it is.
+//! Keeps the database small, and reports how full it is.
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, Lane, State, Time};
@@ -103,9 +103,9 @@ impl Upkeep for PostgresStore {
         rows::maybe_time(&row, 0)
     }
 
-    /// Always 0. The embedded store takes the first 63 bits of an id for its row number, so its ids
-    /// must rise. Here the whole id is the key, and the 65 bits behind those are drawn at random: a
-    /// node whose clock went back, or another node in the same millisecond, makes other ids.
+    /// Returns always 0. The embedded store uses the first 63 bits of an id as its row number, so its ids
+    /// must rise. Here the whole id is the key, and its other 65 bits are random: a node whose clock went
+    /// back, or another node in the same millisecond, makes other ids.
     async fn highest_lead(&self) -> Result<i64> {
         Ok(0)
     }

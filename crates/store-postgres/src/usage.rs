@@ -1,4 +1,4 @@
-//! How much of its plan a tenant has used.
+//! A tenant's usage of its plan.
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
@@ -11,7 +11,7 @@ use crate::{
     tx_error::{corrupt, store_error},
 };
 
-/// Never less than nothing, where a limit was lowered below what has been used.
+/// Grants at least zero, even if the limit was lowered below the usage.
 const SPEND: &str = "
 insert into usage as u (tenant_id, period, used, granted)
 values ($1, $2, least($3::int8, $4::int8), least($3::int8, $4::int8))
@@ -66,7 +66,7 @@ impl Usage for PostgresStore {
     }
 }
 
-/// Above what the store can count to, there is no limit.
+/// Converts a count. Counts above the maximum of the database mean no limit.
 fn amount(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

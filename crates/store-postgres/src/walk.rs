@@ -1,8 +1,8 @@
-//! Which targets a claim takes from, and how many from each.
+//! Decides which targets a claim takes from, and how many deliveries from each.
 //!
-//! Where little is due, all of it is read and dealt out here. Where much is due, the targets are
-//! walked in turn, by the function `claim_round` in the database, because it asks the index hundreds
-//! of questions in a row: so a claim from a million costs what a claim from a thousand does.
+//! If few deliveries are due, all of them are read and planned here. If many are due, the function
+//! `claim_round` in the database walks the targets in turn, because that takes hundreds of consecutive
+//! look-ups in the index: so a claim from a million costs as much as one from a thousand.
 
 use gancho_domain::{Id, TenantId};
 use gancho_store::{Claim, ClaimCursor, ClaimProgress, ClaimTurn, TargetId};
@@ -20,8 +20,8 @@ use crate::{
 /// Maximum targets that a claim scans; the next one continues from there.
 const MAX_SCANNED: i32 = 1_000;
 
-/// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
-/// paused tenant.
+/// The deliveries that have been due for longest. Includes skipped targets: filtering them in SQL could scan
+/// a million rows of a paused tenant.
 static OLDEST: Sql = Sql::new(|| {
     format!(
         "
@@ -42,21 +42,23 @@ pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<Plan, TxErr
         return Ok(deal::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
-    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
+    // The walk continues with the next claim, but the deliveries that have been due for longest need not wait
+    // for it.
     if far && !plan.caught_up && deal::add(&mut plan, claim, due) {
         plan.leave();
     }
     Ok(plan)
 }
 
-/// One entry for each delivery, at most one more than can be taken.
+/// Returns one entry for each delivery, at most one more than can be taken.
 async fn oldest(session: &Session, claim: &Claim) -> Result<Vec<(TenantId, TargetId)>, TxError> {
     let max = claim.max as i64 + 1;
     let found = query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
-/// Also returns whether the walk ended because it had scanned the maximum number of targets.
+/// Walks the targets. Also returns whether the walk ended because it had scanned the maximum number of
+/// targets.
 pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
@@ -90,12 +92,12 @@ pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool
     Ok(follower.done())
 }
 
-/// Makes a plan of the rows of a walk.
+/// Makes a plan from the rows of a walk.
 struct Follower {
     takes: Vec<Take>,
     cursor: ClaimCursor,
     progress: ClaimProgress,
-    /// The last turn that went on where an earlier one stopped.
+    /// The last turn that continued an interrupted one.
     resumed: Option<ClaimTurn>,
     far: bool,
 }
@@ -145,7 +147,7 @@ impl Follower {
         Ok(())
     }
 
-    /// The turn continues with the next claim.
+    /// Notes that the turn continues with the next claim.
     fn interrupt(&mut self, tenant: TenantId, at: Option<TargetId>, wrapped: bool) {
         let from = match self.resumed {
             Some(turn) if turn.tenant == tenant => turn.from,

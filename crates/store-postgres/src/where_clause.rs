@@ -1,4 +1,4 @@
-//! A filter as SQL: only the conditions that are set, each with its parameter.
+//! Builds a filter in SQL: only the conditions that are set, each with its parameter.
 
 use tokio_postgres::types::ToSql;
 
@@ -11,7 +11,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// `?` in the condition stands for the value.
+    /// Adds a condition, in which `?` stands for the value.
     pub(crate) fn add(&mut self, condition: &str, value: impl ToSql + Send + Sync + 'static) {
         let place = self.value(value);
         self.wheres.push(condition.replace('?', &place));
@@ -27,18 +27,18 @@ impl Conditions {
         }
     }
 
-    /// A condition without a value.
+    /// Adds a condition without a value.
     pub(crate) fn add_plain(&mut self, condition: &str) {
         self.wheres.push(condition.to_owned());
     }
 
-    /// A value outside of the conditions: the text that stands for it.
+    /// Binds a value outside of the conditions, and returns its placeholder.
     pub(crate) fn value(&mut self, value: impl ToSql + Send + Sync + 'static) -> String {
         self.values.push(Box::new(value));
         format!("${}", self.values.len())
     }
 
-    /// Drops the conditions and keeps their values bound.
+    /// Drops the conditions, but keeps their values bound.
     pub(crate) fn without_conditions(self) -> Self {
         Self { wheres: Vec::new(), values: self.values }
     }

@@ -1,4 +1,4 @@
-//! Deliveries that are given up before they are tried: dead letters from the beginning.
+//! Deliveries that are given up before they are tried: dead letters from the start.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     tx_error::TxError,
 };
 
-/// Why nothing of it is sent.
+/// Returns why the parcel is not sent, or `None`.
 pub(crate) fn reason<'a>(one: &Incoming<'a>) -> Option<&'a Failure> {
     one.new.ledger.as_ref().and_then(|received| received.withheld.as_ref())
 }
@@ -29,7 +29,7 @@ insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, r
     moved_at, expires_at)
 select tenant_id, id, lane, 0, code, reason, at, at, expires_at from dead";
 
-/// The dead letters of what is not to be sent.
+/// Writes the dead letters of withheld parcels.
 pub(crate) async fn bury(
     session: &Session,
     fresh: &[Incoming<'_>],

@@ -1,4 +1,4 @@
-//! Whether a gateway could write to a server: for the operator who asks before it fails.
+//! Checks whether a gateway could write to a server, for operators who want to know before it fails.
 
 use deadpool_postgres::Object;
 use gancho_domain::Time;
@@ -9,7 +9,7 @@ use crate::{
     tx_error::store_error,
 };
 
-/// Takes 1 MiB of space and gives it back. A server that only reads, and one whose disk is full, refuse it.
+/// Takes 1 MiB of space and gives it back. A read-only server refuses it, and so does one whose disk is full.
 const PROBE: &str = "create temporary table gancho_probe on commit drop as
     select repeat(md5(i::text), 32) as filler from generate_series(1, 1024) as i";
 
@@ -18,7 +18,7 @@ const RIGHTS: &str = "select has_table_privilege('parcels', 'insert') and has_ta
     and has_table_privilege('deliveries', 'update') and has_table_privilege('deliveries', 'delete'),
     (extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
-/// Refuses what a gateway would refuse at its start, and fails where writing fails. Nothing is changed. Returns the time of the
+/// Fails as a gateway would fail at its start or when it writes. Changes nothing. Returns the time of the
 /// server.
 pub async fn check_writable(url: &str) -> Result<Time> {
     let url = DatabaseUrl::parse(url)?;
@@ -39,7 +39,7 @@ pub async fn check_writable(url: &str) -> Result<Time> {
     Ok(Time::from_micros(now))
 }
 
-/// Fails if the role may not create tables where they would be, or the schema for them.
+/// Fails if the role may not create the tables or their schema.
 pub async fn check_may_create(url: &str) -> Result<()> {
     let url = DatabaseUrl::parse(url)?;
     let mut client = connect(&url).await?;
@@ -55,7 +55,7 @@ pub async fn check_may_create(url: &str) -> Result<()> {
     Err(StoreError::Refused(format!("this role may not create tables in the schema {schema}")))
 }
 
-/// A connection without settings.
+/// Opens a connection without settings.
 async fn connect(url: &DatabaseUrl) -> Result<Object> {
     session::of(&session::connections(&url.server()?, 1, String::new())?).await
 }

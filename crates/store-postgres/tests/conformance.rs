@@ -1,4 +1,4 @@
-//! The suite that every store must pass, on a database of its own for each case.
+//! The suite that every store must pass, with a separate database for each case.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::postgres::{Database, fresh_database};
 
 struct Postgres {
-    // Before the database, so that it is closed before the database goes.
+    // Before the database, so that it is closed before the database is removed.
     store: Arc<PostgresStore>,
     database: Database,
 }

@@ -1,5 +1,5 @@
-//! The store for many nodes on a real server: the suite that every store must pass, and what only a server can get
-//! wrong.
+//! The store for many nodes on a real server: the suite that every store must pass, and what only a server
+//! can get wrong.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Short ways to make parcels and to see what became of them.
+//! Short ways to make parcels and to read their outcomes.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Maker {
         self.0.make()
     }
 
-    /// One event with one delivery that is due.
+    /// Returns an event with one delivery that is due.
     pub fn event(&self, tenant: TenantId, target: TargetId) -> NewParcel {
         parcels::event(&self.0, tenant, target, now())
     }

@@ -1,4 +1,5 @@
-//! Dead letters in the order in which they were given up: a bounded look, and a page bounded in bytes.
+//! Lists dead letters in the order in which they were given up, with a bounded scan and pages of bounded
+//! size.
 
 use std::collections::HashMap;
 
@@ -19,11 +20,11 @@ use crate::{
     where_clause::Conditions,
 };
 
-/// A letter's position in the list: when it was given up, and its id.
+/// A dead letter's position in the list: when it was given up, and its id.
 type Place = (i64, Uuid);
 
 impl PostgresStore {
-    /// A page ends with the letter before the one that would make it too large.
+    /// Returns a page. It ends before the dead letter that would make it too large.
     pub(super) async fn page_of_dead(
         &self,
         filter: &DeadFilter,
@@ -44,17 +45,17 @@ impl PostgresStore {
     }
 }
 
-/// The query.
+/// A query for dead letters.
 pub(super) struct Letters<'a> {
     pub session: &'a Session,
     pub filter: &'a DeadFilter,
     pub order: ListOrder,
-    /// Only those whose deliveries have ended: none that is being replayed.
+    /// Whether to return only those whose deliveries have ended, so none that is being replayed.
     pub ended: bool,
 }
 
 impl Trail for Letters<'_> {
-    /// When it was given up comes with it.
+    /// A key, with the time at which it was given up.
     type Row = (Key, i64);
     type Place = Place;
 
@@ -75,7 +76,7 @@ impl Trail for Letters<'_> {
     }
 }
 
-/// One step, as SQL and its values: all rows that it looks at, and whether they fit.
+/// Returns one step as SQL with its values: all rows that it scans, and whether they match.
 pub(crate) fn scan_sql(
     filter: &DeadFilter,
     order: ListOrder,
@@ -122,8 +123,8 @@ pub(crate) fn scan_sql(
 }
 
 impl Letters<'_> {
-    /// How many of them fit on a page, by what their bodies weigh. Bodies are not compressed, so that their
-    /// sizes are known without reading them.
+    /// Returns how many of them fit on a page, by the sizes of their bodies. Bodies are not compressed, so
+    /// their sizes are known without reading them.
     async fn fitting(&self, found: &[Key], max_bytes: usize) -> Result<usize> {
         let (tenants, ids) = columns(found);
         let sql = "select octet_length(p.body)
@@ -144,8 +145,8 @@ impl Letters<'_> {
         Ok(found.len())
     }
 
-    /// In the order of the keys. The body of an event is read once, however many of its deliveries are on
-    /// the page.
+    /// Reads dead letters in the order of the keys. The body of an event is read once, however many of its
+    /// deliveries are on the page.
     async fn read(&self, keys: &[Key]) -> Result<Vec<DeadLetter>> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -189,7 +190,7 @@ fn columns(keys: &[Key]) -> (Vec<Uuid>, Vec<Uuid>) {
     keys.iter().map(|(tenant, id)| (uuid(*tenant), uuid(*id))).unzip()
 }
 
-/// Where a page begins.
+/// Returns the position at which a page begins.
 pub(super) fn start(order: ListOrder, after: Option<&[u8; 32]>) -> Place {
     after.map_or_else(
         || match order {

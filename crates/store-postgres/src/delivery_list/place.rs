@@ -1,11 +1,11 @@
-//! The 32 bytes that encode where the next page of a list begins.
+//! The 32 bytes that encode the position of a list's next page.
 
 use uuid::Uuid;
 
 /// An event and one of its deliveries.
 pub(super) type NamedPlace = (Uuid, Uuid);
 
-/// A list in order of ids continues after an id.
+/// Encodes the position after an id, for lists in the order of ids.
 pub(crate) fn write_place(last: Uuid) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(last.as_bytes());

@@ -1,4 +1,4 @@
-//! Erasing the content of one parcel, and finding the parcels of a subject.
+//! Erases the content of one parcel, and finds the parcels of a subject.
 
 use gancho_domain::{ParcelId, TenantScope, Time};
 use gancho_store::{ContentErasure, Result, SubjectScan};
@@ -30,7 +30,7 @@ const BLANK_PARCEL: &str = "
 update parcels set body = $3, subject = null, external_id = null, request = null, erased_at = $4
 where tenant_id = $1 and id = $2";
 
-/// A subject goes with its last parcel.
+/// Removes the parcel from its subject. A subject is removed with its last parcel.
 const LEAVE_SUBJECT: [&str; 2] = [
     "update subjects set gone = gone + 1 where tenant_id = $1 and subject = $2",
     "delete from subjects where tenant_id = $1 and subject = $2 and gone >= last",
@@ -74,7 +74,8 @@ impl PostgresStore {
         let Some(before) = find(session, scope, id, "").await? else {
             return Ok(ContentErasure::Unknown);
         };
-        // The subject's row before the parcel's, and both before deliveries: the order of all transactions.
+        // The subject's row before the parcel's, and both before deliveries: the lock order of all
+        // transactions.
         if let Some(subject) = &before.subject {
             order::lock(session, &[], &[(scope.tenant(), subject)]).await?;
         }

@@ -1,4 +1,4 @@
-//! Copying a tenant's rows from one cell to another, and removing them. Every step can be repeated.
+//! Copies a tenant's rows from one cell to another, and removes them. Every step can be repeated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +17,17 @@ use crate::{
     tx_error::TxError,
 };
 
-/// A part of a table that was copied.
+/// A copied part of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedRows {
     pub rows: u64,
-    /// Where the next part begins. `None`: there is none.
+    /// Where the next part begins; `None` after the last.
     pub next: Option<String>,
 }
 
 impl PostgresStore {
-    /// Copies the rows of a table after `after`, as many as fit into one transaction. What is there of the same part is
-    /// replaced.
+    /// Copies the rows of a table after `after`, as many as fit into one transaction. Replaces existing rows
+    /// of the same part.
     pub async fn copy_rows(
         &self,
         to: &Self,
@@ -71,8 +71,8 @@ impl PostgresStore {
         Ok(CopiedRows { rows, next })
     }
 
-    /// Copies what was changed since it was copied, at most `max` changes. Returns how many there were. Until they are
-    /// [forgotten](Self::forget_changes), they come again.
+    /// Copies at most `max` rows that have changed since they were copied. Returns how many. The changes are
+    /// returned again until they are [forgotten](Self::forget_changes).
     pub async fn copy_changes(&self, to: &Self, of: &MoveRow, max: usize) -> Result<Vec<i64>> {
         self.copy_changed(to, of, max).await.map_err(TxError::into_error)
     }
@@ -124,31 +124,31 @@ impl PostgresStore {
         Ok(ids)
     }
 
-    /// In the old cell: these changes are in the new one.
+    /// Forgets changes in the old cell that are in the new one.
     pub async fn forget_changes(&self, of: &MoveRow, ids: &[i64]) -> Result<()> {
         let sql = "delete from move_changes where tenant_id = $1 and id = any ($2)";
         let gone = execute(&self.session().await?, sql, &[&uuid(of.tenant), &ids]).await;
         gone.map(drop).map_err(TxError::into_error)
     }
 
-    /// In the old cell, where the tenant stays. Nobody notes any more.
+    /// Forgets all changes in the old cell, if the tenant stays there. Nothing is recorded any more.
     pub async fn forget_all_changes(&self, of: &MoveRow) -> Result<()> {
         let sql = "delete from move_changes where tenant_id = $1";
         let gone = execute(&self.session().await?, sql, &[&uuid(of.tenant)]).await;
         gone.map(drop).map_err(TxError::into_error)
     }
 
-    /// Removes at most one batch of a table's rows, from the old cell after the move. Returns how many.
+    /// Removes at most one batch of a table's rows from the old cell after the move. Returns how many.
     pub async fn remove_moved(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
         self.remove_some(of, table.name, table.batch, Writable::Closed).await
     }
 
-    /// The same from the new cell, to which it does not move after all.
+    /// Removes at most one batch from the new cell, if the tenant does not move there after all.
     pub async fn remove_copied(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
         self.remove_some(of, table.name, table.batch, Writable::Arriving).await
     }
 
-    /// What goes with the last of them, in the old cell.
+    /// Removes the rest from the old cell, after the last rows.
     pub async fn remove_moved_rest(&self, of: &MoveRow) -> Result<u64> {
         self.remove_rest(
             of,
@@ -158,7 +158,7 @@ impl PostgresStore {
         .await
     }
 
-    /// The same in the new one.
+    /// Removes the rest from the new cell.
     pub async fn remove_copied_rest(&self, of: &MoveRow) -> Result<u64> {
         self.remove_rest(of, &["dead_counts", "endpoint_versions", "intake"], Writable::Arriving)
             .await
@@ -204,7 +204,7 @@ impl PostgresStore {
     }
 }
 
-/// The key of the last row of the part, as it is written in SQL, if there may be more behind it.
+/// Returns the key of the last row of the part, in SQL, if there may be more rows after it.
 async fn last_key(
     session: &Session,
     tenant: Uuid,
@@ -239,7 +239,7 @@ fn last_key_of(tenant: Uuid, table: MovedTable, after: Option<&str>) -> String {
     )
 }
 
-/// Places of at most `$2` rows of the tenant `$1`.
+/// Selects the places of at most `$2` rows of tenant `$1`.
 fn some_of(table: &str) -> String {
     match MOVED_TABLES.iter().find(|one| one.name == table && !one.lead().is_empty()) {
         Some(led) => format!(
@@ -278,7 +278,7 @@ async fn pipe(
     pipe_into(source, select, target, table.name, &columns.join(", ")).await
 }
 
-/// As they come, so that no more than a part of a row is held in memory.
+/// Pipes the data as it arrives, so that no more than a part of a row is in memory.
 pub(super) async fn pipe_into(
     source: &Session,
     select: &str,

@@ -1,5 +1,5 @@
-//! Who may write what of a tenant that moves, in the two cells: by triggers, so that no statement can forget it. They are
-//! disabled where no tenant moves, and cost nothing there.
+//! Controls who may write which of a moving tenant's rows in the two cells. Triggers enforce it, so that no
+//! statement can forget it. They are disabled if no tenant moves, and cost nothing then.
 
 use std::time::Duration;
 
@@ -16,18 +16,19 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// To enable a trigger, one must wait for those who write to the table, and others wait meanwhile. So it does not wait for
-/// long, and tries again. Only the patient tries are waited for by a vacuum.
+/// Enabling a trigger waits for transactions that write to the table, while others wait for it. So these
+/// tries wait only shortly and are repeated. A vacuum delays only the later tries, which are more patient.
 const QUICK_TRIES: u32 = 20;
 const PATIENT_TRIES: u32 = 40;
 const TRY_AGAIN: Duration = Duration::from_millis(250);
-/// How often closing looks whether those who write have ended.
+/// How often closing checks whether the writers have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Written with every event. A tenant that has left can get nothing here without a parcel, or has nothing that could change.
+/// Tables that every event writes to. For a tenant that has left, nothing can be added to them without a
+/// parcel, or there is nothing left to change.
 const HOT: [&str; 6] = ["deliveries", "attempts", "spans", "subjects", "once_keys", "dead_letters"];
 
-// The states of `moving_tenants`; its trigger has them too.
+// The states of `moving_tenants`, which its trigger uses too.
 const LIVES_HERE: i16 = 0;
 const LEAVING: i16 = 1;
 const CLOSED: i16 = 2;
@@ -39,12 +40,12 @@ const LEFT: i16 = 4;
 pub(crate) enum Writable {
     /// In the new cell.
     Arriving,
-    /// In the old one.
+    /// In the old cell.
     Closed,
 }
 
 impl PostgresStore {
-    /// In the old cell: notes what changes from here on. A tenant that was closed by an earlier run is open again.
+    /// Guards the old cell: records changes from here on. Reopens a tenant that an earlier run has closed.
     pub async fn guard_departure(&self, of: &MoveRow) -> Result<()> {
         let guard = sql!(
             "insert into moving_tenants as m (tenant_id, state, run) values ($1, {LEAVING}, $2)
@@ -53,7 +54,7 @@ impl PostgresStore {
         self.put_guard(guard, of, &[LEAVING, CLOSED]).await
     }
 
-    /// In the new cell: nobody but this run changes anything of the tenant.
+    /// Guards the new cell: only this run can change the tenant's rows.
     pub async fn guard_arrival(&self, of: &MoveRow) -> Result<()> {
         let guard = sql!(
             "insert into moving_tenants as m (tenant_id, state, run) values ($1, {ARRIVING}, $2)
@@ -62,13 +63,14 @@ impl PostgresStore {
         self.put_guard(guard, of, &[ARRIVING]).await
     }
 
-    /// For a tenant that was closed here, or arrived, in an earlier run. Whether there may be something of it to remove.
+    /// Keeps the guard of an earlier run that has closed the tenant here, or has copied it to here. Returns
+    /// whether there may be rows to remove.
     pub async fn keep_guard(&self, of: &MoveRow) -> Result<bool> {
         self.take_over_guard(of, &[CLOSED, ARRIVING]).await
     }
 
-    /// Where an earlier run of the move has come as far as copying, its guard in one of `states` is still good: its triggers
-    /// stay enabled as long as it is there.
+    /// Puts the guard. If an earlier run of the move has reached the copying, its guard in one of `states` is
+    /// still valid: its triggers stay enabled as long as it exists.
     async fn put_guard(&self, guard: &str, of: &MoveRow, states: &[i16]) -> Result<()> {
         let put = async {
             let transaction = Transaction::begin(self.session().await?).await?;
@@ -85,7 +87,8 @@ impl PostgresStore {
         if put.await.map_err(TxError::into_error)? && !of.place.is_empty() {
             return Ok(());
         }
-        // After the row is there: transactions that have written to a table before have ended when its trigger is enabled.
+        // After the row exists: when a table's trigger is enabled, transactions that have written to the
+        // table before have ended.
         for table in MOVED_TABLES {
             self.enable_guard(table.name).await?;
         }
@@ -113,14 +116,15 @@ impl PostgresStore {
         }
     }
 
-    /// Nobody can write for the tenant any more, and all who could have ended. Where they take longer than `patience`, they
-    /// can again; then it is not closed.
+    /// Closes the tenant: afterwards nobody can write its rows, and all writers have ended. If they take
+    /// longer than `patience`, reopens it and returns false.
     pub async fn close_departure(&self, of: &MoveRow, patience: Duration) -> Result<bool> {
         if !self.set_guard(of, &[LEAVING, CLOSED], CLOSED).await? {
             return Err(taken_over());
         }
         let until = Instant::now() + patience;
-        // It does not wait for the lock: others would wait behind it, some with rows that its holders need.
+        // Does not wait for the lock: others would wait behind it, some of them with rows that its holders
+        // need.
         let sql = "select pg_try_advisory_xact_lock(1735290991, hashtext($1::uuid::text))";
         loop {
             let session = self.session().await?;
@@ -136,8 +140,8 @@ impl PostgresStore {
         }
     }
 
-    /// Before the directory has changed: the tenant can be written again, and changes are noted as before. Also where an
-    /// earlier run has closed it.
+    /// Reopens the tenant before the directory has changed: it can be written again, and changes are recorded
+    /// as before. Also if an earlier run has closed it.
     pub async fn reopen_departure(&self, of: &MoveRow) -> Result<()> {
         let sql = sql!(
             "update moving_tenants set state = {LEAVING}, run = $2
@@ -148,7 +152,8 @@ impl PostgresStore {
         reopened.map(drop).map_err(store_error)
     }
 
-    /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Whether there was one.
+    /// Takes over the guard of an earlier run in the new cell, where nobody writes yet. Returns whether there
+    /// was one.
     pub async fn keep_arrival(&self, of: &MoveRow) -> Result<bool> {
         self.take_over_guard(of, &[ARRIVING]).await
     }
@@ -161,7 +166,8 @@ impl PostgresStore {
         Ok(taken.map_err(store_error)? > 0)
     }
 
-    /// Where the tenant lives: in the new cell, when it has arrived, or in the old one, which it does not leave after all.
+    /// Removes the guard in the cell where the tenant lives: the new one after its arrival, or the old one if
+    /// it stays.
     pub async fn lift_guard(&self, of: &MoveRow) -> Result<()> {
         let session = self.session().await?;
         let sql = sql!(
@@ -174,7 +180,7 @@ impl PostgresStore {
         self.disable_guards().await
     }
 
-    /// In the old cell, where nothing of the tenant is left.
+    /// Marks the tenant as left in the old cell, where nothing of it remains.
     pub async fn mark_left(&self, of: &MoveRow) -> Result<()> {
         if !self.set_guard(of, &[CLOSED, ARRIVING, LEFT], LEFT).await? {
             return Err(taken_over());
@@ -190,7 +196,7 @@ impl PostgresStore {
         Ok(set.map_err(store_error)? > 0)
     }
 
-    /// Those that cost something, where no tenant moves any more.
+    /// Disables the triggers that cost something, if no tenant moves any more.
     async fn disable_guards(&self) -> Result<()> {
         for table in HOT {
             let disabled = async {
@@ -209,7 +215,7 @@ impl PostgresStore {
                 }
                 Ok::<_, TxError>(())
             };
-            // It costs little: the next move that ends here tries again.
+            // They cost little, and the next move that ends here tries again.
             if let Err(error) = disabled.await {
                 let error = error.into_error();
                 tracing::debug!(table, %error, "could not disable a trigger of moves");
@@ -219,15 +225,15 @@ impl PostgresStore {
     }
 }
 
-/// Held by who puts a guard, and by who disables triggers because there is none.
+/// Serializes putting a guard and disabling triggers because there is none.
 async fn lock_triggers(session: &Session) -> Result<(), TxError> {
     query(session, "select pg_advisory_xact_lock(1735290992, hashtext(current_schema()))", &[])
         .await
         .map(drop)
 }
 
-/// Lets this transaction write to guarded rows, if this run is the last and the tenant is as it should be. That stays so until
-/// the transaction has ended.
+/// Lets this transaction write to guarded rows, if this run is the last and the tenant is in the right state.
+/// Both stay so until the transaction has ended.
 pub(crate) async fn enter(
     session: &Session,
     tenant: Uuid,
@@ -247,7 +253,7 @@ pub(crate) async fn enter(
     Ok(())
 }
 
-/// The node that has taken the move goes on with it.
+/// Another run has the move, and continues it.
 pub(crate) fn taken_over() -> StoreError {
     StoreError::Refused("another node has taken the move over".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The moves, in the home cell: what is to be done next, and which run does it.
+//! The journal of moves, in the home cell: the next step of each, and the run that does it.
 
 use std::time::Duration;
 
@@ -15,36 +15,36 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// A move of a tenant, the last that it had.
+/// The last move of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoveRow {
     pub tenant: TenantId,
     pub source: u32,
     pub target: u32,
     pub step: MoveStep,
-    /// Rises with everyone who takes it over. Who has a lower one can write nothing more.
+    /// Rises whenever a node takes the move over. Runs with a lower number cannot write any more.
     pub run: i64,
     /// How far it has copied.
     pub place: String,
     pub copied: u64,
     pub removed: u64,
-    /// How long nothing could be written for the tenant.
+    /// How long the tenant could not be written.
     pub closed: Option<Duration>,
-    /// Why it does not go on, or what delays it.
+    /// Why it does not continue, or what delays it.
     pub error: Option<String>,
     pub age: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MoveStep {
-    /// The tenant lives in the old cell, and is copied.
+    /// The tenant lives in the old cell, and its rows are copied.
     Copying,
-    /// The same; what is left is copied while nothing can be written.
+    /// The tenant lives in the old cell and cannot be written, while the last changes are copied.
     Closing,
-    /// It lives in the new cell, and is removed from the old one.
+    /// The tenant lives in the new cell, and its rows are removed from the old one.
     Removing,
     Done,
-    /// It stays in the old cell, and is removed from the new one.
+    /// The tenant stays in the old cell, and its rows are removed from the new one.
     GoingBack,
     TakenBack,
 }
@@ -86,7 +86,8 @@ const MOVE: &str = "tenant_id, source, target, step, run, place, copied, removed
     extract(epoch from coalesce(ended_at, clock_timestamp()) - began_at)::float8";
 
 impl PostgresStore {
-    /// Whether it began: the tenant lives in `source`, and is not being moved. Nobody carries it out yet.
+    /// Begins a move, which nobody runs yet. Returns whether it did: the tenant must live in `source` and not
+    /// be moving.
     pub async fn begin_move(&self, tenant: TenantId, source: u32, target: u32) -> Result<bool> {
         self.begin_move_once(tenant, source, target).await.map_err(TxError::into_error)
     }
@@ -128,7 +129,7 @@ impl PostgresStore {
         found.first().map(row).transpose()
     }
 
-    /// Those that nobody carries out: those that were the longest without a run first.
+    /// Returns moves that nobody runs, those without a run for longest first.
     pub async fn abandoned_moves(&self) -> Result<Vec<(TenantId, MoveStep)>> {
         let sql = sql!(
             "select tenant_id, step from moves
@@ -139,7 +140,7 @@ impl PostgresStore {
         found.iter().map(|row| Ok((rows::id(row, 0)?, step(rows::get(row, 1)?)?))).collect()
     }
 
-    /// Takes a move that nobody carries out.
+    /// Takes a move that nobody runs.
     pub async fn take_move(&self, tenant: TenantId, lease: Duration) -> Result<Option<MoveRow>> {
         let sql = format!(
             "update moves set run = run + 1, lease_until = clock_timestamp() + $2::float8 * interval '1 second'
@@ -152,7 +153,7 @@ impl PostgresStore {
         taken.first().map(row).transpose()
     }
 
-    /// Whether the run still carries it out.
+    /// Renews the lease. Returns whether the run still has the move.
     pub async fn renew_move(&self, of: &MoveRow, lease: Duration) -> Result<bool> {
         let sql =
             "update moves set lease_until = clock_timestamp() + $3::float8 * interval '1 second'
@@ -160,7 +161,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[&lease.as_secs_f64()]).await
     }
 
-    /// Lets another take it after a pause.
+    /// Lets another run take it after a pause.
     pub async fn release_move(
         &self,
         of: &MoveRow,
@@ -173,7 +174,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[&error.map(text), &pause.as_secs_f64()]).await
     }
 
-    /// Notes how far the run has come, and what delays it.
+    /// Records how far the run has come, and what delays it.
     pub async fn note_move(&self, of: &MoveRow) -> Result<bool> {
         let sql =
             "update moves set place = $3, copied = $4, removed = $5, closed_us = $6, error = $7
@@ -184,7 +185,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[&text(&of.place), &copied, &removed, &closed, &error]).await
     }
 
-    /// From the step of `of` to `step`. Whether it did.
+    /// Goes from the step of `of` to `step`. Returns whether it did.
     pub async fn set_move_step(&self, of: &MoveRow, step: MoveStep) -> Result<bool> {
         let sql = sql!(
             "update moves set step = $4::int2,
@@ -207,7 +208,7 @@ impl PostgresStore {
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
-    /// No node leases the tenant's deliveries any more, once it knows.
+    /// Announces that the tenant leaves: nodes stop leasing its deliveries as soon as they know.
     pub async fn announce_leaving(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
             "update cell_tenants set state = {LEAVING}, changed_at = clock_timestamp()
@@ -217,7 +218,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// It does not leave: its deliveries are leased again. There may still be a copy of it.
+    /// Announces that the tenant stays: its deliveries are leased again. A copy of it may still exist.
     pub async fn announce_return(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
             "update cell_tenants set state = {MOVING}, changed_at = clock_timestamp()
@@ -227,8 +228,8 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// The run does not go on for now: the tenant is served by the old cell, as before. Whether it lives there: then no
-    /// statement of this run, not even one that is still on its way, makes it live in the new one.
+    /// Suspends the run: the old cell serves the tenant as before. Returns whether the tenant lives there. If
+    /// so, no statement of this run, not even one that is still on its way, can make it live in the new cell.
     pub async fn suspend_move(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
             "with suspended as (
@@ -240,7 +241,8 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// The tenant lives in the new cell from here on. Whether it does: a move that is taken back does not.
+    /// Makes the tenant live in the new cell. Returns whether it does, which is not the case if the move was
+    /// taken back.
     pub async fn switch_move(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
             "with switched as (
@@ -252,7 +254,7 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// The move is over for the nodes: the tenant lives in one place alone.
+    /// Ends the move for the nodes: the tenant lives in one cell only.
     pub async fn settle_placement(&self, of: &MoveRow) -> Result<bool> {
         let sql = sql!(
             "update cell_tenants set state = {ACTIVE}, changed_at = clock_timestamp()
@@ -262,7 +264,8 @@ impl PostgresStore {
         self.change_move(sql, of, &[]).await
     }
 
-    /// The run that carries it out ends, and the next takes it back. Whether there was a move that could be taken back.
+    /// Ends the current run, so that the next one takes the move back. Returns whether there was a move that
+    /// could be taken back.
     pub async fn take_move_back(&self, tenant: TenantId) -> Result<bool> {
         let sql = sql!(
             "update moves set step = {GOING_BACK}, run = run + 1, lease_until = clock_timestamp(), error = null

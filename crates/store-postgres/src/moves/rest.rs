@@ -1,4 +1,5 @@
-//! What is not copied row by row: the version of the endpoints, whose statistics a node goes on with, and the intake.
+//! Moves what is not copied row by row: the version of the endpoints, the statistics that a node continues,
+//! and the intake.
 
 use gancho_domain::TenantId;
 use gancho_store::{Result, statistics::level::Level};
@@ -20,7 +21,8 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// Nodes know endpoints by their version: it is higher than any that they may have seen in the old cell.
+/// Raises the version of the endpoints above any that nodes may have seen in the old cell, because nodes
+/// detect changes by it.
 const RAISE_VERSION: &str = "
 insert into endpoint_versions as v (tenant_id, version) values ($1, $2::int8 + 1)
 on conflict (tenant_id) do update set version = greatest(v.version, $2::int8) + 1";
@@ -30,7 +32,7 @@ insert into statistics_due as d (level, chunk, version, place)
 select k.level, k.chunk, 1, null from unnest($1::int2[], $2::int8[]) as k(level, chunk)
 on conflict (level, chunk) do update set version = d.version + 1, place = null";
 
-/// A node goes on with the minutes that it has begun in the old cell.
+/// Hands over the minutes that a node has begun in the old cell, so that it continues them.
 const HAND_OVER: &str = "
 update statistics s set node = k.number
 from unnest($2::int8[], $3::int8[]) as k(node, number)
@@ -39,21 +41,21 @@ where s.level = any ($4) and s.chunk >= $5 and s.tenant_id = $1 and s.node = k.n
       and o.target_id = s.target_id and o.lane = s.lane and o.at = s.at and o.node = k.number
       and o.part = s.part offset 0)";
 
-/// Without its number, which is another in the new cell; they keep their order.
+/// Copies events without their numbers, which are different in the new cell; their order stays the same.
 const INTAKE: &str = "tenant_id, id, state, event_type, subject, external_id, idempotency_key, key, content, deliver_at,
     body, size, published_at, code, reason, rejected_at";
-/// Rows of the intake in one transaction.
+/// Maximum rows of the intake in one transaction.
 const BATCH: i64 = 200;
 
 impl PostgresStore {
-    /// How many changes are not copied yet. Those that came after a million are not counted.
+    /// Returns how many changes are not copied yet, counted up to a million.
     pub async fn changes_of(&self, tenant: TenantId) -> Result<u64> {
         let sql =
             "select count(*) from (select from move_changes where tenant_id = $1 limit 1000000) c";
         self.count_of(sql, tenant).await
     }
 
-    /// How many of the tenant's deliveries nodes hold.
+    /// Returns how many of the tenant's deliveries nodes hold.
     pub async fn leases_of(&self, tenant: TenantId) -> Result<u64> {
         let sql = sql!("select count(*) from deliveries where state = {LEASED} and tenant_id = $1");
         self.count_of(sql, tenant).await
@@ -65,7 +67,8 @@ impl PostgresStore {
         found.first().map_or(Ok(0), |row| Ok(rows::get::<i64>(row, 0)?.max(0) as u64))
     }
 
-    /// When all rows are copied, and nothing can be written in the old cell. The intake follows after the move.
+    /// Copies the rest, when all rows are copied and nothing can be written in the old cell. The intake
+    /// follows after the move.
     pub async fn copy_rest(&self, to: &Self, of: &MoveRow) -> Result<()> {
         let copied = async {
             let tenant = uuid(of.tenant);
@@ -82,8 +85,8 @@ impl PostgresStore {
         copied.await.map_err(TxError::into_error)
     }
 
-    /// When the tenant lives in the new cell, before anyone writes there: its nodes go on with the minutes that they have
-    /// begun, and what is not rolled up yet is rolled up there.
+    /// Hands over the statistics, when the tenant lives in the new cell and before anyone writes there: its
+    /// nodes continue the minutes that they have begun, and what is not rolled up yet is rolled up there.
     pub async fn hand_over_statistics(&self, to: &Self, of: &MoveRow) -> Result<()> {
         self.hand_over(to, of).await.map_err(TxError::into_error)
     }
@@ -115,8 +118,9 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// From the old cell, which the tenant has left: events that were not accepted yet, and what applications have published
-    /// there in transactions that were open then. How many there are does not matter: the tenant is in use meanwhile.
+    /// Forwards the intake from the old cell, which the tenant has left: events that were not accepted yet,
+    /// and events that applications have published there in transactions that were open then. Their number
+    /// does not matter, because the tenant is in use meanwhile.
     pub async fn forward_intake(&self, to: &Self, tenant: TenantId) -> Result<()> {
         loop {
             let forwarded = self.forward_some(to, uuid(tenant)).await;
@@ -129,7 +133,7 @@ impl PostgresStore {
     async fn forward_some(&self, to: &Self, tenant: Uuid) -> Result<usize, TxError> {
         let transaction = self.begin_session().await?;
         let source = transaction.session()?;
-        // Held until they are in the other cell, so that nobody else forwards them.
+        // Locked until they are in the other cell, so that no other run forwards them.
         let sql = "select id from intake where tenant_id = $1 order by number limit $2 for update";
         let found = query(source, sql, &[&tenant, &BATCH]).await?;
         let ids = found.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
@@ -138,7 +142,7 @@ impl PostgresStore {
         }
         let other = to.begin_session().await?;
         let target = other.session()?;
-        // One that was copied before may have been accepted since then.
+        // An event that was copied before may have been accepted since.
         let sql = "select k.id from unnest($2::uuid[]) as k(id)
             where exists (select from intake i where i.tenant_id = $1 and i.id = k.id offset 0)
                or exists (select from parcels p where p.tenant_id = $1 and p.id = k.id offset 0)";
@@ -163,7 +167,8 @@ impl PostgresStore {
     }
 }
 
-/// The nodes of the gateway, by their numbers in the home cell, and the first number that each has in this one.
+/// Returns the nodes of the gateway, by their numbers in the home cell, and the first number that each has in
+/// this cell.
 async fn numbers(session: &Session, cell: u32) -> Result<Vec<(i64, i64)>, TxError> {
     let sql = "select case when $1 then id else substring(name from ' #(\\d+)$')::int8 end, min(id)
         from nodes where $1 or name ~ ' #\\d+$' group by 1";

@@ -1,14 +1,14 @@
-//! What moves with a tenant, table by table.
+//! The tables that move with a tenant.
 
 use crate::states::{LEASED, PENDING};
 
-/// A table of which a tenant's rows move with it.
+/// A table whose rows of a tenant move with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MovedTable {
     pub name: &'static str,
-    /// The columns of its key beside the tenant.
+    /// The columns of its key besides the tenant.
     pub(crate) key: &'static [&'static str],
-    /// Rows in one transaction. Those of parcels may be large.
+    /// Rows in one transaction. Rows of parcels may be large.
     pub(crate) batch: usize,
 }
 
@@ -16,8 +16,8 @@ const fn table(name: &'static str, key: &'static [&'static str], batch: usize) -
     MovedTable { name, key, batch }
 }
 
-/// In the order in which they are copied: endpoints before their pauses, which are lifted where there is no endpoint. They
-/// are removed in the opposite order.
+/// In the order of copying: endpoints before their pauses, which are lifted if there is no endpoint. They are
+/// removed in the opposite order.
 pub const MOVED_TABLES: [MovedTable; 16] = [
     table("endpoints", &["id"], 1000),
     table("pauses", &["kind", "lane", "target_id"], 1000),
@@ -37,7 +37,7 @@ pub const MOVED_TABLES: [MovedTable; 16] = [
     table("tenants", &[], 1),
 ];
 
-/// Tables with a tenant in them that is not moved, and why.
+/// Tables with a tenant that do not move, and why.
 #[cfg(test)]
 const NOT_MOVED: [(&str, &str); 9] = [
     (
@@ -61,8 +61,8 @@ const NOT_MOVED: [(&str, &str); 9] = [
 ];
 
 impl MovedTable {
-    /// The columns before the tenant in its primary key. There are few values of them, and many tenants: each value is looked
-    /// at by itself, so that rows of other tenants are passed over.
+    /// Returns the columns before the tenant in its primary key. They have few values for many tenants, so
+    /// each value is searched by itself, which skips the rows of other tenants.
     pub(crate) fn lead(&self) -> &'static [&'static str] {
         match self.name {
             "statistics" => &self.key[..2],
@@ -71,12 +71,13 @@ impl MovedTable {
         }
     }
 
-    /// The columns by which it is copied in parts: those that are the same in both cells.
+    /// Returns the columns by which it is copied in parts: those that are the same in both cells.
     pub(crate) fn place(&self) -> &'static [&'static str] {
         if self.lead().is_empty() { self.key } else { self.lead() }
     }
 
-    /// The values of those columns, in their order: a query with the name `leads`, for `with recursive`.
+    /// Returns a query for the values of those columns, in their order, with the name `leads`, for `with
+    /// recursive`.
     pub(crate) fn leads(&self, after: Option<&str>) -> String {
         let (table, lead) = (self.name, self.lead().join(", "));
         let after = after.map_or_else(String::new, |after| format!("where ({lead}) > ({after})"));
@@ -97,14 +98,15 @@ impl MovedTable {
         )
     }
 
-    /// That a row `t` has the values of a row `l` of them.
+    /// Returns the condition that a row `t` has the values of a row `l` of that query.
     pub(crate) fn has_lead(&self) -> String {
         let same = self.lead().iter().map(|column| format!("t.{column} = l.{column}"));
         same.collect::<Vec<_>>().join(" and ")
     }
 
-    /// How a column is read. A delivery that a node still holds in the old cell is pending in the new one, where no node has
-    /// the same number; for the same reason, rows of statistics get numbers that no node has.
+    /// Returns the SQL that reads a column. A delivery that a node still holds in the old cell is pending in
+    /// the new one, where no node has the same number. For the same reason, rows of statistics get numbers
+    /// that no node has.
     pub(crate) fn source_of(&self, column: &str, cell: u32) -> String {
         match (self.name, column) {
             ("deliveries", "state") => {
@@ -116,7 +118,7 @@ impl MovedTable {
         }
     }
 
-    /// How a column of a key reads in the new cell.
+    /// Returns the SQL of a key's column in the new cell.
     pub(crate) fn target_key(&self, column: &str, cell: u32) -> String {
         match (self.name, column) {
             ("statistics", "node") => node_number("k.node", cell),
@@ -125,7 +127,8 @@ impl MovedTable {
     }
 }
 
-/// Numbers below zero are of nodes of other cells. One that has come back from there has it already.
+/// Returns the SQL of a node's number. Numbers below zero belong to nodes of other cells. A row that has come
+/// back from another cell has such a number already.
 fn node_number(node: &str, cell: u32) -> String {
     let offset = (i64::from(cell) + 1) << 40;
     format!("(case when {node} > 0 then -({node} + {offset}) else {node} end)")

@@ -1,4 +1,4 @@
-//! Which targets fail: found by an index of failed attempts, minute by minute.
+//! Finds failing targets by an index of failed attempts, minute by minute.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ cross join lateral (
     )
 });
 
-/// Every target with enough failed attempts, whether or not others succeeded.
+/// Returns every target with enough failed attempts, whether others succeeded or not.
 pub(crate) static ALL_FAILING: Sql = Sql::new(|| {
     format!(
         "
@@ -65,7 +65,7 @@ impl PostgresStore {
         Ok(failing)
     }
 
-    /// The worst rows of each minute, added up.
+    /// Returns the worst rows of each minute, added up.
     pub(super) async fn failing(
         &self,
         tenant: Option<TenantId>,

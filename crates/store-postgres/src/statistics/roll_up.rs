@@ -1,5 +1,5 @@
-//! Rolls up what is due, a few series at a time. Several nodes may do it at once: the version of what is due
-//! says whether the rows have changed, or were rolled up, since they were read.
+//! Rolls up due chunks, a few series at a time. Several nodes may do it at once: the version of a chunk shows
+//! whether its rows have changed, or were rolled up, since they were read.
 
 use gancho_domain::{Figures, Time};
 use gancho_store::{
@@ -16,7 +16,7 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// The rows of the next series behind `($3, $4, $5)`.
+/// The rows of the next series after `($3, $4, $5)`.
 pub(crate) const NEXT: &str = "
 select s.tenant_id, s.target_id, s.lane, s.figures
 from (select distinct tenant_id, target_id, lane from statistics
@@ -67,7 +67,7 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Nothing is written if the chunk was changed or rolled up by another node since it was read.
+    /// Writes the sums, unless another node has changed or rolled up the chunk since it was read.
     async fn write_sums(
         &self,
         due: &DueChunk,

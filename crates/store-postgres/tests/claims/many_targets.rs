@@ -11,7 +11,8 @@ use gancho_testkit::postgres::fresh_database;
 
 use crate::world::{Maker, accept, now, open};
 
-/// Two thousand targets wait for tomorrow, more than a claim looks at, and a few have work now.
+/// Two thousand targets, more than a claim scans, have deliveries that wait until tomorrow, and a few have
+/// due ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_due_are_found_among_very_many_that_are_not() {
     let database = fresh_database().await.unwrap();
@@ -73,8 +74,8 @@ async fn claim_up_to(
         .unwrap()
 }
 
-/// Much is due, all of it of a paused tenant: it is passed over, and the caller is not told to come
-/// back at once for ever.
+/// All of many due deliveries belong to a paused tenant: they are skipped, and the caller does not repeat the
+/// claim at once forever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_backlog_is_passed_over() {
     let database = fresh_database().await.unwrap();
@@ -92,7 +93,7 @@ async fn a_paused_backlog_is_passed_over() {
     assert_eq!(one.jobs[0].delivery, id);
 }
 
-/// With every target skipped, a claim neither takes nor loops.
+/// With every target skipped, a claim neither takes anything nor asks to be repeated.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_skipped_is_not_more() {
     let database = fresh_database().await.unwrap();
@@ -110,7 +111,7 @@ async fn what_is_skipped_is_not_more() {
     }
 }
 
-/// A row that cannot be read delays nobody but itself.
+/// A row that cannot be read delays only itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_read_is_put_off() {
     let database = fresh_database().await.unwrap();

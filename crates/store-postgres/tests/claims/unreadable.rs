@@ -1,4 +1,4 @@
-//! A row that cannot be read delays nobody but itself.
+//! A row that cannot be read delays only itself.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use gancho_testkit::{parcels, postgres::fresh_database};
 
 use crate::world::{Maker, now, open};
 
-/// Among a few, which are found by their time, and among many, whose targets are walked.
+/// Among a few deliveries, which are found by their time, and among many, whose targets are walked.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_delivery_is_postponed_and_the_others_are_claimed() {
     for count in [3, 300] {
@@ -16,7 +16,7 @@ async fn an_unreadable_delivery_is_postponed_and_the_others_are_claimed() {
         let make = Maker::new();
         let node = store.join("claims", now()).await.unwrap();
         let (tenant, target) = (make.tenant(), make.target());
-        // The first of its target's line, with another behind it.
+        // The first of its target's line, with another waiting for it.
         let mut events = vec![make.event(tenant, target)];
         events.extend((0..count).map(|_| make.event(make.tenant(), make.target())));
         events.push(make.event(tenant, target));

@@ -1,4 +1,4 @@
-//! Whose events of the intake are taken next.
+//! Which tenant's events of the intake are taken next.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn take(store: &PostgresStore, after: Option<TenantId>) -> Vec<IntakeEvent
     store.take_intake(after, BATCH).await.unwrap()
 }
 
-/// However many tenants publish faster than their rate allows, or wait for a node that is slow.
+/// However many tenants publish faster than their rate allows, or wait for a slow node.
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_that_are_postponed_or_leased_hold_back_no_other() {
     let database = fresh_database().await.unwrap();

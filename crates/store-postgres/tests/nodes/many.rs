@@ -15,7 +15,7 @@ use gancho_testkit::{postgres::fresh_database, wait_for};
 
 use crate::world::{Maker, accept, claim, delivered, now, open};
 
-/// Long enough that no node of a test is found silent unless it is meant to be.
+/// Long enough that no node of a test is taken for silent by accident.
 const LONG: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,7 +58,7 @@ async fn what_a_zombie_leases_later_is_taken_too() {
     accept(&first, held, zombie).await;
     let rescued = second.rescue(living, LONG, now()).await.unwrap();
     assert_eq!((rescued.nodes, rescued.deliveries), (0, 1));
-    // One that joins later is not mistaken for the dead, though its number is higher.
+    // A node that joins later is not taken for dead, although its number is higher.
     let later = first.join("later", now()).await.unwrap();
     assert!(later > living);
     assert_eq!(claim(&first, later).await.jobs.len(), 1);
@@ -113,7 +113,7 @@ async fn numbers_have_no_hole_and_no_double() {
             let node = store.join("accepts", now()).await.unwrap();
             let mut numbers = Vec::new();
             for round in 0..20 {
-                // In another order each time, to be in each other's way.
+                // In another order each time, so that they compete.
                 let mut subjects = ["a", "b", "c", "d"];
                 subjects.rotate_left((n + round) % 4);
                 let batch = subjects.map(|subject| make.about(tenant, target, subject)).to_vec();
@@ -138,8 +138,8 @@ async fn numbers_have_no_hole_and_no_double() {
     }
 }
 
-/// Two nodes accept and settle in the same lines at once. No line may ever have two that move, nor
-/// come to a halt with some waiting behind nothing.
+/// Two nodes accept and settle in the same lines at once. A line may never have two active deliveries, nor
+/// stop with waiting deliveries but no active one.
 #[tokio::test(flavor = "multi_thread")]
 async fn strict_order_holds_between_nodes() {
     let database = fresh_database().await.unwrap();
@@ -195,7 +195,7 @@ async fn the_bell_rings_at_the_other_node() {
     let bell = second.bell();
     let rung = async {
         loop {
-            // What was rung when the line was made does not count.
+            // A ring from the time of the connection does not count.
             bell.notified().await;
             let joined = second.join("second", now()).await.unwrap();
             if !claim(&second, joined).await.jobs.is_empty() {
@@ -204,7 +204,8 @@ async fn the_bell_rings_at_the_other_node() {
         }
     };
     let told = async {
-        // The line may not be up yet, and a bell may be missed: so it is rung until it is heard.
+        // The connection may not be established yet, and a ring may be missed: so it is rung until it is
+        // received.
         loop {
             accept(&first, make.event(make.tenant(), make.target()), node).await;
             // Sleeps between two rings.
@@ -217,7 +218,8 @@ async fn the_bell_rings_at_the_other_node() {
     assert!(tokio::time::timeout(Duration::from_secs(20), heard).await.unwrap());
 }
 
-/// A caller that gives up in the middle of a claim must not leave its deliveries with no one.
+/// A caller that gives up during a claim must not leave its deliveries leased to a node that does not know
+/// it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_given_up_loses_nothing() {
     let database = fresh_database().await.unwrap();
@@ -235,14 +237,14 @@ async fn a_claim_given_up_loses_nothing() {
             store.release(node, vec![(job.tenant, job.delivery).into()]).await.unwrap();
         }
     }
-    // Whatever was left leased by a claim that no one waited for is given back by the next.
+    // The next claim releases what an abandoned claim has leased.
     let found = wait_for("it can be claimed", || async { claim(&store, node).await.jobs.pop() });
     assert_eq!(found.await.delivery, id);
     let view = store.delivery(TenantScope::internal(tenant), id).await.unwrap().unwrap();
     assert_eq!(view.row.state, State::Leased);
 }
 
-/// The same for one that gives up while its parcel is being accepted, held for its node.
+/// The same for a caller that gives up while its parcel is being accepted with deliveries to hold.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accept_given_up_leaves_nothing_held() {
     let database = fresh_database().await.unwrap();
@@ -253,7 +255,7 @@ async fn an_accept_given_up_leaves_nothing_held() {
     for micros in (0..8_000).step_by(100) {
         let mut held = make.event(make.tenant(), make.target());
         held.deliveries[0].hold = true;
-        // Sent at the first look at it, however short it is waited for.
+        // Sent at the first poll, however short the wait.
         let accepted = store.accept(vec![held], node);
         let waited = tokio::time::timeout(Duration::from_micros(micros), accepted).await;
         sent += 1;

@@ -1,4 +1,4 @@
-//! Servers and databases that are not opened, and what the refusal says.
+//! Servers and databases that are refused, with the text of the refusal.
 
 use gancho_store::StoreError;
 use gancho_store_postgres::{Options, PostgresStore};

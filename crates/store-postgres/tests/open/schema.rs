@@ -1,4 +1,4 @@
-//! The schema that the tables are in.
+//! The schema of the tables.
 
 use gancho_domain::TenantScope;
 use gancho_store::{Deliveries, Nodes};
@@ -40,7 +40,7 @@ async fn a_schema_that_is_set_is_used_for_everything() {
         join pg_namespace n on n.oid = p.pronamespace where p.proname = 'publish'";
     let functions: String = client.query_one(functions, &[]).await.unwrap().get(0);
     assert_eq!(functions, "Web hooks,hooks");
-    // Each sees its own alone.
+    // Each sees only its own.
     for store in &stores {
         let filter = gancho_store::EventFilter::default();
         let page = gancho_store::PageRequest::first(10);
@@ -49,7 +49,7 @@ async fn a_schema_that_is_set_is_used_for_everything() {
     }
 }
 
-/// The schema of the function has the name that many give to the role, and then comes first in the search path.
+/// The function's schema has a name that many roles have, and then it is first in the search path.
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_stay_where_they_are_when_a_schema_comes_before_them() {
     let database = fresh_database().await.unwrap();

@@ -1,4 +1,4 @@
-//! A database for one run: empty when it is created, gone when it is removed.
+//! A database for one run: empty when it is created, and deleted when it is removed.
 
 use gancho_store::{Nodes, StoreError};
 use gancho_store_postgres::{Options, PostgresStore, ScratchDatabase};

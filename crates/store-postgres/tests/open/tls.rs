@@ -1,4 +1,4 @@
-//! TLS to a server with a certificate of its own.
+//! TLS to a server with its own certificate.
 
 use std::fs;
 

@@ -12,7 +12,7 @@ use gancho_testkit::{
 use super::sessions::with_direct;
 
 struct Pooled {
-    // Before the database, so that it is closed before the database goes.
+    // Before the database, so that it is closed before the database is removed.
     store: Arc<PostgresStore>,
     database: Database,
 }

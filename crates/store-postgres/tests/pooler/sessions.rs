@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::world::{Maker, accept, claim, delivered, now};
 
-/// What `database_direct_url` makes of a URL.
+/// Adds `database_direct_url` to a URL.
 pub fn with_direct(url: &str, direct: &str) -> String {
     format!("{url}&direct={}", utf8_percent_encode(direct, NON_ALPHANUMERIC))
 }
@@ -42,7 +42,7 @@ async fn deliver(store: &PostgresStore) {
     assert_eq!(view.attempts.len(), 1);
 }
 
-/// Without being told, and without an address for `LISTEN`.
+/// Without configuration, and without an address for `LISTEN`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pooler_is_recognized() {
     let (database, pgbouncer) = start().await;
@@ -53,7 +53,7 @@ async fn a_pooler_is_recognized() {
     assert_eq!(version.found, version.known);
 }
 
-/// What one client leaves in a connection, another would find.
+/// Whatever one client leaves in a connection, another would find.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_in_the_poolers_connections() {
     let (database, pgbouncer) = start().await;
@@ -65,7 +65,7 @@ async fn nothing_is_left_in_the_poolers_connections() {
     }
     let budget = (0..20).map(|_| async {
         let client = connect_to(&url).await.unwrap();
-        // Long enough that the next has another connection.
+        // Long enough that the next one gets another connection.
         let sql = "select pg_backend_pid(), current_setting('enable_seqscan'), current_setting('search_path'), \
             (select count(*) from pg_prepared_statements), pg_sleep(0.05)";
         let found = client.simple_query(sql).await.unwrap();
@@ -98,7 +98,7 @@ async fn nodes_wake_each_other_by_the_direct_address() {
         timeout(Duration::from_millis(500), bell.notified()).await.ok()
     })
     .await;
-    // It is not the bell of a new connection that was heard.
+    // The ring was not that of a new connection.
     accept(&first, make.event(make.tenant(), make.target()), node).await;
     timeout(Duration::from_secs(5), bell.notified()).await.expect("it is woken again");
 }
@@ -113,8 +113,8 @@ async fn a_direct_address_of_another_database_is_refused() {
     assert!(text.contains("database_direct_url"), "{text}");
 }
 
-/// Two nodes under load; the pooler is killed and started again. What was acknowledged is there, and what was
-/// refused is not.
+/// Two nodes under load; the pooler is killed and restarted. What was acknowledged exists, and what was
+/// refused does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_answer_is_true_when_the_pooler_crashes() {
     let (database, mut pgbouncer) = start().await;
@@ -133,7 +133,7 @@ async fn every_answer_is_true_when_the_pooler_crashes() {
                 let new = make.event(tenant, target);
                 let id = new.parcel.id;
                 answers.push((tenant, id, store.accept(vec![new], node).await.map(drop)));
-                // Sleeps as a caller between two calls.
+                // Sleeps as a caller does between two calls.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             answers

@@ -1,4 +1,4 @@
-//! Lists from a standby, and from the primary when the standby lags or is down.
+//! Lists from a standby, and from the primary if the standby lags or is down.
 
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ async fn lists_come_from_the_replica_while_it_is_of_use() {
     wait_for("it is replicated", || async { (listed(&reader, tenant).await == 1).then_some(()) })
         .await;
 
-    // It stays where it is: what is listed is of the replica.
+    // Replication stands still, so the list is that of the replica.
     let on_standby = connect_to(&standby.url(database.name())).await.unwrap();
     on_standby.batch_execute("select pg_wal_replay_pause()").await.unwrap();
     let late = accept(&store, make.event(tenant, target), node).await;
     assert_eq!((listed(&store, tenant).await, listed(&reader, tenant).await), (2, 1));
-    // One by its id is always of the primary.
+    // A delivery by its id is always read from the primary.
     let found = reader.delivery(TenantScope::internal(tenant), late).await.unwrap();
     assert!(found.is_some());
 

@@ -1,5 +1,5 @@
-//! The server dies under load and comes back. Whatever was acknowledged is there; whatever was
-//! refused is not; the store goes on by itself.
+//! The server crashes under load and restarts. What was acknowledged exists, what was refused does not, and
+//! the store recovers by itself.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes() {
     check(&store, load).await;
 }
 
-/// Connections that break at any moment, at a commit too, on a server that lives on.
+/// Connections that break at any moment, including at a commit, while the server keeps running.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_answer_is_true_when_connections_break() {
     let database = fresh_database().await.unwrap();
@@ -77,7 +77,7 @@ async fn start_load(
                     let id = new.parcel.id;
                     let answer = store.accept(vec![new], node).await;
                     answers.push((tenant, id, answer.map(drop)));
-                    // Sleeps as a caller between two calls.
+                    // Sleeps as a caller does between two calls.
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 answers

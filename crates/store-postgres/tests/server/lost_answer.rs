@@ -1,5 +1,5 @@
-//! A commit whose answer is lost: the transaction is written, and its connection breaks before it can
-//! say so. The server brings that about when it waits for a standby and the session is ended.
+//! A commit whose answer is lost: the transaction is written, and its connection breaks before the answer.
+//! The test causes this by ending a session whose commit waits for a standby.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl Server {
         }
     }
 
-    /// Whether a commit waits for the standby: the setting counts only once another process of the server has read it.
+    /// Whether a commit waits for the standby: the setting applies only once another process of the server
+    /// has read it.
     async fn is_waiting(&self, client: &Client) -> Option<()> {
         let probe = self.database.client().await.unwrap();
         let pid: i32 = probe.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
@@ -70,7 +71,7 @@ impl Server {
     }
 }
 
-/// faults.md 16: else it would be released again, perhaps after the same node has claimed it again.
+/// faults.md 16: otherwise it would be released again, perhaps after the same node has claimed it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_is_not_said_to_have_failed_when_it_was_written() {
     let (server, store) = Server::start().await;

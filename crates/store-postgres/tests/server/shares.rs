@@ -1,4 +1,4 @@
-//! What tenants share: the sessions with the database.
+//! Sessions with the database, which tenants share.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::world::{Maker, accept, claim, now, open};
 
 const PERIOD: &str = "2026-11";
 
-/// faults.md section 0: a tenant's calls wait for each other's row lock, and for nobody else's sessions.
+/// faults.md section 0: a tenant's calls wait for each other's row lock, but take no sessions from other
+/// tenants.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_for_a_lock_of_their_tenant_leave_sessions_to_others() {
     let database = fresh_database().await.unwrap();
@@ -49,7 +50,7 @@ async fn spend(store: &Arc<PostgresStore>, tenant: TenantId) {
     assert_eq!(charge.granted, 1);
 }
 
-/// Until as many calls wait for the lock as ever will: no more of them have a session.
+/// Waits until the maximum number of calls waits for the lock: the others have no session.
 async fn wait_for_waiters(database: &Database) {
     let watch = database.client().await.unwrap();
     let sql = "select count(*) from pg_stat_activity

@@ -1,4 +1,5 @@
-//! What is not seen from outside goes too: keys, spans and subjects. (faults.md 12, 13, 14, 26)
+//! Rows that are not visible from outside are removed too: keys, spans and subjects. (faults.md 12, 13, 14,
+//! 26)
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +14,7 @@ use gancho_testkit::{
 
 use crate::world::{Maker, claim, delivered, now, open};
 
-/// Rounds of upkeep, with all that was made until now being old. Says how many steps it took.
+/// Runs rounds of upkeep for which everything created until now is old. Returns the number of steps.
 async fn prune(store: &PostgresStore) -> usize {
     let later = now() + Duration::from_mins(5);
     for steps in 1.. {
@@ -40,7 +41,7 @@ async fn deliver_all(store: &PostgresStore, node: NodeId) {
     }
 }
 
-/// One that waits for a year keeps nothing but its own.
+/// A delivery that waits for a year keeps only its own rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn spans_and_subjects_go_with_what_is_in_them() {
     let database = fresh_database().await.unwrap();
@@ -91,8 +92,8 @@ async fn what_was_left_behind_goes_in_one_round() {
     }
 }
 
-/// faults.md 26: a key whose time is over is claimed again, and before that is committed it is found to
-/// be over by the node that prunes.
+/// faults.md 26: an expired key is claimed again, and before that commits, the node that prunes finds it
+/// expired.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_claimed_again_is_not_forgotten() {
     let database = fresh_database().await.unwrap();

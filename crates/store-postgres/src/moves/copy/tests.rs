@@ -13,7 +13,7 @@ from generate_series(1, 5) k, generate_series(1, 500) n, generate_series(1, 20) 
 analyze statistics;
 analyze records;";
 
-/// The keys of these tables begin with something else than the tenant.
+/// The keys of these tables do not begin with the tenant.
 #[tokio::test]
 async fn parts_are_found_without_reading_what_others_have() {
     let database = fresh_database().await.unwrap();
@@ -44,7 +44,7 @@ async fn parts_are_found_without_reading_what_others_have() {
     drop(store);
 }
 
-/// Of tables with thousands.
+/// Returns the pages read from tables with thousands of pages.
 async fn pages_read(client: &tokio_postgres::Client, sql: &str) -> u64 {
     let explain = format!("explain (analyze, buffers, timing off, costs off) {sql}");
     let plan = client.query(&explain, &[]).await.unwrap();

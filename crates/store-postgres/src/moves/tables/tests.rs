@@ -3,7 +3,7 @@ use gancho_testkit::postgres::fresh_database;
 use super::*;
 use crate::{Options, PostgresStore};
 
-/// A table that is forgotten here would lose what a tenant has in it.
+/// If this list misses a table, a move loses the tenant's rows in it.
 #[tokio::test]
 async fn every_table_with_a_tenant_moves_or_says_why_not() {
     let database = fresh_database().await.unwrap();
