@@ -41,11 +41,11 @@ pub const MAX_KEYS: usize = 500;
 const KEYS_PER_PAGE: usize = 200;
 /// How long another node may still accept a revoked key.
 const CACHE_TTL: Duration = Duration::from_secs(5);
-/// Beyond this many, entries are evicted: invented ids must not fill the memory.
+/// Maximum cached look-ups. Beyond it entries are evicted, so that made-up ids cannot fill the memory.
 const MAX_CACHED: usize = 20_000;
 /// Attempts to write a change that conflicts with others.
 const MAX_TRIES: usize = 5;
-/// A use is recorded at most this often.
+/// Minimum time between two recorded uses.
 const USE_RECORD_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the last use is remembered.
 const USE_RETENTION: Duration = Duration::from_hours(24 * 400);
@@ -58,7 +58,7 @@ pub struct ApiKey {
     pub tenant: TenantId,
     pub name: String,
     pub rights: Rights,
-    /// SHA-256 of the secret part. The secret has 256 random bits, so no slow hash is needed.
+    /// SHA-256 of the secret part. That has 256 random bits, so no slow hash is needed.
     hash: [u8; 32],
     pub created_at: Time,
     pub expires_at: Option<Time>,
@@ -180,7 +180,7 @@ pub struct ApiKeys {
 struct Lookup {
     /// `None` if no such key exists.
     key: Option<ApiKey>,
-    /// Its owner in the audit log.
+    /// The actor in the audit log.
     actor: Arc<Actor>,
     /// When a use was last recorded, in microseconds.
     recorded_at: Arc<AtomicI64>,
@@ -195,7 +195,7 @@ impl Lookup {
 }
 
 impl ApiKeys {
-    /// `tasks` runs the writes that requests do not wait for.
+    /// Creates the service. `tasks` runs the writes that requests do not wait for.
     pub fn new(
         store: Arc<dyn Store>,
         ids: Arc<IdMaker>,
@@ -203,7 +203,7 @@ impl ApiKeys {
         tasks: TaskTracker,
     ) -> Self {
         let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
-        // Strangers choose the ids.
+        // Callers choose the ids.
         let cache = ReadCache::with(policy).with_absent(|lookup: &Lookup| lookup.key.is_none());
         Self { store, ids, clock, tasks, cache }
     }
@@ -228,7 +228,7 @@ impl ApiKeys {
         Ok((key, text))
     }
 
-    /// How many keys are neither revoked nor expired, as far as the limit.
+    /// Counts keys that are neither revoked nor expired, up to the limit.
     async fn valid_keys(&self, collection: Collection) -> Result<usize> {
         let (mut count, mut after, now) = (0, None, self.clock.now());
         loop {
@@ -259,13 +259,13 @@ impl ApiKeys {
         documents.iter().map(with_use).collect()
     }
 
-    /// A key of any tenant, also if it is revoked.
+    /// Returns a key of any tenant, even if it is revoked.
     pub async fn find(&self, id: KeyId) -> Result<Option<ApiKey>> {
         let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
         document.as_ref().map(ApiKey::of_document).transpose()
     }
 
-    /// What a key may be used for, also if it is revoked.
+    /// Returns what a key may be used for, even if it is revoked.
     pub async fn rights_of(&self, scope: TenantScope, id: KeyId) -> Result<Rights, KeyError> {
         let collection = Collection::of(scope, COLLECTION);
         let found = self.store.document(collection, &id.to_string()).await?;
@@ -331,14 +331,14 @@ impl ApiKeys {
         Ok(Arc::new(Lookup { recorded_at, ..Lookup::of(key) }))
     }
 
-    /// On the account of its tenant: its caller is no stranger.
+    /// Reads the key again, on the account of its tenant, because the caller is known.
     async fn reread(&self, key: &ApiKey) -> Result<Option<ApiKey>> {
         let collection = Collection::of(TenantScope::internal(key.tenant), COLLECTION);
         let document = self.store.document(collection, &key.id.to_string()).await?;
         document.as_ref().map(ApiKey::of_document).transpose()
     }
 
-    /// Records the use in the background. Of concurrent requests, one writes.
+    /// Records the use in the background. One of several concurrent requests writes it.
     fn record_use(&self, key: &ApiKey, recorded_at: &AtomicI64, now: Time) {
         let before = recorded_at.load(Ordering::Relaxed);
         let is_recent = now.since(Time::from_micros(before)) < USE_RECORD_INTERVAL;
@@ -362,7 +362,7 @@ impl ApiKeys {
     }
 }
 
-/// When a key was last used, as stored in [`USED_COLLECTION`].
+/// Returns when a key was last used, as stored in [`USED_COLLECTION`].
 pub fn used_at(document: &Document) -> Option<Time> {
     std::str::from_utf8(&document.body).ok()?.parse().ok().map(Time::from_micros)
 }

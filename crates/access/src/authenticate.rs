@@ -24,7 +24,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// `tasks` runs the writes that requests do not wait for.
+    /// Creates the service. `tasks` runs the writes that requests do not wait for.
     pub fn new(
         admin: OperatorToken,
         store: Arc<dyn Store>,
@@ -53,7 +53,7 @@ impl Access {
     ) -> Result<Principal, AccessError> {
         let caller = if key_text::is_key(token) {
             let found = self.keys.verify(&self.tenants, token).await?;
-            // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
+            // The operator's own tenant gets notices about all tenants, so none of its keys is accepted.
             found.filter(|program| !program.tenant().is_operators())
         } else if portal::is_token(token) {
             match self.portal.read(token) {

@@ -1,5 +1,5 @@
-//! Records by address or the like, of a limited number. Strangers choose the keys, so beyond the limit new ones share
-//! one record.
+//! Records of a limited number, by address or a similar key. Unauthenticated callers choose the keys, so
+//! beyond the limit new keys share one record.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
@@ -8,14 +8,14 @@ use tokio::time::Instant;
 const MAX_RECORDS: usize = 10_000;
 
 pub struct BoundedRecords<K, V> {
-    /// That of all the others is under `None`.
+    /// The record of all others is under `None`.
     records: HashMap<Option<K>, V>,
     sweep_interval: Duration,
     swept_at: Option<Instant>,
 }
 
 impl<K: Copy + Eq + Hash, V> BoundedRecords<K, V> {
-    /// When they are too many, those no longer needed are removed, at most once in each interval.
+    /// If there are too many, those no longer needed are removed, at most once per interval.
     pub fn new(sweep_interval: Duration) -> Self {
         Self { records: HashMap::new(), sweep_interval, swept_at: None }
     }
@@ -77,7 +77,7 @@ mod tests {
         }
         assert_eq!(count(&mut records, 5), 2);
         assert_eq!(count(&mut records, last), 1);
-        // Only the one that is needed stays.
+        // Only the record that is needed stays.
         assert_eq!(count(&mut records, 20_000), 1);
         assert_eq!((records.len(), records.get_mut(5)), (2, Some(&mut 2)));
         for key in 0..2 * MAX_RECORDS as u32 {

@@ -1,9 +1,9 @@
-//! Passwords that are guessed first. Short ones are refused by their length.
+//! Passwords that attackers guess first. Short ones are refused by their length.
 
-/// Fewer different characters than this are guessed by programs that repeat them.
+/// Minimum number of different characters: programs guess repetitions.
 const MIN_DIFFERENT: usize = 5;
 
-/// In lower case, without what people add at the end.
+/// In lower case, without common additions at the end.
 const COMMON: [&str; 48] = [
     "1234567890",
     "12345678901",
@@ -55,7 +55,8 @@ const COMMON: [&str; 48] = [
     "welcome",
 ];
 
-/// Whether a password is a common one, also with digits and signs around it, or hardly more than a repetition.
+/// Whether a password is a common one, even with digits and signs around it, or little more than a
+/// repetition.
 pub fn is_common(password: &str) -> bool {
     let lower = password.to_lowercase();
     let different: std::collections::BTreeSet<char> = lower.chars().collect();

@@ -18,17 +18,17 @@ pub enum AccessError {
     /// A tenant's credential named another tenant.
     #[error("an API key or portal token works for its own tenant only")]
     OtherTenant,
-    /// The operation works on one tenant, and the operator named none.
+    /// The operation is for one tenant, and the operator named none.
     #[error("this operation works on one tenant; name it")]
     TenantRequired,
     #[error("only the operator can do this; use the operator token")]
     OperatorOnly,
-    /// The operation is for people, and an API key is for programs.
+    /// The operation is for people, and the caller used an API key.
     #[error("an API key cannot do this; use a portal link or the operator token")]
     PersonRequired,
     #[error("the API key or portal token lacks the scope `{0}`; use one that has it")]
     MissingRight(Right),
-    /// A user whose role is too low.
+    /// The user's role is too low.
     #[error("your role does not allow this; the role `{0}` is required")]
     MissingRole(Role),
     #[error(transparent)]

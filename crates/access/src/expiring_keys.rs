@@ -7,12 +7,12 @@ use gancho_store::{Collection, Result, Store};
 
 use crate::api_key::{ApiKey, COLLECTION, RETENTION_AFTER_END, USED_COLLECTION, used_at};
 
-/// A key that was not used for longer is not missed.
+/// How recently a key must have been used to count as in use.
 const IN_USE: Duration = Duration::from_hours(7 * 24);
 const MAX_KEYS: usize = 500;
 
-/// Of all tenants, among the first `max` that expire within this time, the first first. A key that was made later and is
-/// valid for longer replaces those before it.
+/// Returns keys of all tenants, among the first `max` that expire within this time, earliest first. A key
+/// that was created later and is valid for longer replaces those before it.
 pub async fn expiring_keys(
     store: &dyn Store,
     now: Time,

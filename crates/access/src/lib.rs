@@ -1,14 +1,15 @@
 //! Authentication and authorization, for the API and for pages rendered on the server.
 //!
-//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token ([`operator_token`]),
-//! an API key ([`api_key`], with its format in [`key_text`]; [`expiring_keys`] finds those that are about to end)
-//! or a [`portal`] token, which a browser exchanges for a [`portal_session`], unless [`portal_revocations`] has
-//! it. The result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
-//! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
-//! except for credentials in its [`recent_set`]. [`users`] have a name, a [`password`] that is not among the
-//! [`common_passwords`], and a [`role`]; they and the operator have [`operator_sessions`] in the dashboard. [`tenant_cache`] caches tenants.
+//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token
+//! ([`operator_token`]), an API key ([`api_key`], with its format in [`key_text`]; [`expiring_keys`] finds
+//! those that expire soon) or a [`portal`] token, which a browser exchanges for a [`portal_session`], unless
+//! [`portal_revocations`] contains it. The result is a [`principal`] with [`rights`]. Every unknown, wrong,
+//! revoked or expired credential gives the same [`error`] and takes the same time. [`throttle`] slows down
+//! addresses that send many invalid credentials, except for credentials in its [`recent_set`]. [`users`] have
+//! a name, a [`password`] that is not among the [`common_passwords`], and a [`role`]; they and the operator
+//! have [`operator_sessions`] in the dashboard. [`tenant_cache`] caches tenants.
 //!
-//! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
+//! Only this crate creates a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 
 pub mod api_key;
 pub mod authenticate;

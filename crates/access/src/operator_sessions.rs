@@ -15,17 +15,17 @@ use thiserror::Error;
 
 use crate::{Access, Operator, User, digest::sha256};
 
-/// A session ends when it was not used for this time.
+/// How long a session may be unused before it ends.
 pub const MAX_IDLE: Duration = Duration::from_hours(12);
-/// A session ends after this time, however much it is used.
+/// How long a session may last, however much it is used.
 pub const MAX_AGE: Duration = Duration::from_hours(7 * 24);
-/// The kind of their documents.
+/// The kind of the sessions' documents.
 pub const KIND: &str = "operator_session";
 const COLLECTION: Collection = Collection::operators(KIND);
 /// How long another node may still accept a session that was ended.
 const CACHE_TTL: Duration = Duration::from_secs(5);
 const MAX_CACHED: usize = 1_000;
-/// That a session is used is recorded when the record is older than this.
+/// A use is recorded if the last record is older than this.
 const USE_PRECISION: Duration = Duration::from_mins(10);
 const ID_BYTES: usize = 32;
 const TAG_BYTES: usize = 32;
@@ -36,15 +36,15 @@ pub struct OperatorSessions {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
-    /// Only cookies with a valid tag get here, so strangers cannot fill it.
+    /// Only cookies with a valid tag are looked up, so unauthenticated callers cannot fill it.
     cache: ReadCache<IdHash, Option<Record>>,
 }
 
-/// Someone who is logged in.
+/// A person who is logged in.
 #[derive(Debug, Clone)]
 pub struct OperatorSession {
     id: IdHash,
-    /// The token that each form of this session carries.
+    /// The token that every form of this session must contain.
     csrf: String,
     operator: Operator,
     until: Time,
@@ -63,11 +63,11 @@ struct Record {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct UserClaim {
     name: String,
-    /// Of the account, which ends the session when it changes.
+    /// The stamp of the account. If that changes, the session ends.
     stamp: String,
 }
 
-/// A cookie that this gateway has made, be its session over or not.
+/// A cookie that this gateway has made, even if its session is over.
 #[derive(Debug, Clone)]
 pub struct SessionCookie {
     id: IdHash,
@@ -91,7 +91,7 @@ impl OperatorSession {
         &self.csrf
     }
 
-    /// Whether a form carries the token of this session.
+    /// Whether a form's token is that of this session.
     pub fn has_csrf(&self, token: &str) -> bool {
         verify_slices_are_equal(self.csrf.as_bytes(), token.as_bytes()).is_ok()
     }
@@ -110,7 +110,7 @@ impl OperatorSessions {
         Self { store, ring, clock, cache: ReadCache::with(policy) }
     }
 
-    /// What all nodes seal forms with that wait for a login.
+    /// Returns the secret with which all nodes protect forms that wait for a login.
     pub fn draft_secret(&self) -> String {
         let keys = self.ring.derive("dashboard drafts");
         HEXLOWER.encode(&keys.tag(keys.newest(), &["drafts"]).unwrap_or_default())
@@ -138,7 +138,7 @@ impl OperatorSessions {
         written.map(|_| ())
     }
 
-    /// A session that was ended meanwhile on another node stays ended.
+    /// Records a use. A session that was ended on another node meanwhile stays ended.
     async fn note_use(&self, id: IdHash, record: &Record, now: Time) {
         if now.since(Time::from_micros(record.used_at_us)) < USE_PRECISION {
             return;
@@ -152,8 +152,8 @@ impl OperatorSessions {
 }
 
 impl Access {
-    /// Starts a session and returns the value of its cookie. It is always a new one, so that nobody can plant an id
-    /// before the login. `user` is the account of a user who logged in.
+    /// Starts a session and returns the value of its cookie. It is always a new one, so that nobody can plant
+    /// an id before the login. `user` is the account of a user who logged in.
     pub async fn begin_session(&self, user: Option<&User>) -> Result<String, BeginSessionError> {
         let mut id = [0; ID_BYTES];
         rand::fill(&mut id).map_err(|_| BeginSessionError::NoRandom)?;
@@ -172,8 +172,8 @@ impl Access {
         Ok(BASE64URL_NOPAD.encode(&[&signed[..], &tag].concat()))
     }
 
-    /// The session of a cookie, unless it has ended. It also ends when its account changes, and with the operator
-    /// token if it is of its owner.
+    /// Returns the session of a cookie, unless it has ended. It also ends when its account changes; the
+    /// operator token's session ends when that token changes.
     pub async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>> {
         let SessionCookie { id, csrf } = cookie;
         let (sessions, now) = (&self.sessions, self.sessions.clock.now());
@@ -184,7 +184,8 @@ impl Access {
         Ok(Some(OperatorSession { id, csrf, operator, until: record.until() }))
     }
 
-    /// Whether a session that was open still is. Asking is not using it. While the store is unavailable, it is.
+    /// Whether a session that was open still is. This does not count as a use. While the store is
+    /// unavailable, it counts as open.
     pub async fn is_session_open(&self, session: &OperatorSession) -> bool {
         let now = self.sessions.clock.now();
         match self.sessions.read(session.id).await {
@@ -209,7 +210,7 @@ impl Access {
         Ok(self.users.current(name, stamp).await?.map(|user| Operator::of_user(&user)))
     }
 
-    /// `None` if this gateway has not made the cookie.
+    /// Verifies a cookie; `None` if this gateway has not made it.
     pub fn session_cookie(&self, cookie: &str) -> Option<SessionCookie> {
         let bytes = BASE64URL_NOPAD.decode(cookie.as_bytes()).ok()?;
         let (signed, tag) = bytes.split_at_checked(1 + 4 + ID_BYTES)?;
@@ -223,7 +224,8 @@ impl Access {
         Some(SessionCookie { id: sha256(id), csrf: BASE64URL_NOPAD.encode(&csrf) })
     }
 
-    /// What the tag of a cookie is made of. With another operator token, the sessions of its owner end.
+    /// Returns the parts that the tag of a cookie covers. The operator token is one of them, so its owner's
+    /// sessions end when it changes.
     fn signed_parts<'a>(&'a self, signed: &'a [u8]) -> Vec<&'a [u8]> {
         let is_user = signed.first() == Some(&1);
         if is_user { vec![signed] } else { vec![signed, self.admin.digest()] }

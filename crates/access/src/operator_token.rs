@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use crate::{digest::sha256, key_text, portal};
 
-/// Stored as a digest. Comparing digests takes the same time for every token, and the token itself cannot
-/// leak from memory.
+/// The digest of the token. Comparing digests takes the same time for every token, and the token itself
+/// cannot leak from memory.
 #[derive(Clone)]
 pub struct OperatorToken([u8; 32]);
 

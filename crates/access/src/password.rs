@@ -1,6 +1,7 @@
-//! Password hashes by Argon2id. Hashing takes memory and time on purpose, so it runs off the async threads, one at
-//! a time and with rests in between: strangers who guess passwords, from however many addresses, take a quarter of one
-//! core at most.
+//! Password hashes by Argon2id.
+//!
+//! Hashing takes memory and time on purpose, so it runs off the async threads, one at a time and with pauses:
+//! password guesses, from however many addresses, use at most a quarter of one core.
 
 use std::{
     sync::Arc,
@@ -19,15 +20,15 @@ use tokio::sync::{OnceCell, Semaphore, oneshot};
 /// The parameters that OWASP recommends: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
-/// Hashes at a time.
+/// Maximum concurrent hashes.
 const MAX_CONCURRENT: usize = 1;
-/// How long to rest after each, as a multiple of the time it took.
+/// How long to pause after each hash, as a multiple of its duration.
 const REST: u32 = 3;
 /// Maximum wait for a turn.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 pub const MIN_LENGTH: usize = 12;
-/// In bytes. Longer ones only cost time.
+/// Maximum length in bytes. Longer passwords only cost time.
 pub const MAX_LENGTH: usize = 256;
 
 #[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Hasher {
         self.run(move || hash(&password)).await?
     }
 
-    /// Whether it is the password. Without a hash it does the same work and says no.
+    /// Whether the password matches. Without a hash it does the same work and returns false.
     pub async fn verify(
         &self,
         password: Secret,
@@ -93,10 +94,10 @@ impl Hasher {
         let turn = tokio::time::timeout(MAX_WAIT, self.turns.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| PasswordError::Busy)?.map_err(|_| PasswordError::Busy)?;
         let (done, result) = oneshot::channel();
-        // Runs to its end even if the caller is gone.
+        // Runs to its end even if the caller has gone away.
         tokio::task::spawn_blocking(move || {
             let begin = Instant::now();
-            // Nobody may be left to take it.
+            // The caller may have gone away.
             let _ = done.send(work());
             std::thread::sleep(begin.elapsed() * REST);
             drop(turn);

@@ -14,7 +14,7 @@ pub const PREFIX: &str = "gp_";
 const VERSION: u8 = 2;
 pub(crate) const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 8 + 1;
 
-/// Links are revoked all at once or not at all, so they expire soon.
+/// Maximum lifetime. Links can only be revoked all at once, so they expire soon.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -24,7 +24,7 @@ pub struct PortalTokens {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What a token says.
+/// The content of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortalClaim {
     pub tenant: TenantId,
@@ -38,7 +38,7 @@ pub struct PortalClaim {
 pub enum PortalLinkError {
     #[error("the portal link is not valid")]
     Invalid,
-    /// It was valid, so saying so reveals nothing.
+    /// The link was valid once, so this reveals nothing.
     #[error("the portal link has expired")]
     Expired,
 }
@@ -56,7 +56,7 @@ impl PortalTokens {
         self.ring.derive("portal tokens")
     }
 
-    /// The rights of a portal token: read and manage. Publishing is for programs.
+    /// Returns the rights of a portal token: read and manage. Publishing is for programs.
     pub fn rights() -> Rights {
         Rights::default().with(Right::Read).with(Right::Manage)
     }
@@ -71,7 +71,7 @@ impl PortalTokens {
         format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&token))
     }
 
-    /// What the token says, if it is authentic and still valid.
+    /// Returns the claim, if the token is authentic and still valid.
     pub fn read(&self, token: &str) -> Result<PortalClaim, PortalLinkError> {
         let claim = self.authentic(token).ok_or(PortalLinkError::Invalid)?;
         if self.clock.now() >= claim.until {
@@ -90,7 +90,7 @@ impl PortalTokens {
 }
 
 impl PortalClaim {
-    /// With the number of the key that authenticates it.
+    /// Encodes the claim with the number of the key that authenticates it.
     pub(crate) fn encode(&self, key: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(CLAIM_BYTES + 64);
         bytes.push(VERSION);

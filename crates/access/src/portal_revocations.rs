@@ -1,5 +1,5 @@
-//! When the portal links of a tenant were last revoked. Links are not stored, so all of a tenant's end together,
-//! with their sessions.
+//! Records when the portal links of a tenant were last revoked. Links are not stored, so all links of a
+//! tenant are revoked together, with their sessions.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ impl PortalRevocations {
         Self { store, clock, cache: ReadCache::with(policy) }
     }
 
-    /// Revokes all links that were made until now. The record of it is deleted when the last of them would have
+    /// Revokes all links that were created until now. The record is deleted when the last of them would have
     /// expired.
     pub async fn revoke(&self, scope: TenantScope) -> Result<()> {
         let now = self.clock.now();
@@ -38,7 +38,7 @@ impl PortalRevocations {
         Ok(())
     }
 
-    /// Whether a link that was made at this time is revoked.
+    /// Whether a link that was created at this time is revoked.
     pub async fn has(&self, scope: TenantScope, made_at: Time) -> Result<bool> {
         let read = |_| async move {
             let found = self.store.document(Collection::of(scope, COLLECTION), KEY).await?;

@@ -1,6 +1,6 @@
-//! Sessions of the portal. A browser exchanges the token of a link for one, so that the token does not stay
-//! in its history, and has it in a cookie. Like links they are not stored: every node accepts them, and they
-//! end with the link.
+//! Sessions of the portal. A browser exchanges the token of a link for a session cookie, so that the token
+//! does not stay in its history. Sessions are not stored, and neither are links: every node accepts them, and
+//! they end with the link.
 
 use std::sync::Arc;
 
@@ -18,18 +18,17 @@ use crate::{
 const NONCE_BYTES: usize = 16;
 const TAG_BYTES: usize = 32;
 
-/// A person who opened the portal of a tenant. It acts for that tenant, and there is no way from it to the
-/// operator.
+/// A person who opened the portal of a tenant. It acts for that tenant, and cannot become the operator.
 #[derive(Debug, Clone)]
 pub struct PortalSession {
     principal: TenantPrincipal,
     claim: PortalClaim,
     id: [u8; NONCE_BYTES],
-    /// The token that each form of this session carries.
+    /// The token that every form of this session must contain.
     csrf: String,
 }
 
-/// A session that begins: the value of its cookie, and when it ends.
+/// A new session: the value of its cookie, and when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPortalSession {
     pub cookie: String,
@@ -61,13 +60,13 @@ impl PortalSession {
         &self.csrf
     }
 
-    /// Whether a form carries the token of this session.
+    /// Whether a form's token is that of this session.
     pub fn has_csrf(&self, token: &str) -> bool {
         verify_slices_are_equal(self.csrf.as_bytes(), token.as_bytes()).is_ok()
     }
 }
 
-/// What a cookie says.
+/// The content of a cookie.
 struct SessionClaim {
     claim: PortalClaim,
     id: [u8; NONCE_BYTES],
@@ -113,7 +112,8 @@ impl Access {
         Ok(self.portal.begin_session(link)?)
     }
 
-    /// The session of a cookie. It ends when the links of its tenant are revoked, and with the tenant.
+    /// Returns the session of a cookie. It ends when the links of its tenant are revoked, and with the
+    /// tenant.
     pub async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError> {
         let Some(read) = self.portal.read_session(cookie) else { return Ok(None) };
         let SessionClaim { claim, id, csrf } = read;
@@ -121,13 +121,13 @@ impl Access {
         Ok(person.map(|principal| PortalSession { principal, claim, id, csrf }))
     }
 
-    /// Whether a session that was open still is. While the store is unavailable, it is.
+    /// Whether a session that was open still is. While the store is unavailable, it counts as open.
     pub async fn is_portal_session_open(&self, session: &PortalSession) -> bool {
         self.portal.clock.now() < session.until()
             && !matches!(self.portal_person(&session.claim).await, Ok(None))
     }
 
-    /// Who has an authentic link or session, unless it was revoked.
+    /// Returns the owner of an authentic link or session, unless it was revoked.
     pub(crate) async fn portal_person(
         &self,
         claim: &PortalClaim,

@@ -28,8 +28,8 @@ pub struct TenantPrincipal {
     scope: TenantScope,
     tenant: Arc<Tenant>,
     rights: Rights,
-    /// Whether a person is asking: the operator, or someone with a portal link. Otherwise it is a program with
-    /// an API key.
+    /// Whether the caller is a person: the operator, or the owner of a portal link. Otherwise it is a program
+    /// with an API key.
     is_person: bool,
     actor: Arc<Actor>,
     /// Set if the operator acts for the tenant.
@@ -38,7 +38,7 @@ pub struct TenantPrincipal {
 
 impl Principal {
     /// Returns the caller if it has the access that an operation needs. `role` is the lowest role of users
-    /// that may run it; it does not concern the credentials of tenants.
+    /// that may run it; it does not apply to credentials of tenants.
     pub fn check(self, needs: Needs, role: Role) -> Result<Self, AccessError> {
         if self.role().is_some_and(|own| own < role) {
             return Err(AccessError::MissingRole(role));
@@ -48,7 +48,7 @@ impl Principal {
             (Self::Operator(_), Needs::Tenant(_) | Needs::Person(_)) => {
                 Err(AccessError::TenantRequired)
             }
-            // An operator who named a tenant may still do what needs the operator.
+            // An operator who acts for a tenant may still use what needs the operator.
             (Self::Tenant(principal), Needs::Operator) => match &principal.operator {
                 Some(operator) => Ok(Self::Operator(operator.clone())),
                 None => Err(AccessError::OperatorOnly),
@@ -73,7 +73,7 @@ impl Principal {
 }
 
 impl Principal {
-    /// Who it is, for the audit log.
+    /// Returns the actor for the audit log.
     pub fn actor(&self) -> &Arc<Actor> {
         match self {
             Self::Operator(operator) => &operator.actor,
@@ -81,7 +81,7 @@ impl Principal {
         }
     }
 
-    /// The tenant that it acts for.
+    /// Returns the tenant that the caller acts for.
     pub fn tenant(&self) -> Option<TenantId> {
         match self {
             Self::Operator(_) => None,
@@ -89,7 +89,7 @@ impl Principal {
         }
     }
 
-    /// The tenant whose own limits count for it; `None` for the operator, who may act for a tenant.
+    /// Returns the tenant whose own limits apply; `None` for the operator, who may act for a tenant.
     pub fn limited_tenant(&self) -> Option<TenantId> {
         match self {
             Self::Tenant(principal) if !principal.is_operator() => Some(principal.scope.tenant()),
@@ -97,7 +97,7 @@ impl Principal {
         }
     }
 
-    /// The role of the operator or of a user; `None` for the credentials of tenants.
+    /// Returns the role of the operator or of a user; `None` for credentials of tenants.
     fn role(&self) -> Option<Role> {
         match self {
             Self::Operator(operator) => Some(operator.role),
@@ -107,12 +107,12 @@ impl Principal {
 }
 
 impl Operator {
-    /// The owner of the operator token.
+    /// Creates the owner of the operator token.
     pub(crate) fn authenticated() -> Self {
         Self { actor: Arc::new(Actor::new(ActorKind::Operator, "")), role: Role::Operator }
     }
 
-    /// A user whose password was checked.
+    /// Creates a user whose password was checked.
     pub(crate) fn of_user(user: &User) -> Self {
         Self { actor: Arc::new(Actor::new(ActorKind::User, &*user.name)), role: user.role }
     }
@@ -125,12 +125,12 @@ impl Operator {
         &self.actor
     }
 
-    /// The name of the user; `None` for the owner of the operator token.
+    /// Returns the name of the user; `None` for the owner of the operator token.
     pub fn user(&self) -> Option<&str> {
         (self.actor.kind == ActorKind::User).then_some(&*self.actor.name)
     }
 
-    /// The operator may act for every tenant.
+    /// Returns a principal for a tenant. The operator may act for every tenant.
     pub fn act_for(&self, tenant: Arc<Tenant>) -> TenantPrincipal {
         TenantPrincipal {
             scope: self.scope_of(tenant.id),
@@ -142,7 +142,8 @@ impl Operator {
         }
     }
 
-    /// The operator may read the data of every tenant, receipts of sources included.
+    /// Returns the scope of a tenant. The operator may read the data of every tenant, including receipts of
+    /// sources.
     #[allow(clippy::unused_self, reason = "the proof that the operator is asking")]
     #[expect(clippy::disallowed_methods, reason = "the operator has proved who they are")]
     pub fn scope_of(&self, tenant: TenantId) -> TenantScope {
@@ -160,7 +161,7 @@ impl TenantPrincipal {
         Self { scope, tenant, rights, is_person, actor, operator: None }
     }
 
-    /// Someone with a portal link of the tenant.
+    /// Creates the owner of a portal link of the tenant.
     pub(crate) fn of_person(tenant: Arc<Tenant>, rights: Rights) -> Self {
         Self::authenticated(tenant, rights, Arc::new(Actor::new(ActorKind::Portal, "")))
     }
@@ -177,7 +178,7 @@ impl TenantPrincipal {
         self.rights
     }
 
-    /// Whether the operator or a user acts for the tenant, and not the tenant itself.
+    /// Whether the operator or a user acts for the tenant, not the tenant itself.
     pub fn is_operator(&self) -> bool {
         self.operator.is_some()
     }

@@ -1,6 +1,5 @@
-//! A lossy set of values seen before, in a fixed amount of memory. It may forget values, and takes an
-//! unknown value for a seen one with a probability of 1 in 2^64. Use it for priority under load, never for
-//! access.
+//! A lossy set of values seen before, in a fixed amount of memory. It may forget values, and reports an
+//! unknown value as seen with a probability of 1 in 2^64. Use it for priority under load, never for access.
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
@@ -24,7 +23,7 @@ impl Default for RecentSet {
 impl RecentSet {
     pub fn insert(&self, what: &impl Hash) {
         let (slot, mark) = self.slot(what);
-        // Usually the value is present; not writing it again spares the cache line.
+        // Usually the value is present, and not writing it again keeps the cache line shared.
         if slot.load(Ordering::Relaxed) != mark {
             slot.store(mark, Ordering::Relaxed);
         }

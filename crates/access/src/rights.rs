@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// What a key may be used for. No right includes another.
+/// A right of a key. No right includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     Publish,
@@ -76,9 +76,9 @@ pub enum Needs {
     Operator,
     /// An API key with this scope, or the operator acting for a tenant.
     Tenant(Right),
-    /// The same, or the operator for all tenants.
+    /// An API key with this scope, or the operator for all tenants.
     Anyone(Right),
-    /// A portal link with this scope, or the operator acting for a tenant. No API key: what a leaked one made
-    /// would outlive it.
+    /// A portal link with this scope, or the operator acting for a tenant. Not an API key, because what is
+    /// made with a leaked one would outlive it.
     Person(Right),
 }

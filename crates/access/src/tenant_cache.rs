@@ -6,7 +6,7 @@ use gancho_domain::{Tenant, TenantId, tenant::is_slug};
 use gancho_store::{CachePolicy, ReadCache, Result, Store};
 use parking_lot::RwLock;
 
-/// Beyond this many, entries are evicted and read again.
+/// Maximum cached tenants. Beyond it entries are evicted and read again.
 const MAX_CACHED: usize = 50_000;
 
 pub struct TenantCache {
@@ -22,7 +22,7 @@ impl TenantCache {
         Self { store, cache: ReadCache::with(policy), slugs: RwLock::default() }
     }
 
-    /// Returns a tenant by id. Serves the cached one while the database is unavailable.
+    /// Returns a tenant by id. Returns the cached one while the database is unavailable.
     pub async fn get(&self, id: TenantId) -> Result<Option<Arc<Tenant>>> {
         let read = |_| async move { Ok(Arc::new(self.store.tenant(id).await?.map(Arc::new))) };
         Ok(self.cache.get(id, read).await?.as_ref().clone())
@@ -38,7 +38,7 @@ impl TenantCache {
             }
             self.slugs.write().remove(name);
         }
-        // What is not a valid slug cannot exist.
+        // A tenant without a valid slug cannot exist.
         if !is_slug(name) {
             return Ok(None);
         }

@@ -1,8 +1,10 @@
-//! Slows down credential guessing. After a few invalid credentials from an address, further ones are checked
-//! one at a time, at growing intervals, and refused unchecked when the wait would be long. A credential that
-//! was valid from the same address before does not wait, so that guessing locks nobody out.
+//! Slows down credential guessing.
 //!
-//! Guesses are counted by address, and those of passwords also by account, which may be guessed from many
+//! After a few invalid credentials from an address, further ones are checked one at a time, at growing
+//! intervals, and refused unchecked if the wait would be long. A credential that was valid from the same
+//! address before does not wait, so that guessing locks nobody out.
+//!
+//! Guesses are counted by address, and guesses of passwords also by account, because they may come from many
 //! addresses: a [`ThrottleKey`] is either.
 
 use std::{
@@ -18,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::{BoundedRecords, RecentSet, digest::sha256};
 
-/// Invalid credentials that cost nothing, because keys are mistyped.
+/// Invalid credentials without a delay, because people mistype keys.
 const FREE_FAILURES: u32 = 10;
 /// Interval between two checks; doubles with every two failures.
 const FIRST_SPACING: Duration = Duration::from_millis(50);
@@ -41,7 +43,7 @@ pub struct ThrottleError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ThrottleKey {
     Address(AddressBlock),
-    /// The hash of its name.
+    /// The hash of the account's name.
     Account([u8; 32]),
 }
 
@@ -69,7 +71,7 @@ impl fmt::Display for ThrottleKey {
 #[derive(Default)]
 pub struct Throttle {
     records: Mutex<Records>,
-    /// Number of addresses with failures. While it is zero, nothing is locked.
+    /// The number of addresses with failures. While it is zero, nothing is locked.
     count: AtomicUsize,
     seen: RecentSet,
 }
@@ -103,7 +105,7 @@ struct Record {
 enum Turn {
     Now,
     At(Instant),
-    /// Too many callers are waiting; there is room after this time.
+    /// Too many callers are waiting. There is room after this time.
     Never(Duration),
 }
 
@@ -176,7 +178,7 @@ impl Records {
         record.last = now;
     }
 
-    /// Logs the failures once a minute, and at once when it looks like an attack.
+    /// Logs the failures once a minute, or at once if they look like an attack.
     fn report(&mut self, now: Instant, key: ThrottleKey) {
         let Some(since) = self.unreported_since else { return };
         let is_first = self.reported_at.is_none_or(|at| now.duration_since(at) >= WARN_INTERVAL);
@@ -271,7 +273,7 @@ mod tests {
             throttle.admit(block(1), "known").await.unwrap();
         }
         assert!(began.elapsed().is_zero());
-        // A credential that was never used from there waits, at most [`MAX_WAIT`].
+        // A credential that was never used from there waits at most [`MAX_WAIT`].
         throttle.admit(block(1), "new").await.unwrap();
         assert!(began.elapsed() <= MAX_WAIT);
         // A valid credential counts for its own address only.

@@ -37,7 +37,7 @@ pub struct User {
     pub role: Role,
     pub created_at: Time,
     pub password_changed_at: Time,
-    /// Changes with the password and the role, and ends the sessions from before.
+    /// Changes with the password and the role, and ends older sessions.
     stamp: String,
     hash: String,
 }
@@ -92,7 +92,7 @@ pub struct Users {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     hasher: Hasher,
-    /// Only for [`Users::current`], which every page asks.
+    /// Only for [`Users::current`], which every page calls.
     cache: ReadCache<[u8; 32], Option<User>>,
 }
 
@@ -135,7 +135,7 @@ impl Users {
         }
     }
 
-    /// Changes the role, the password or both. The sessions of the user end, unless nothing changes.
+    /// Changes the role, the password or both. Ends the user's sessions, unless nothing changes.
     pub async fn change(&self, name: &str, change: UserChange) -> Result<User, UserError> {
         let name = plain_name(name).map_err(|_| UserError::NotFound)?;
         let hash = match change.password {
@@ -182,7 +182,7 @@ impl Users {
         self.change(name, change).await
     }
 
-    /// Deletes a user. Its sessions end.
+    /// Deletes a user, and ends its sessions.
     pub async fn delete(&self, name: &str) -> Result<(), UserError> {
         let name = plain_name(name).map_err(|_| UserError::NotFound)?;
         let was_there = self.store.delete_document(COLLECTION, &name).await?;
@@ -207,7 +207,7 @@ impl Users {
         }))
     }
 
-    /// The user, if nothing has changed since it got this stamp: otherwise its sessions end.
+    /// Returns the user, if nothing has changed since this stamp. Otherwise its sessions end.
     pub async fn current(&self, name: &str, stamp: &str) -> Result<Option<User>> {
         let read = |_| async {
             let document = self.store.document(COLLECTION, name).await?;
@@ -216,7 +216,7 @@ impl Users {
         let key = sha256(name);
         let mut user = self.cache.get(key, read).await?;
         if user.as_ref().as_ref().is_none_or(|user| user.stamp != stamp) {
-            // It may be that the account was changed on another node, and the session began after that.
+            // The account may have been changed on another node, and the session started after that.
             self.cache.forget(key);
             user = self.cache.get(key, read).await?;
         }
@@ -232,7 +232,7 @@ impl Users {
 }
 
 impl User {
-    /// Changes with the password and the role.
+    /// Returns the stamp, which changes with the password and the role.
     pub fn stamp(&self) -> &str {
         &self.stamp
     }
@@ -265,7 +265,7 @@ impl User {
     }
 }
 
-/// The name in lower case, in which it is unique.
+/// Returns the name in lower case, in which it is unique.
 pub fn plain_name(name: &str) -> Result<String, UserError> {
     let name = name.trim_matches(' ').to_ascii_lowercase();
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

@@ -1,5 +1,5 @@
-//! Which alerts there are: conditions over time. A condition fires once it has held for a while, and is resolved
-//! once it has been over for as long.
+//! The alerts: conditions over time. An alert fires once its condition has held for a while, and is resolved
+//! once the condition has been over for as long.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -30,7 +30,7 @@ pub struct Alert {
     sent_us: i64,
     /// Since when the condition has been over, in microseconds.
     over_us: Option<i64>,
-    /// Whether it was sent that it fired; not while it is silenced. Alerts stored by earlier versions count
+    /// Whether its firing was sent, which it is not while silenced. Alerts stored by earlier versions count
     /// as sent.
     #[serde(default = "sent_by_earlier_versions")]
     is_announced: bool,
@@ -71,9 +71,9 @@ impl Change {
     }
 }
 
-/// An alert that keeps firing is sent again after this time.
+/// How long an alert fires before it is sent again.
 const REMIND_AFTER: Duration = Duration::from_hours(6);
-/// Alerts of one rule beyond this number are not raised: the others name enough.
+/// Maximum alerts of one rule. Further ones are not raised, because these name enough.
 const MAX_PER_RULE: usize = 50;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,12 +85,12 @@ impl AlertBook {
         Self(keyed.collect())
     }
 
-    /// The most urgent first.
+    /// Returns the alerts, most urgent first.
     pub fn alerts(&self) -> Vec<Alert> {
         self.0.values().cloned().collect()
     }
 
-    /// What the alerts of a rule are about, pending or firing.
+    /// Returns the subjects of a rule's alerts, pending or firing.
     pub fn subjects(&self, rule: Rule) -> HashSet<String> {
         let alerts = self.0.values().filter(|alert| alert.rule == rule);
         alerts.map(|alert| alert.subject.clone()).collect()
@@ -101,7 +101,8 @@ impl AlertBook {
         self.0.get(&key).is_some_and(|alert| alert.state == AlertState::Firing)
     }
 
-    /// Adds the conditions of the alerts of such rules that fire: what cannot be read is not over.
+    /// Adds the conditions of firing alerts of rules for which `is_kept` returns true: a condition that
+    /// cannot be read is not over.
     pub(crate) fn keep_firing(&self, is_kept: impl Fn(Rule) -> bool, holding: &mut Vec<Condition>) {
         let is_firing = |alert: &&Alert| alert.state == AlertState::Firing && is_kept(alert.rule);
         for alert in self.0.values().filter(is_firing) {
@@ -118,7 +119,7 @@ impl AlertBook {
         }
     }
 
-    /// The alerts that fire, whose condition holds, and of which nothing was sent.
+    /// Returns firing alerts whose condition holds and that were not sent.
     pub(crate) fn unannounced(&self) -> Vec<Alert> {
         let is_due = |alert: &&Alert| {
             alert.state == AlertState::Firing && !alert.is_announced && alert.over_us.is_none()
@@ -126,7 +127,7 @@ impl AlertBook {
         self.0.values().filter(is_due).cloned().collect()
     }
 
-    /// Notes that it was sent that this alert fires, if it is in this book.
+    /// Notes that the firing of this alert was sent, if it is in this book.
     pub(crate) fn announce(&mut self, alert: &Alert, now: Time) {
         if let Some(alert) = self.0.get_mut(&(alert.rule, alert.subject.clone())) {
             alert.is_announced = true;
@@ -134,7 +135,7 @@ impl AlertBook {
         }
     }
 
-    /// All that fire, as resolved for this reason.
+    /// Resolves all firing alerts for this reason, and returns them.
     pub(crate) fn resolve_all(self, why: &str) -> Vec<Change> {
         let firing = self.0.into_values().filter(|alert| alert.state == AlertState::Firing);
         let resolved = firing.map(|alert| Alert {
@@ -144,13 +145,13 @@ impl AlertBook {
         resolved.map(Change::Resolved).collect()
     }
 
-    /// Takes the conditions that hold now. `after` is how long one must hold, and be over.
+    /// Applies the conditions that hold now. `after` is how long one must hold, or be over.
     pub fn step(&mut self, holding: Vec<Condition>, after: Duration, now: Time) -> Vec<Change> {
         let mut changes = Vec::new();
         for alert in self.0.values_mut() {
             alert.over_us.get_or_insert(now.micros());
         }
-        // Those that are known come first: none is resolved because there are too many others.
+        // Known alerts come first, so that none is resolved because there are too many others.
         let (known, new): (Vec<_>, Vec<_>) = holding
             .into_iter()
             .partition(|one| self.0.contains_key(&(one.rule, one.subject.clone())));
@@ -185,7 +186,7 @@ impl AlertBook {
             if let Some(mut alert) = self.0.remove(&key)
                 && alert.state == AlertState::Firing
             {
-                // The figures are those of when it held: they are no longer true.
+                // The figures are from when it held, and are no longer true.
                 alert.detail = format!("it began at {}", alert.since());
                 changes.push(Change::Resolved(alert));
             }
@@ -211,7 +212,7 @@ impl Alert {
         }
     }
 
-    /// One that never fired goes at once.
+    /// Whether the alert is over. One that never fired is removed at once.
     fn is_over(&self, after: Duration, now: Time) -> bool {
         self.over_us.is_some_and(|over| {
             self.state == AlertState::Pending || now.since(Time::from_micros(over)) >= after

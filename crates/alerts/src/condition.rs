@@ -1,15 +1,15 @@
-//! Which conditions hold: a pure function of the facts. An alert that fires is resolved only when its figure is
-//! clearly below the threshold, so that one that hovers around it does not flap.
+//! Decides which conditions hold: a pure function of the facts. A firing alert is resolved only when its
+//! figure is clearly below the threshold, so that a figure around the threshold does not make it flap.
 
 use std::collections::BTreeSet;
 
 use crate::{Facts, FailingEndpoint, Rule, Thresholds};
 
-/// A rule that holds now.
+/// A rule whose condition holds now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     pub rule: Rule,
-    /// What it is about: a tenant, an endpoint, a node, a lane or a key; empty where it is the whole gateway.
+    /// What the alert is about: a tenant, an endpoint, a node, a lane or a key; empty for the whole gateway.
     pub subject: String,
     pub value: f64,
     pub threshold: f64,
@@ -17,11 +17,11 @@ pub struct Condition {
     pub detail: String,
 }
 
-/// The part of a threshold below which a firing alert is resolved.
+/// The fraction of a threshold below which a firing alert is resolved.
 const CLEAR: f64 = 0.8;
 /// The same for shares of the storage: 80 % are resolved at 76 %.
 const CLEAR_STORAGE: f64 = 0.95;
-/// With fewer deliveries in an hour, a share of them says nothing.
+/// Minimum deliveries in an hour. A share of fewer says nothing.
 const MIN_ENDED: u64 = 50;
 
 pub fn conditions(
@@ -43,7 +43,7 @@ pub fn conditions(
     check.holding
 }
 
-/// The rules, by what they are about.
+/// Checks the rules, grouped by what they are about.
 struct Check<'a, F> {
     facts: &'a Facts,
     thresholds: &'a Thresholds,
@@ -65,7 +65,7 @@ impl<F: Fn(Rule, &str) -> bool> Check<'_, F> {
         }
     }
 
-    /// A rule without a figure.
+    /// Adds a condition without a figure.
     fn holds(&mut self, rule: Rule, subject: &str, detail: String) {
         self.above(rule, subject, 1.0, 0.0, detail);
     }
@@ -157,7 +157,8 @@ impl<F: Fn(Rule, &str) -> bool> Check<'_, F> {
         }
     }
 
-    /// All nodes have the same ledger. One that has just started says nothing about it yet.
+    /// Checks the ledger. All nodes have the same one, and a node that has just started does not know its
+    /// state yet.
     fn ledger(&mut self) {
         let nodes = &self.facts.nodes;
         let unchecked = || {
@@ -185,7 +186,7 @@ impl<F: Fn(Rule, &str) -> bool> Check<'_, F> {
             let lost: u64 = nodes.iter().map(|node| node.lost_nodes).sum();
             self.above(Rule::NodeLost, "", lost as f64, 0.0, format!("{lost} nodes were lost"));
         }
-        // Each by itself, so that a second one is reported, too.
+        // Each by itself, so that a second one is reported too.
         for name in names {
             self.holds(Rule::NodeLost, name, format!("declared dead: {name}"));
         }

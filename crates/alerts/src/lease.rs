@@ -1,5 +1,5 @@
-//! Which node evaluates the rules: the one that renews a document of the store. A node that finds it unchanged
-//! for a while takes it over. No clocks are compared, so they may differ.
+//! Decides which node evaluates the rules: the one that renews a document of the store. A node that sees it
+//! unchanged for a while takes it over. Clocks are not compared, so they may differ.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Whether this node holds it, for the next `ttl`.
+    /// Takes or renews the lease. Returns whether this node holds it for the next `ttl`.
     pub async fn hold(&mut self, store: &dyn Store, node: &str, ttl: Duration) -> Result<bool> {
         let found = store.document(COLLECTION, KEY).await?.map(|document| document.version);
-        // One process at a time has an embedded store.
+        // Only one process at a time has an embedded store.
         let is_alone = store.name() == "sqlite";
         let expect = match found {
             None => Expect::Nothing,
@@ -47,7 +47,7 @@ impl Lease {
                 self.mine = version;
                 Ok(version.is_some())
             }
-            // Nobody else can write it either.
+            // No other node can write it either.
             Err(StoreError::Full(_)) => Ok(self.mine.is_some() || is_alone),
             Err(error) => Err(error),
         }

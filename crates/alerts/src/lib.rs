@@ -1,12 +1,14 @@
 //! Alerts that the gateway raises itself, once for all nodes of a database.
 //!
-//! In reading order: [`facts`] is what is looked at, [`rule`] the rules and their thresholds, [`condition`] what
-//! holds now (pure), [`book`] which alerts follow from that over time (pure), [`silence`] and `silencing` what is not
-//! sent, [`message`] what is sent, [`outbox`] what a channel has not taken yet, [`records`] how all of it is stored, [`lease`]
-//! which node evaluates, and [`service`] the loop that does it.
+//! In reading order: [`facts`] are the facts that rules use, [`rule`] the rules and their thresholds,
+//! [`condition`] decides what holds now (pure), [`book`] which alerts follow from that over time (pure),
+//! [`silence`] and `silencing` what is not sent, [`message`] is what is sent, [`outbox`] what a channel has
+//! not accepted yet, [`records`] the stored form of all of it, [`lease`] decides which node evaluates, and
+//! [`service`] is the loop that does it.
 //!
-//! This crate knows no HTTP, no SMTP and no API: facts come from a [`FactSource`], messages go to [`Channel`]s.
-//! It must never depend on a write to the store to send a message, because a full store is what it reports.
+//! This crate knows no HTTP, no SMTP and no API: facts come from a [`FactSource`], and messages go to
+//! [`Channel`]s. It must never depend on a write to the store to send a message, because a full store is one
+//! of the things that it reports.
 
 pub mod book;
 pub mod condition;

@@ -1,4 +1,4 @@
-//! What is sent: the changes of one evaluation together, so that many alerts at once are one message.
+//! The message about the changes of one evaluation, so that many simultaneous alerts are one message.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{AlertState, Change, ChangeKind};
 
-/// The type of the event that a URL gets, a notice like the others.
+/// The type of the event that a URL gets, which is a notice like the others.
 pub const EVENT_TYPE: &str = "webhook.alert";
-/// Lines that are written out; the rest is counted.
+/// Maximum lines that are written out; the others are counted.
 const MAX_LINES: usize = 20;
 
 pub enum OfMessage {}
@@ -23,19 +23,19 @@ pub type MessageId = Id<OfMessage>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// The same at every attempt to send it.
+    /// The id of the message, the same at every attempt to send it.
     pub id: MessageId,
     pub at: Time,
     pub changes: Vec<Change>,
 }
 
-/// Where messages go.
+/// A destination of messages.
 #[async_trait]
 pub trait Channel: Send + Sync + 'static {
-    /// For the log: `url`, `slack` or `email`.
+    /// Returns the name for the log: `url`, `slack` or `email`.
     fn name(&self) -> &'static str;
 
-    /// Reads what it needs from the store and keeps it, so that sending needs no store.
+    /// Reads what it needs from the store and caches it, so that sending needs no store.
     async fn refresh(&self) {}
 
     /// Sends it once. The error is for the log and contains no secret.
@@ -43,7 +43,7 @@ pub trait Channel: Send + Sync + 'static {
 }
 
 impl Message {
-    /// One line that says what matters most.
+    /// Returns a title of one line with the most important change.
     pub fn title(&self) -> String {
         let firing = self.changes.iter().filter(|change| !is_resolved(change)).count();
         let resolved = self.changes.len() - firing;
@@ -57,7 +57,7 @@ impl Message {
         }
     }
 
-    /// A line for each alert.
+    /// Returns the text, with a line for each alert.
     pub fn text(&self) -> String {
         if self.changes.is_empty() {
             return "This is a test. Alerts of the gateway arrive here.\n".to_owned();
@@ -73,7 +73,7 @@ impl Message {
         text
     }
 
-    /// The data of the event [`EVENT_TYPE`].
+    /// Returns the data of the event [`EVENT_TYPE`].
     pub fn json(&self) -> Value {
         let alerts: Vec<Value> = self.changes.iter().map(alert_json).collect();
         json!({
@@ -85,7 +85,7 @@ impl Message {
         })
     }
 
-    /// The body of a Slack incoming webhook, which other chat systems take as well.
+    /// Returns the body of a Slack incoming webhook, which other chat systems accept as well.
     pub fn slack(&self) -> Value {
         let text = format!("*{}*\n{}", escaped(&self.title()), escaped(&self.text()));
         json!({ "text": text })
@@ -119,7 +119,7 @@ fn line(change: &Change) -> String {
         Change::Reminder(_) => "still firing",
         Change::Resolved(_) => "resolved",
     };
-    // Sentences that hold name what they are about.
+    // The details of conditions that hold name their subject.
     let subject = match change {
         Change::Resolved(_) if !alert.subject.is_empty() => format!("{}, ", alert.subject),
         _ => String::new(),
@@ -127,7 +127,7 @@ fn line(change: &Change) -> String {
     format!("[{word}] {}: {subject}{}", alert.rule.summary(), alert.detail)
 }
 
-/// Slack's three special characters.
+/// Escapes Slack's three special characters.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

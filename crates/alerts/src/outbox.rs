@@ -1,6 +1,6 @@
-//! Messages that a channel has not taken yet. What an older message says about an alert is left out once a newer one
-//! says something about the same alert, so that no "firing" arrives after its "resolved". The node that evaluates
-//! also stores them, for the node that evaluates after it.
+//! Messages that a channel has not accepted yet. If a newer message is about the same alert, an older one
+//! does not mention it, so that no "firing" arrives after its "resolved". The node that evaluates also stores
+//! them, for the next node that evaluates.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -14,14 +14,15 @@ use tokio::time::Instant;
 
 use crate::{Change, Channel, Message, Rule};
 
-/// Attempts to send a message; with the doubling delay between them about an hour.
+/// Maximum attempts to send a message. With the doubling delay between them they take about an hour.
 const MAX_ATTEMPTS: u32 = 10;
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 const MAX_UNSENT: usize = 100;
-/// Messages after which it is forgotten which alerts one was about: more than are made while one is retried.
+/// The number of messages for which the last message about each alert is remembered. More messages than are
+/// created while one is retried.
 const MAX_REMEMBERED: u64 = 1_000;
 
-/// How long to wait after that many failed attempts to send a message; nothing if it is given up.
+/// Returns how long to wait after this number of failed attempts; `None` if the message is given up.
 pub fn retry_delay(attempts: u32) -> Option<Duration> {
     (attempts < MAX_ATTEMPTS).then(|| FIRST_DELAY * 2_u32.pow(attempts.saturating_sub(1)))
 }
@@ -35,7 +36,7 @@ pub(crate) struct QueuedMessage {
     due: Instant,
 }
 
-/// A message as it is stored, and the names of the channels that have not taken it.
+/// A message in its stored form, with the names of the channels that have not accepted it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredMessage {
     id: String,
@@ -47,7 +48,7 @@ pub(crate) struct StoredMessage {
 #[derive(Default)]
 pub(crate) struct Outbox {
     unsent: VecDeque<QueuedMessage>,
-    /// Whether something was added or left since it was last stored.
+    /// Whether a message was added or removed since they were last stored.
     pub is_changed: bool,
     count: u64,
     /// The last message about each alert.
@@ -77,7 +78,7 @@ impl Outbox {
         due
     }
 
-    /// What the message says that no later one has said better; nothing if all of it is outdated.
+    /// Returns the part of the message that no later one supersedes; `None` if all of it is outdated.
     pub fn current(&self, unsent: &QueuedMessage) -> Option<Message> {
         let is_latest = |change: &&Change| {
             self.latest.get(&key(change)).is_none_or(|latest| *latest <= unsent.number)
@@ -88,7 +89,7 @@ impl Outbox {
         (!changes.is_empty()).then_some(Message { id, at, changes })
     }
 
-    /// After a failed attempt. Returns whether it is tried again.
+    /// Queues a message again after a failed attempt. Returns whether it is retried.
     pub fn put_back(&mut self, mut unsent: QueuedMessage, now: Instant) -> bool {
         let Some(delay) = retry_delay(unsent.attempts) else {
             self.is_changed = true;
@@ -99,7 +100,7 @@ impl Outbox {
         true
     }
 
-    /// What is to be stored, the oldest message first.
+    /// Returns what must be stored, oldest message first.
     pub fn stored(&self) -> Vec<StoredMessage> {
         let mut messages: BTreeMap<u64, StoredMessage> = BTreeMap::new();
         for QueuedMessage { channel, message, number, .. } in &self.unsent {
@@ -114,8 +115,8 @@ impl Outbox {
         messages.into_values().collect()
     }
 
-    /// Adds what another node could not send, or this one before a restart. A channel that is no longer configured gets
-    /// nothing.
+    /// Adds messages that another node, or this one before a restart, could not send. A channel that is no
+    /// longer configured gets nothing.
     pub fn adopt(&mut self, channels: &[Arc<dyn Channel>], stored: Vec<StoredMessage>) {
         for StoredMessage { id, at_us, changes, channels: names } in stored {
             let Ok(id) = id.parse() else { continue };
@@ -131,7 +132,7 @@ impl Outbox {
         }
     }
 
-    /// Leaves out what another node sends from now on.
+    /// Removes changes that another node sends from now on.
     pub fn retain(&mut self, is_own: impl Fn(&Change) -> bool) {
         self.unsent.retain_mut(|unsent| {
             let own: Vec<Change> =
@@ -193,7 +194,7 @@ mod tests {
         failed.attempts = 1;
         assert!(outbox.put_back(failed, now));
         step(&mut outbox, 2, vec![holds("n2")]);
-        // The later one is sent at once, the earlier one is due in five seconds.
+        // The later message is sent at once, the earlier one is due in five seconds.
         let later = outbox.take_due(Instant::now());
         let resolved = "[resolved] Events, webhooks or e-mails are being refused: n1, it began at 1970-01-01T00:00:01.000Z\n";
         assert_eq!(lines(&outbox, &later), [Some(resolved.to_owned())]);
@@ -201,7 +202,7 @@ mod tests {
         let fired = "[critical] Events, webhooks or e-mails are being refused: 3 were refused\n";
         assert_eq!(lines(&outbox, &earlier), [Some(fired.to_owned())], "of n2 only");
         assert_eq!(outbox.current(&earlier[0]).unwrap().changes.len(), 1);
-        // Now of n2 as well.
+        // Now also about n2.
         step(&mut outbox, 3, vec![]);
         assert_eq!(outbox.current(&earlier[0]), None);
     }

@@ -1,5 +1,5 @@
-//! Alerts, silences, history and reports of nodes, as documents of the store. All of them are small, few and
-//! bounded; those that end by themselves are removed by the store's pruning.
+//! The stored form of alerts, silences, history and reports of nodes: documents of the store. All of them are
+//! small, few and bounded; those with an end are removed by the store's pruning.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -22,9 +22,9 @@ const HISTORY: Collection = Collection::operators("alert_history");
 const REPORTS: Collection = Collection::operators("node_reports");
 /// How long the history is stored.
 pub const HISTORY_RETENTION: Duration = Duration::from_hours(90 * 24);
-/// A node that has not reported for this long is not counted.
+/// A node that has not reported for this long is ignored.
 const REPORT_TTL: Duration = Duration::from_mins(2);
-/// When the report of a node that did not remove it is removed, by clocks that may be wrong.
+/// When the report of a node that did not remove it is removed. Long, because clocks may be wrong.
 const REPORT_RETENTION: Duration = Duration::from_hours(24);
 /// Maximum silences.
 pub const MAX_SILENCES: usize = 200;
@@ -56,10 +56,10 @@ impl ChangeKind {
     }
 }
 
-/// What happened to an alert.
+/// One change of an alert.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
-    /// Its place: a later one comes before an earlier one.
+    /// The key of the entry. A later entry has a smaller key.
     pub key: String,
     pub at: Time,
     pub kind: ChangeKind,
@@ -131,7 +131,7 @@ pub(crate) async fn read_silences(store: &dyn Store, now: Time) -> Result<Vec<Si
     Ok(silences)
 }
 
-/// Whether there was room for it.
+/// Writes a silence. Returns whether there was room for it.
 pub(crate) async fn write_silence(store: &dyn Store, silence: &Silence, now: Time) -> Result<bool> {
     if read_silences(store, now).await?.len() >= MAX_SILENCES {
         return Ok(false);
@@ -142,7 +142,7 @@ pub(crate) async fn write_silence(store: &dyn Store, silence: &Silence, now: Tim
     Ok(true)
 }
 
-/// Whether it was there.
+/// Deletes a silence. Returns whether it existed.
 pub(crate) async fn delete_silence(store: &dyn Store, id: SilenceId) -> Result<bool> {
     store.delete_document(SILENCES, &id.to_string()).await
 }
@@ -171,7 +171,7 @@ pub(crate) async fn append_history(
     Ok(())
 }
 
-/// At most `max` entries after a key, the newest first.
+/// Returns at most `max` entries after a key, newest first.
 pub(crate) async fn read_history(
     store: &dyn Store,
     after: Option<&str>,
@@ -202,16 +202,16 @@ pub(crate) async fn write_report(store: &dyn Store, report: NodeReport, now: Tim
     store.put_document_until(REPORTS, &key, body, Expect::Anything, until).await.map(|_| ())
 }
 
-/// A node that stops has nothing more to report. Where this fails, its report expires.
+/// Removes the report of a node that stops. If this fails, the report expires.
 pub(crate) async fn forget_report(store: &dyn Store, node: &str) {
     let _ = store.delete_document(REPORTS, node).await;
 }
 
-/// When a report was last seen to change, by its key: its version, and the reader's own time. No clocks are compared, so that
-/// a node whose clock is off is considered.
+/// When a report was last seen to change, by its key: its version, and the reader's own time. Clocks are not
+/// compared, so that a node whose clock is wrong is included.
 pub(crate) type SeenReports = HashMap<String, (u64, Instant)>;
 
-/// The reports of other nodes that are recent.
+/// Returns the recent reports of other nodes.
 pub(crate) async fn read_reports(
     store: &dyn Store,
     own: &str,

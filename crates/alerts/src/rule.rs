@@ -40,7 +40,7 @@ impl Severity {
 }
 
 impl Rule {
-    /// The most urgent first.
+    /// Most urgent first.
     pub const ALL: [Self; 15] = [
         Self::StoreUnavailable,
         Self::WritesRefused,
@@ -100,7 +100,7 @@ impl Rule {
         }
     }
 
-    /// What it means, in a sentence without figures.
+    /// Returns what the rule means, in a sentence without figures.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::StoreUnavailable => "The database does not respond",
@@ -121,7 +121,8 @@ impl Rule {
         }
     }
 
-    /// What has happened needs no proof that it lasts.
+    /// Whether the alert fires at once, because the condition is something that has happened and need not
+    /// last.
     pub(crate) const fn is_immediate(self) -> bool {
         matches!(
             self,
@@ -133,7 +134,8 @@ impl Rule {
         )
     }
 
-    /// Whether it is about tenants' data, which is in cells: nothing is known of those that do not respond.
+    /// Whether it is about tenants' data, which is in cells: nothing is known about cells that do not
+    /// respond.
     pub(crate) const fn is_in_cells(self) -> bool {
         matches!(
             self,
@@ -165,7 +167,7 @@ impl FromStr for Rule {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     pub dead_letters: u64,
-    /// Share of the deliveries that end, from 0 to 1.
+    /// The share of ended deliveries that become dead letters, from 0 to 1.
     pub dead_letter_rate: f64,
     pub tenant_dead_letters: u64,
     pub queue_age: Duration,

@@ -27,7 +27,7 @@ pub struct AlertSetup {
     pub thresholds: Thresholds,
     /// How often the rules are evaluated.
     pub interval: Duration,
-    /// How long a condition must hold, and be over.
+    /// How long a condition must hold, or be over.
     pub after: Duration,
     /// The name of this node.
     pub node: String,
@@ -45,13 +45,14 @@ pub struct AlertService {
 struct EvaluationState {
     /// The alerts of the fleet.
     book: AlertBook,
-    /// The alerts that this node raises for itself: that the store does not respond. No other node resolves them.
+    /// The alert that this node raises for itself: that the store does not respond. No other node resolves
+    /// it.
     own: AlertBook,
     /// Whether this node evaluates, and so has read what is stored.
     is_holder: bool,
     /// Since when the store has not responded.
     unavailable_since: Option<Time>,
-    /// Changes that are not in the history yet, and whether they were silenced: those of each evaluation.
+    /// Changes of each evaluation that are not in the history yet, and whether they were silenced.
     unwritten: VecDeque<(Time, Vec<(Change, bool)>)>,
 }
 
@@ -66,16 +67,16 @@ impl EvaluationState {
     }
 }
 
-/// An alert and whether it is sent.
+/// An alert, and whether it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedAlert {
     pub alert: Alert,
     pub silence: Option<SilenceId>,
 }
 
-/// Evaluations whose changes wait to be written to the history.
+/// Maximum evaluations whose changes wait to be written to the history.
 const MAX_UNWRITTEN: usize = 100;
-/// How often unsent messages are looked for.
+/// How often the outbox is checked for messages that are due.
 const TICK: Duration = Duration::from_secs(1);
 
 impl AlertService {
@@ -136,7 +137,7 @@ impl AlertService {
         changes
     }
 
-    /// Resolves what this node alone has raised: once it has stopped, nobody else would.
+    /// Resolves what only this node has raised, because no other node would once it has stopped.
     async fn end_own(&self) {
         let now = self.setup.clock.now();
         let own = std::mem::take(&mut self.memory.lock().own);
@@ -148,7 +149,7 @@ impl AlertService {
         self.send_due().await;
     }
 
-    /// The conditions that hold; nothing if another node evaluates.
+    /// Returns the conditions that hold; `None` if another node evaluates.
     async fn holding(
         &self,
         report: crate::NodeReport,
@@ -187,7 +188,8 @@ impl AlertService {
         alert.rule == Rule::StoreUnavailable && alert.subject == self.setup.node
     }
 
-    /// Every node raises this one for itself: no other can be asked. What fired before keeps firing meanwhile.
+    /// Returns the condition that the store is unavailable. Every node raises it for itself, because no other
+    /// node can be asked. Alerts that fired before keep firing meanwhile.
     fn unavailable(&self, error: &StoreError, now: Time) -> Condition {
         let since = *self.memory.lock().unavailable_since.get_or_insert(now);
         Condition {
@@ -204,7 +206,7 @@ impl AlertService {
         let silences = records::read_silences(store, now).await.ok();
         let marked = {
             let EvaluationState { book, own, is_holder, .. } = &mut *self.memory.lock();
-            // What another node evaluates is sent by that node.
+            // Another node sends what it evaluates.
             let mut none = AlertBook::default();
             let book = if *is_holder { book } else { &mut none };
             mark_silenced(changes, [own, book], silences.as_deref(), now)
@@ -220,12 +222,12 @@ impl AlertService {
         }
         let alerts = {
             let mut memory = self.memory.lock();
-            // Before anything that can fail: what the store does not take now is written once it does.
+            // Before anything that can fail: what the store does not accept now is written once it does.
             memory.add_to_history(marked, now);
             memory.is_holder.then(|| memory.book.alerts())
         };
         let stored = async {
-            // Before the alerts: one that is stored as fired has been sent, or its message is stored.
+            // Before the alerts: an alert that is stored as fired was sent, or its message is stored.
             self.store_unsent().await?;
             self.write_history().await?;
             match alerts {
@@ -236,7 +238,7 @@ impl AlertService {
         note_unstored(stored.await);
     }
 
-    /// So that another node can send what this one cannot.
+    /// Stores unsent messages, so that another node can send them.
     async fn store_unsent(&self) -> Result<()> {
         if !self.memory.lock().is_holder {
             return Ok(());
@@ -271,7 +273,7 @@ impl AlertService {
         Ok(())
     }
 
-    /// Sends what is due. One that fails is retried later and delays no other.
+    /// Sends what is due. A message that fails is retried later and delays no other.
     pub async fn send_due(&self) {
         let now = Instant::now();
         let due = self.outbox.lock().take_due(now);
@@ -306,7 +308,7 @@ impl AlertService {
         }
     }
 
-    /// What is pending or firing, the most urgent first.
+    /// Returns the pending and firing alerts, most urgent first.
     pub async fn alerts(&self) -> Result<Vec<ListedAlert>> {
         let now = self.setup.clock.now();
         let own = {
@@ -331,7 +333,7 @@ impl AlertService {
         records::read_silences(&*self.setup.store, self.setup.clock.now()).await
     }
 
-    /// `None` if there are too many.
+    /// Creates a silence; `None` if there are too many.
     pub async fn silence(&self, new: NewSilence) -> Result<Option<Silence>> {
         let NewSilence { rule, subject, until, comment, by } = new;
         let silence = Silence { id: self.setup.ids.make(), rule, subject, until, comment, by };
@@ -340,7 +342,7 @@ impl AlertService {
         Ok(is_stored.then_some(silence))
     }
 
-    /// Whether it was there.
+    /// Removes a silence. Returns whether it existed.
     pub async fn remove_silence(&self, id: SilenceId) -> Result<bool> {
         records::delete_silence(&*self.setup.store, id).await
     }
@@ -349,7 +351,7 @@ impl AlertService {
         records::read_history(&*self.setup.store, after, max).await
     }
 
-    /// Sends a test to every channel now, and returns what each said.
+    /// Sends a test to every channel now, and returns the results.
     pub async fn test(&self) -> Vec<(&'static str, Result<(), String>)> {
         let message =
             Message { id: self.setup.ids.make(), at: self.setup.clock.now(), changes: Vec::new() };
@@ -362,7 +364,8 @@ impl AlertService {
     }
 }
 
-/// A store that is full or unavailable has an alert of its own.
+/// Logs that state could not be stored. A full or unavailable store has its own alert, so it is not logged
+/// here.
 fn note_unstored(stored: Result<()>) {
     match stored {
         Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}

@@ -15,13 +15,13 @@ pub type SilenceId = Id<OfSilence>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSilence {
-    /// Every rule where none is named.
+    /// The silenced rule. `None`: every rule.
     pub rule: Option<Rule>,
-    /// Every subject where none is named.
+    /// The silenced subject. `None`: every subject.
     pub subject: Option<String>,
     pub until: Time,
     pub comment: String,
-    /// Who made it.
+    /// Who created it.
     pub by: String,
 }
 
@@ -43,7 +43,7 @@ impl Silence {
     }
 }
 
-/// As it is stored, under its id.
+/// The stored form, under its id.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SilenceRecord {
     rule: Option<Rule>,

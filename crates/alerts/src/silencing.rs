@@ -1,14 +1,14 @@
-//! Decides which changes are sent: not those that are silenced. What fires during a silence is sent when the
-//! silence ends. An alert is reported as resolved, silenced or not, if and only if its firing was reported.
+//! Decides which changes are sent: not silenced ones. An alert that fires during a silence is sent when the
+//! silence ends. A resolved alert is reported, silenced or not, if and only if its firing was reported.
 
 use gancho_domain::Time;
 
 use crate::{Alert, AlertBook, Change, Silence};
 
-/// Returns each change and whether it stays unsent, after those of alerts whose silence has ended.
+/// Returns each change and whether it stays unsent, after the changes of alerts whose silence has ended.
 ///
-/// `silences` is `None` where they cannot be read. Then every change is sent, as too much is better than too
-/// little; but what fired earlier stays unsent, because it may still be silenced.
+/// `silences` is `None` if they cannot be read. In that case every change is sent, because too much is better
+/// than too little; but alerts that fired earlier stay unsent, because they may still be silenced.
 pub(crate) fn mark_silenced(
     changes: &[Change],
     books: [&mut AlertBook; 2],
@@ -24,9 +24,9 @@ pub(crate) fn mark_silenced(
             let alert = change.alert();
             let is_silent = is_silenced(alert);
             match change {
-                // Where it was reported as firing, an incident is open that someone waits to see closed.
+                // If its firing was reported, someone waits for the incident to be closed.
                 Change::Resolved(_) => (change.clone(), !alert.is_announced()),
-                // The first that is sent of an alert says that it fired.
+                // The first message about an alert says that it fired.
                 Change::Reminder(_) if !is_silent && !alert.is_announced() => {
                     (Change::Fired(alert.clone()), false)
                 }
@@ -73,7 +73,7 @@ mod tests {
         Silence { id, rule: Some(RULE), subject: None, until, comment, by }
     }
 
-    /// A gateway with a rule that fires at once, and silences. Returns what is sent.
+    /// A gateway with a rule that fires at once, and silences. Its steps return what is sent.
     #[derive(Default)]
     struct Stage {
         book: AlertBook,

@@ -17,7 +17,7 @@ struct Document<'a> {
     /// The partner, or the tenant's slug.
     tenant: &'a str,
     tenant_id: String,
-    /// The event, the receipt or the e-mail.
+    /// The id of the event, the receipt or the e-mail.
     subject_id: String,
     /// The subject that the publisher set, if any.
     subject: Option<&'a str>,
@@ -48,7 +48,7 @@ struct Try<'a> {
     attempt: u32,
     started_at: String,
     latency_ms: f64,
-    /// The attempts, with secrets masked.
+    /// The request headers of the attempt, with secrets masked.
     request_headers: Vec<String>,
     response_status: Option<u16>,
     response_headers: Vec<String>,
@@ -60,7 +60,7 @@ struct Try<'a> {
     failure_code: Option<&'a str>,
 }
 
-/// The path and the document of each.
+/// Returns the path and the document of each dead letter.
 pub async fn files(
     store: &dyn Store,
     letters: &[FullDeadLetter],
@@ -77,13 +77,13 @@ pub async fn files(
     Ok(files)
 }
 
-/// The same dead letter gives the same bytes.
+/// Writes a document. The same dead letter gives the same bytes.
 pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json::Error> {
     let letter = &whole.letter;
     let body = &*letter.original;
     let json: Option<&RawValue> = serde_json::from_slice(body).ok();
-    // JSON in JSON loses surrounding white space; if there is some, the raw text is written as well, so
-    // that the signed bytes can be restored.
+    // JSON in JSON loses surrounding white space; if there is some, the raw text is written as well, so that
+    // the signed bytes can be restored.
     let is_exact = json.is_some_and(|json| json.get().len() == body.len());
     let document = Document {
         delivery_id: letter.delivery.to_string(),
@@ -113,7 +113,7 @@ pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json:
     Ok(text)
 }
 
-/// The parcel's id with the prefix of its kind.
+/// Returns the parcel's id with the prefix of its kind.
 fn subject_id(whole: &FullDeadLetter) -> String {
     let parcel = whole.letter.parcel;
     match whole.letter.lane {

@@ -23,7 +23,7 @@ pub struct FolderArchive {
 }
 
 impl FolderArchive {
-    /// The directory is created with the first dead letter.
+    /// Creates the archive. The directory is created with the first dead letter.
     pub fn new(folder: impl Into<PathBuf>, store: Arc<dyn Store>) -> Self {
         Self { folder: folder.into(), store }
     }
@@ -50,7 +50,7 @@ impl Archive for FolderArchive {
     }
 }
 
-/// Looks for each file in the folder of every day.
+/// Removes files. Searches the directory of every day for each.
 fn remove_all(files: &[(PathBuf, String)]) -> io::Result<u64> {
     let mut count = 0;
     for (folder, name) in files {
@@ -77,7 +77,7 @@ fn remove_all(files: &[(PathBuf, String)]) -> io::Result<u64> {
     Ok(count)
 }
 
-/// Each file is written atomically, and all are fsynced when this returns.
+/// Writes files. Each is written atomically, and all are fsynced when this returns.
 fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveError> {
     let mut folders = BTreeSet::new();
     for (name, text) in files {

@@ -6,7 +6,7 @@ use gancho_domain::{DeliveryId, Lane, ReceiptLabel, TenantId, Time};
 use gancho_engine::{ArchiveError, LetterName};
 use gancho_store::{DeadLetter, FullDeadLetter, Result, Store, StoreError};
 
-/// The slugs of tenants, cached.
+/// The owners of dead letters, with cached slugs of tenants.
 pub struct Owners<'a> {
     store: &'a dyn Store,
     slugs: HashMap<TenantId, Option<String>>,
@@ -17,14 +17,14 @@ impl<'a> Owners<'a> {
         Self { store, slugs: HashMap::new() }
     }
 
-    /// The owner of a dead letter: the partner of a receipt, otherwise the tenant's slug, or the id of a
-    /// deleted tenant.
+    /// Returns the owner of a dead letter: the partner of a receipt, otherwise the tenant's slug, or the id
+    /// of a deleted tenant.
     pub async fn of(&mut self, whole: &FullDeadLetter) -> Result<String> {
         let DeadLetter { tenant, lane, event_type, .. } = &whole.letter;
         self.named(*tenant, *lane, event_type).await
     }
 
-    /// The same, of what the name is made of.
+    /// Returns the owner by the parts of a dead letter's name.
     pub async fn named(
         &mut self,
         tenant: TenantId,
@@ -49,7 +49,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// The folders of these letters' owners.
+/// Returns the directories of these dead letters' owners.
 pub async fn folders(
     store: &dyn Store,
     letters: &[LetterName],
@@ -67,13 +67,13 @@ pub(crate) fn unknown_owner(error: &StoreError) -> ArchiveError {
     ArchiveError(format!("whose it is: {error}"))
 }
 
-/// The date is the day (UTC) on which it became a dead letter.
+/// Returns the path. The date is the day (UTC) on which it became a dead letter.
 pub fn name(owner: &str, whole: &FullDeadLetter) -> String {
     let letter = &whole.letter;
     format!("{}/{}/{}", folder(owner), date(letter.moved_at), file(letter.delivery))
 }
 
-/// Where the letters of an owner are, a folder for each day.
+/// Returns the directory of an owner, which has a directory for each day.
 pub fn folder(owner: &str) -> String {
     format!("webhooks/{owner}")
 }
@@ -88,8 +88,8 @@ pub fn date(time: Time) -> String {
     text
 }
 
-/// Slugs and partners were validated when they were created. Anything else must not lead out of the
-/// directory, nor to a hidden file.
+/// Whether the name is safe as a path segment. Slugs and partners were validated when they were created; any
+/// other name must not lead out of the directory, nor to a hidden file.
 fn is_plain(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=100).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fits)

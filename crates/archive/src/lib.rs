@@ -4,11 +4,11 @@
 //! files, and [`s3`] objects of the same names in a bucket.
 //!
 //! **Guarantee.** When `keep` returns `Ok`, every document is complete and on stable storage: fsynced, or
-//! confirmed by the service. The same dead letter gives the same bytes under the same path, so that archiving it
+//! confirmed by the service. The same dead letter gives the same bytes under the same path, so archiving it
 //! twice is harmless.
 //!
-//! **What it must never do.** Remove or change anything in the store, or show a secret: what is written of an
-//! attempt is what the log holds of it, where secrets are masked already.
+//! **What it must never do.** Remove or change anything in the store, or show a secret: an attempt is written
+//! as the log has it, in which secrets are masked already.
 
 pub mod document;
 pub mod folder;

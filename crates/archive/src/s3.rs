@@ -1,7 +1,7 @@
 //! The archive in a bucket of Amazon S3, or of a service with the same API: Cloudflare R2, MinIO and others.
 //!
-//! A letter is confirmed when `PUT` was answered with 200, which S3 does after it has compared the body with the digest
-//! in the request and stored it, and when `HEAD` then finds an object of the same size.
+//! A dead letter is confirmed when `PUT` was answered with 200, which S3 does after it has compared the body
+//! with the digest in the request and stored it, and when `HEAD` then finds an object of the same size.
 
 mod bucket;
 mod error;
@@ -23,7 +23,7 @@ pub use self::{
 
 use crate::{document, layout};
 
-/// Requests at the same time.
+/// Maximum concurrent requests.
 const CONCURRENCY: usize = 16;
 const DAY: Duration = Duration::from_hours(24);
 
@@ -85,7 +85,7 @@ async fn write(bucket: Arc<Bucket>, key: String, text: Vec<u8>) -> Result<(), S3
     }
 }
 
-/// Whether there was one.
+/// Removes an object. Returns whether there was one.
 async fn remove(bucket: Arc<Bucket>, key: String) -> Result<bool, S3Error> {
     let is_there = bucket.size(&key).await?.is_some();
     if is_there {
@@ -94,7 +94,7 @@ async fn remove(bucket: Arc<Bucket>, key: String) -> Result<bool, S3Error> {
     Ok(is_there)
 }
 
-/// The days on which a delivery of this time may have become a dead letter.
+/// Returns the days on which a delivery of this time may have become a dead letter.
 fn days(created_at: Time, now: Time) -> impl Iterator<Item = String> {
     let last = layout::date(now);
     let mut day = created_at;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-/// Each of these on both stores.
+/// Runs each test on both stores.
 macro_rules! on_both {
     ($($name:ident)*) => {
         mod sqlite {$(

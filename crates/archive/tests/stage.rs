@@ -19,10 +19,10 @@ use gancho_testkit::{
 
 pub const WEBHOOK: (Lane, Kind, &str) = (Lane::Webhook, Kind::Event, "invoice.paid");
 pub const EMAIL: (Lane, Kind, &str) = (Lane::Email, Kind::Email, "email");
-/// Nothing is archived but by the test.
+/// The engine archives nothing by itself; only the test does.
 pub const NEVER: Duration = Duration::from_hours(1);
 
-/// Refuses everything, with an answer that is no text.
+/// Refuses everything, with a response that is not text.
 struct Refusal;
 
 #[async_trait]
@@ -48,7 +48,7 @@ pub struct Stage {
     pub clock: Arc<ManualClock>,
     pub ids: IdMaker,
     pub tenant: TenantId,
-    /// Goes after the store.
+    /// Dropped after the store.
     pub place: StorePlace,
 }
 
@@ -64,7 +64,7 @@ impl Stage {
         Self { store, clock, ids, tenant, place }
     }
 
-    /// An engine that keeps no dead letter in the store if it can help it.
+    /// Starts an engine that archives every dead letter as soon as it can.
     pub async fn engine(&self, archive: Arc<dyn Archive>, every: Duration) -> Arc<Engine> {
         let carrier = Arc::new(Refusal);
         let lanes = Lane::ALL.map(|lane| LaneSetup::new(lane, carrier.clone())).into();
@@ -84,7 +84,7 @@ impl Stage {
         .unwrap()
     }
 
-    /// Accepts one, and waits until it was given up.
+    /// Accepts a delivery, and waits until it was given up.
     pub async fn bury(
         &self,
         tenant: TenantId,

@@ -8,7 +8,7 @@ use crate::{
     tree::Tree,
 };
 
-/// What is wrong, and where it is first detected.
+/// What is wrong, and where it was first detected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AuditError {
     #[error("line {expected} is missing: found line {found} instead")]
@@ -27,18 +27,18 @@ pub enum AuditError {
     Forked { size: u64 },
 }
 
-/// Takes the lines in order, and stops at the first error.
+/// Reads the lines in order, and stops at the first error.
 #[derive(Debug)]
 pub struct Audit {
     head: Head,
     tree: Tree,
-    /// Those not reached yet, the nearest last.
+    /// Checkpoints that are not reached yet, the nearest last.
     checkpoints: Vec<Checkpoint>,
     checked: usize,
 }
 
 impl Audit {
-    /// The checkpoints are trusted: verify them with the public key first.
+    /// Starts an audit. The checkpoints are trusted: verify them with the public key first.
     pub fn new(mut checkpoints: Vec<Checkpoint>) -> Result<Self, AuditError> {
         checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
         for pair in checkpoints.windows(2) {
@@ -66,7 +66,7 @@ impl Audit {
         self.compare()
     }
 
-    /// After the last line: no checkpoint may cover more lines than there are.
+    /// Ends the audit after the last line: no checkpoint may cover more lines than there are.
     pub fn finish(self) -> Result<AuditReport, AuditError> {
         match self.checkpoints.first() {
             Some(furthest) => Err(AuditError::Short {

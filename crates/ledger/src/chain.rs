@@ -5,7 +5,7 @@ use crate::hash::Hash;
 /// A stored line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// From 1, without gaps.
+    /// The number of the line, from 1, without gaps.
     pub number: u64,
     pub entry: Vec<u8>,
     pub link: Hash,
@@ -19,7 +19,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Before the first line.
+    /// The head before the first line.
     pub fn start() -> Self {
         Self { number: 0, link: Hash::empty() }
     }
@@ -37,13 +37,14 @@ impl Line {
         Head { number: self.number, link: self.link }
     }
 
-    /// The leaf hash in the tree.
+    /// Returns the leaf hash in the tree.
     pub fn leaf(&self) -> Hash {
         leaf(self.number, &self.entry)
     }
 }
 
-/// The number comes before the entry: two lines with the same entry are different leaves.
+/// Hashes a line. The number comes before the entry, so that two lines with the same entry are different
+/// leaves.
 pub fn leaf(number: u64, entry: &[u8]) -> Hash {
     let mut bytes = Vec::with_capacity(8 + entry.len());
     bytes.extend_from_slice(&number.to_be_bytes());

@@ -1,5 +1,5 @@
-//! A signed statement of how many lines there are and what their root is, as a signed note
-//! (C2SP `tlog-checkpoint`): text that a person can read and other programs can check.
+//! A signed statement of the ledger's size and root, as a signed note (C2SP `tlog-checkpoint`): text that
+//! people can read and other programs can check.
 //!
 //! ```text
 //! gancho.example/ledger
@@ -43,9 +43,9 @@ pub enum CheckpointError {
     Key,
 }
 
-/// The dash that begins a line of signature in a signed note.
+/// The dash that begins a signature line in a signed note.
 const DASH: &str = "\u{2014} ";
-/// The number of Ed25519 among the kinds of keys of signed notes.
+/// The number of Ed25519 among the key types of signed notes.
 const KIND: u8 = 1;
 
 impl Checkpoint {
@@ -67,7 +67,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('+')
 }
 
-/// In canonical form.
+/// Parses a number in canonical form.
 fn number(text: &str) -> Option<u64> {
     let number = text.parse::<u64>().ok()?;
     (number.to_string() == text).then_some(number)
@@ -89,14 +89,14 @@ impl Signer {
         Verifier { key }
     }
 
-    /// Any bytes, for what is not a checkpoint.
+    /// Signs any bytes that are not a checkpoint.
     pub fn sign_bytes(&self, bytes: &[u8]) -> [u8; 64] {
         let mut signature = [0; 64];
         signature.copy_from_slice(self.pair.sign(bytes).as_ref());
         signature
     }
 
-    /// The whole note.
+    /// Returns the whole signed note.
     pub fn sign(&self, checkpoint: &Checkpoint) -> Result<String, CheckpointError> {
         if !is_name(&checkpoint.origin) || checkpoint.made_at.contains('\n') {
             return Err(CheckpointError::Form);
@@ -151,7 +151,7 @@ impl Verifier {
         Err(if is_mine { CheckpointError::Signature } else { CheckpointError::OtherKey })
     }
 
-    /// The four-byte key hash in a signature line.
+    /// Returns the four-byte key hash in a signature line.
     fn mark(&self, name: &str) -> [u8; 4] {
         let mut context = Context::new(&SHA256);
         context.update(name.as_bytes());

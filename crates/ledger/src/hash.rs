@@ -14,7 +14,7 @@ const NODE: u8 = 1;
 const LINK: u8 = 2;
 
 impl Hash {
-    /// The root of a tree without leaves: the hash of nothing.
+    /// Returns the root of a tree without leaves: the hash of nothing.
     pub fn empty() -> Self {
         digest(&[])
     }
@@ -27,7 +27,7 @@ impl Hash {
         digest(&[&[NODE], &left.0, &right.0])
     }
 
-    /// What a line's link is made of: the link before it and the line.
+    /// Hashes a line's link, which covers the link before it and the line.
     pub fn of_link(before: &Self, leaf: &Self) -> Self {
         digest(&[&[LINK], &before.0, &leaf.0])
     }

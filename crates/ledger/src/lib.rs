@@ -1,15 +1,14 @@
 //! The ledger: a tamper-evident record. No I/O, no clock, no database.
 //!
-//! In reading order: [`hash`] is how lines are hashed; [`chain`] links each line to the one before;
-//! [`tree`] is the Merkle tree over all lines (RFC 6962), from which short proofs are made;
-//! [`proof`] shows that one line is in it, or that a later tree holds an earlier one;
-//! [`prover`] makes the first of them while the lines go by;
-//! [`checkpoint`] is a signed statement of the tree's size and root, to be kept elsewhere;
-//! [`audit`] walks the lines and names the first that is wrong.
+//! In reading order: [`hash`] hashes lines; [`chain`] links each line to the one before; [`tree`] is the
+//! Merkle tree over all lines (RFC 6962), which allows short proofs; [`proof`] shows that one line is in it,
+//! or that a later tree extends an earlier one; [`prover`] builds the former in one pass over the lines;
+//! [`checkpoint`] is a signed statement of the tree's size and root, to be stored elsewhere; [`audit`]
+//! verifies all lines and reports the first error.
 //!
-//! Anyone who can write to the database can rewrite the chain from any line on. What they cannot do is sign
-//! a checkpoint, or reach those that were already handed out: a ledger is checked against its
-//! checkpoints, and the lines after the last one are only as good as the chain.
+//! Anyone who can write to the database can rewrite the chain from any line on. But they cannot sign a
+//! checkpoint, or change those that were already handed out. So a ledger is checked against its checkpoints,
+//! and the lines after the last one are only as trustworthy as the chain.
 
 pub mod audit;
 pub mod chain;

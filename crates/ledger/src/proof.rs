@@ -1,4 +1,5 @@
-//! Short proofs, checked without the ledger (RFC 6962, 2.1): a few dozen hashes for a billion lines.
+//! Short proofs that can be checked without the ledger (RFC 6962, 2.1): a few dozen hashes for a billion
+//! lines.
 
 use crate::{
     hash::Hash,
@@ -10,14 +11,14 @@ use crate::{
 pub struct Inclusion {
     /// The line's number, from 1.
     pub number: u64,
-    /// How many lines the tree holds.
+    /// The number of lines in the tree.
     pub size: u64,
-    /// From the leaf upwards.
+    /// The hashes from the leaf upwards.
     pub path: Vec<Hash>,
 }
 
 impl Inclusion {
-    /// `None` if the line is not among the leaves.
+    /// Makes a proof; `None` if the line is not among the leaves.
     pub fn make(leaves: &[Hash], number: u64) -> Option<Self> {
         let place = number.checked_sub(1)?;
         (place < leaves.len() as u64).then(|| {
@@ -27,7 +28,7 @@ impl Inclusion {
         })
     }
 
-    /// The root that this proof computes from a leaf; `None` if it has too few or too many steps.
+    /// Returns the root that this proof computes from a leaf; `None` if it has too few or too many steps.
     pub fn root(&self, leaf: Hash) -> Option<Hash> {
         let place = self.number.checked_sub(1).filter(|place| *place < self.size)?;
         let mut path = self.path.iter();
@@ -79,7 +80,7 @@ pub struct Consistency {
 }
 
 impl Consistency {
-    /// From the tree over the first `old_size` leaves to the one over all of them.
+    /// Proves that the tree over all leaves extends the tree over the first `old_size` leaves.
     pub fn make(leaves: &[Hash], old_size: u64) -> Option<Self> {
         let new_size = leaves.len() as u64;
         if old_size > new_size {
@@ -92,7 +93,7 @@ impl Consistency {
         Some(Self { old_size, new_size, path })
     }
 
-    /// Whether it leads from one root to the other.
+    /// Whether the proof leads from one root to the other.
     pub fn holds(&self, old: Hash, new: Hash) -> bool {
         if self.old_size > self.new_size {
             return false;
@@ -109,7 +110,7 @@ impl Consistency {
     }
 }
 
-/// `whole`: the part so far is all of the old tree, whose root the reader knows.
+/// `whole` means that the part so far is all of the old tree, whose root the reader knows.
 fn descend(leaves: &[Hash], old_size: u64, whole: bool, path: &mut Vec<Hash>) {
     if old_size == leaves.len() as u64 {
         if !whole {
@@ -128,7 +129,7 @@ fn descend(leaves: &[Hash], old_size: u64, whole: bool, path: &mut Vec<Hash>) {
     }
 }
 
-/// The roots of the old part and of the new one.
+/// Returns the roots of the old part and of the new one.
 fn rebuild<'a>(
     old_size: u64,
     new_size: u64,

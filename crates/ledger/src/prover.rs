@@ -13,16 +13,16 @@ use crate::{
 pub struct Prover {
     number: u64,
     size: u64,
-    /// How many leaves went by.
+    /// How many leaves were pushed.
     seen: u64,
-    /// The subtrees beside the way from the leaf to the root, from the leaf upwards.
+    /// The subtrees beside the path from the leaf to the root, from the leaf upwards.
     beside: Vec<(Range<u64>, Tree)>,
-    /// Into which the last leaf went.
+    /// The index of the subtree that got the last leaf.
     current: usize,
 }
 
 impl Prover {
-    /// Proves that line `number`, from 1, is among the first `size`. `None` if it cannot be.
+    /// Starts a proof that line `number`, from 1, is among the first `size`. `None` if it cannot be.
     pub fn new(number: u64, size: u64) -> Option<Self> {
         let place = number.checked_sub(1).filter(|place| *place < size)?;
         let mut beside = Vec::new();
@@ -30,7 +30,7 @@ impl Prover {
         Some(Self { number, size, seen: 0, beside, current: 0 })
     }
 
-    /// Takes the leaves in order. Those that are not needed are ignored.
+    /// Adds the next leaf. Leaves that are not needed are ignored.
     pub fn push(&mut self, leaf: Hash) {
         let place = self.seen;
         self.seen += 1;
@@ -47,7 +47,7 @@ impl Prover {
         }
     }
 
-    /// `None` if leaves are missing.
+    /// Returns the proof; `None` if leaves are missing.
     pub fn finish(self) -> Option<Inclusion> {
         (self.seen >= self.size).then(|| Inclusion {
             number: self.number,
@@ -79,7 +79,7 @@ mod tests {
         for size in 1..=leaves.len() {
             for number in 1..=size as u64 {
                 let mut prover = Prover::new(number, size as u64).unwrap();
-                // More lines may follow than the checkpoint counts.
+                // There may be more lines than the checkpoint covers.
                 for leaf in &leaves {
                     prover.push(*leaf);
                 }

@@ -1,14 +1,14 @@
 //! The Merkle tree over the lines (RFC 6962): its root commits to all of them.
 //!
-//! Only the roots of its full subtrees are kept, one for each bit of the size: a tree over a billion
-//! lines is thirty hashes, and adding a line touches two of them on average.
+//! Only the roots of its full subtrees are stored, one for each set bit of the size: a tree over a billion
+//! lines has at most thirty hashes, and adding a line changes two of them on average.
 
 use crate::hash::Hash;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
     size: u64,
-    /// The roots of the full subtrees, the largest first.
+    /// The roots of the full subtrees, largest first.
     peaks: Vec<Hash>,
 }
 
@@ -19,7 +19,7 @@ impl Tree {
 
     pub fn push(&mut self, leaf: Hash) {
         let mut node = leaf;
-        // Each one-bit at the low end is a full subtree that this leaf completes with another.
+        // Each trailing one-bit is a full subtree that this leaf completes together with another.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 node = Hash::of_node(&left, &node);
@@ -35,12 +35,12 @@ impl Tree {
         peaks.fold(*last, |right, left| Hash::of_node(left, &right))
     }
 
-    /// The peaks, to store and restore the tree.
+    /// Returns the peaks, to store and restore the tree.
     pub fn peaks(&self) -> &[Hash] {
         &self.peaks
     }
 
-    /// `None` if the number of peaks does not match the size.
+    /// Restores a tree; `None` if the number of peaks does not match the size.
     pub fn resume(size: u64, peaks: Vec<Hash>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { size, peaks })
     }
@@ -60,12 +60,12 @@ impl FromIterator<Hash> for Tree {
     }
 }
 
-/// The root over these leaves alone.
+/// Returns the root over these leaves.
 pub(crate) fn root_of(leaves: &[Hash]) -> Hash {
     leaves.iter().copied().collect::<Tree>().root()
 }
 
-/// Where a tree of this size is split in two: the largest power of two below it.
+/// Returns where a tree of this size is split: the largest power of two below it.
 pub(crate) fn split(size: u64) -> u64 {
     1 << (size - 1).ilog2()
 }

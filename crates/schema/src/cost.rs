@@ -1,10 +1,10 @@
-//! The cost of a schema per value, computed without evaluating it.
+//! Computes the cost of a schema per value, without evaluating it.
 //!
-//! To every value of an event some set of subschemas applies: those of the schema itself and whatever
-//! they bring in for the same value (`allOf`, `$ref`, `if` and so on). From such a set follows the set
-//! for each of the value's children. All sets that can come up are walked through once. A schema that
-//! needs too many of them, or too large ones, is refused: that is what a schema does that refers to
-//! itself twice at each level and so doubles its work with the depth of the data.
+//! To every value of an event some set of subschemas applies: the schema itself and those that it adds for
+//! the same value (`allOf`, `$ref`, `if` and so on). Such a set determines the sets for the value's children.
+//! This visits every possible set once. A schema that needs too many sets, or too large ones, is refused.
+//! That is the case for a schema that refers to itself twice at each level, and so doubles its work with the
+//! depth of the data.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 /// Maximum cost per value.
 const MAX_PER_VALUE: u64 = 10_000;
-/// Subschemas that apply to one value.
+/// Maximum subschemas that apply to one value.
 const MAX_APPLIED: usize = 1_000;
-/// Different sets of them.
+/// Maximum different sets of them.
 const MAX_SETS: usize = 5_000;
 const MAX_PATTERNS: usize = 100;
-/// Each makes the validator look at everything beside it once more.
+/// Maximum `unevaluated…` keywords: each makes the validator check everything beside it once more.
 const MAX_UNEVALUATED: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Cost {
 
 type Object = Map<String, Value>;
 
-/// The message says what makes it too much, or what is not understood.
+/// Computes the cost. The error says what makes it too high, or what is not understood.
 pub(super) fn cost(root: &Value) -> Result<Cost, String> {
     if !root.is_object() && !root.is_boolean() {
         return Err("a schema must be a JSON object".to_owned());
@@ -60,7 +60,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The cost of the dearest set that can come up.
+    /// Returns the cost of the most expensive set that can occur.
     fn dearest(&self) -> Result<u64, String> {
         let mut dearest = 1;
         let mut seen = HashSet::new();
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         Ok(dearest)
     }
 
-    /// All that applies to the same value because `schema` does, each as often as it does.
+    /// Collects everything that applies to the same value because `schema` does, each as often as it does.
     fn apply(
         &self,
         schema: &'a Value,
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Subschemas that apply to the same value.
+/// Returns the subschemas that apply to the same value.
 fn in_place(object: &Object) -> impl Iterator<Item = &Value> {
     let one = ["not", "if", "then", "else"].into_iter().filter_map(|name| object.get(name));
     let lists =
@@ -139,8 +139,8 @@ fn in_place(object: &Object) -> impl Iterator<Item = &Value> {
     one.chain(lists.flatten()).chain(maps.flat_map(Map::values))
 }
 
-/// The sets that apply to a value's children: one for each property that is named, one for all
-/// others, one for each place in an array that is named, one for those behind.
+/// Returns the sets that apply to a value's children: one for each named property, one for all others, one
+/// for each named array index, and one for the indexes after those.
 fn children<'a>(applied: &[&'a Object]) -> Vec<Vec<&'a Value>> {
     let names: BTreeSet<Option<&str>> = applied
         .iter()
@@ -160,7 +160,7 @@ fn children<'a>(applied: &[&'a Object]) -> Vec<Vec<&'a Value>> {
     sets.filter(|set| !set.is_empty()).collect()
 }
 
-/// What a schema asks of one property. Of patterns all are taken to fit.
+/// Returns the subschemas of one property. Assumes that all patterns match.
 fn property<'a>(object: &'a Object, name: Option<&str>) -> Vec<&'a Value> {
     let properties = object.get("properties").and_then(Value::as_object);
     let named = properties.zip(name).and_then(|(properties, name)| properties.get(name));
@@ -175,7 +175,7 @@ fn property<'a>(object: &'a Object, name: Option<&str>) -> Vec<&'a Value> {
         .collect()
 }
 
-/// What a schema asks of one place in an array.
+/// Returns the subschemas of one array index.
 fn item(object: &Object, place: usize) -> Vec<&Value> {
     let named = places(object).and_then(|list| list.get(place));
     let rest = ["items", "additionalItems"]
@@ -186,13 +186,13 @@ fn item(object: &Object, place: usize) -> Vec<&Value> {
     named.or(rest).into_iter().chain(others).collect()
 }
 
-/// Of two spellings: `prefixItems`, or before that a list in `items`.
+/// Returns the schemas of array indexes, in either form: `prefixItems`, or the older list in `items`.
 fn places(object: &Object) -> Option<&Vec<Value>> {
     let list = object.get("prefixItems").or_else(|| object.get("items"));
     list.and_then(Value::as_array)
 }
 
-/// What a subschema does by itself with one value.
+/// Returns the cost of a subschema itself for one value.
 fn weight(object: &Object) -> u64 {
     let lists =
         ["enum", "required", "type"].into_iter().filter_map(|name| object.get(name)?.as_array());
@@ -200,7 +200,7 @@ fn weight(object: &Object) -> u64 {
     1 + object.len() as u64 + lists.map(|list| list.len() as u64).sum::<u64>() + compared as u64
 }
 
-/// Sums over every member of every object, however deep.
+/// Sums `each` over every member of every object, however deep.
 fn count(value: &Value, each: &dyn Fn(&str, &Value) -> usize) -> usize {
     match value {
         Value::Object(object) => {

@@ -1,6 +1,6 @@
-//! A JSON Schema that a stranger wrote, compiled so that it can do no harm: it opens no file and no
-//! connection, its patterns run in linear time, and how much work it is for each value of an event is
-//! known before it is accepted (`cost`).
+//! A JSON Schema from an untrusted source, compiled so that it can do no harm: it opens no file and no
+//! connection, its patterns run in linear time, and its work for each value of an event is bounded before it
+//! is accepted (`cost`).
 
 mod cost;
 
@@ -13,13 +13,13 @@ use serde_json::Value;
 use self::cost::{Cost, cost};
 
 const MAX_LENGTH: usize = 64 * 1024;
-/// Of one compiled pattern.
+/// Maximum size of one compiled pattern.
 const PATTERN_BYTES: usize = 128 * 1024;
-/// Values of an event, times what the schema does with each.
+/// Maximum work: the values of an event, times the cost of the schema per value.
 const MAX_WORK: u64 = 2_000_000;
-/// Up to here all faults are looked for: describing them is far dearer than finding that there is one.
+/// Up to this work all errors are reported. Describing them costs far more than finding that there is one.
 const LITTLE_WORK: u64 = 50_000;
-/// Longer data is not run through patterns.
+/// Longer data is not matched with patterns.
 const MAX_LENGTH_FOR_PATTERNS: usize = 256 * 1024;
 const MAX_ERRORS: usize = 10;
 
@@ -41,7 +41,7 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Errors point into the schema itself, under `/schema`.
+    /// Compiles a schema. Errors point into the schema itself, under `/schema`.
     pub fn compile(text: &str) -> Result<Self, FieldError> {
         let unfit = |pointer: String, message: String| {
             FieldError::new("schema_malformed", format!("/schema{pointer}"), message)
@@ -63,7 +63,7 @@ impl Schema {
         Ok(Self { validator, cost })
     }
 
-    /// The first ten validation errors, with pointers under `/data`.
+    /// Returns the first ten validation errors, with pointers under `/data`.
     pub fn errors(&self, data: &[u8]) -> Vec<FieldError> {
         let values =
             data.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64 + 1;
@@ -91,7 +91,7 @@ impl Schema {
     }
 }
 
-/// The value itself is not repeated: it may be long, and is the publisher's own.
+/// Describes an error without the value itself, which may be long and belongs to the publisher.
 fn mismatch(error: &ValidationError<'_>) -> FieldError {
     let pointer = format!("/data{}", error.instance_path().as_str());
     FieldError::new("schema_mismatch", pointer, error.masked())
@@ -122,7 +122,7 @@ mod tests {
         assert!(missing[0].message.contains("id"), "{missing:?}");
     }
 
-    /// Nothing is fetched, and what cannot be judged beforehand is refused.
+    /// Nothing is fetched, and a reference that cannot be checked beforehand is refused.
     #[test]
     fn references_stay_within() {
         for reference in [
@@ -146,7 +146,7 @@ mod tests {
         .unwrap();
     }
 
-    /// What refers to itself without end, or doubles with every level.
+    /// Schemas that refer to themselves without end, or double with every level.
     #[test]
     fn bombs_are_refused() {
         refused(r##"{"$ref":"#"}"##);
@@ -178,7 +178,7 @@ mod tests {
         assert!(!tree.errors(br#"{"left":["a",{"right":1}]}"#).is_empty());
     }
 
-    /// Each within its time, or refused.
+    /// Each ends within its time, or is refused.
     #[test]
     fn nothing_takes_long() {
         let any_of = format!(r#"{{"anyOf":[{}{{}}]}}"#, r#"{"const":1},"#.repeat(4_000));

@@ -1,4 +1,4 @@
-//! A name server on loopback that answers, lies or keeps silent as the test says, and counts.
+//! A name server on loopback that answers, lies or stays silent as the test says, and counts the questions.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -13,12 +13,12 @@ use tokio::{net::UdpSocket, task::JoinSet};
 
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// Those of the family that was asked for, after a chain of this number of aliases.
+    /// The addresses of the requested family, after a chain of this number of aliases.
     Addresses {
         aliases: usize,
         addresses: Vec<IpAddr>,
     },
-    /// The addresses of a name that nobody asked for.
+    /// The addresses of another name.
     OfAnother(Vec<IpAddr>),
     NoSuchName,
     Failure,
@@ -38,7 +38,8 @@ pub struct NameServer {
 }
 
 impl NameServer {
-    /// `reply` is asked for each question, with the name (no dot at its end) in lower case.
+    /// Starts a server. Calls `reply` for each question, with the name in lower case and without a dot at its
+    /// end.
     pub async fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
@@ -62,7 +63,7 @@ impl NameServer {
         self.address
     }
 
-    /// Packets that came; a lookup of both families is two.
+    /// Returns the number of received packets; a look-up of both families is two.
     pub fn questions(&self) -> usize {
         self.questions.load(Ordering::SeqCst)
     }
@@ -74,7 +75,7 @@ const AAAA: u16 = 28;
 
 struct Question<'a> {
     id: &'a [u8],
-    /// Name, type and class as they came.
+    /// Name, type and class as received.
     bytes: &'a [u8],
     name: String,
     kind: u16,
@@ -147,7 +148,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// With a time to live of zero, so that nothing is remembered.
+/// Returns a record with a time to live of zero, so that nothing is cached.
 fn document(name: &[u8], kind: u16, data: &[u8]) -> Vec<u8> {
     let mut document = name.to_vec();
     document.extend_from_slice(&kind.to_be_bytes());

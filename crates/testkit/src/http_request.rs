@@ -1,4 +1,4 @@
-//! Receivers that only answer, and the requests that have come to them, taken apart.
+//! Receivers that only answer, and parses the requests that they received.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,8 @@ use crate::{
     wait_for,
 };
 
-/// Answers each request on a connection of its own; `status` gets the request's number, from 0.
+/// Starts a receiver that answers each request on a separate connection. `status` gets the request's number,
+/// from 0.
 pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 'static) -> Receiver {
     let answer = move |number| {
         let status = status(number);
@@ -32,7 +33,7 @@ pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<HttpRequest> {
 #[derive(Debug, Clone, Default)]
 pub struct HttpRequest {
     pub line: String,
-    /// Names are in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
@@ -47,13 +48,13 @@ impl HttpRequest {
         Self { line, headers: headers.collect(), body: body.to_owned() }
     }
 
-    /// The values of a header, however often it is there.
+    /// Returns all values of a header.
     pub fn all(&self, name: &str) -> Vec<&str> {
         let of_name = self.headers.iter().filter(|(known, _)| known == name);
         of_name.map(|(_, value)| value.as_str()).collect()
     }
 
-    /// The value of a header that must be there once.
+    /// Returns the value of a header that must occur once.
     #[track_caller]
     pub fn one(&self, name: &str) -> &str {
         let all = self.all(name);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use gancho_domain::{Attempt, IdMaker, Kind, Lane, Next, Parcel, TenantId, Time};
 use gancho_store::{Claim, ClaimCursor, Job, NewDelivery, NewParcel, NodeId, Settlement, TargetId};
 
-/// An event with one delivery, which is due now.
+/// Returns an event with one delivery, which is due now.
 pub fn event(ids: &IdMaker, tenant: TenantId, target: TargetId, now: Time) -> NewParcel {
     let parcel = Parcel {
         id: ids.make(),
@@ -32,7 +32,7 @@ pub fn event(ids: &IdMaker, tenant: TenantId, target: TargetId, now: Time) -> Ne
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![delivery] }
 }
 
-/// A claim of up to `max` deliveries, which may all be of one target.
+/// Returns a claim of up to `max` deliveries, which may all be of one target.
 pub fn claim(node: NodeId, max: usize, now: Time) -> Claim {
     Claim {
         node,
@@ -49,7 +49,7 @@ pub fn claim(node: NodeId, max: usize, now: Time) -> Claim {
     }
 }
 
-/// It was delivered with the next attempt.
+/// Returns the settlement of a delivery that succeeded with its next attempt.
 pub fn delivered(job: &Job, now: Time) -> Settlement {
     let attempt = Attempt {
         number: job.attempts + 1,

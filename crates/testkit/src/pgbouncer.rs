@@ -1,6 +1,7 @@
 //! A pgbouncer in transaction mode for tests, in front of a PostgreSQL server on the loopback interface.
 //!
-//! It ends when the process ends, however that happens, as the server does: a small shell waits for the end of a pipe.
+//! It ends when the process ends, even by a crash, as the server does: a small shell waits for the end of a
+//! pipe.
 
 use std::{
     net::{TcpListener, TcpStream},
@@ -25,7 +26,7 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// In front of the server of this URL, whose role is `postgres`.
+    /// Starts a pooler in front of the server of this URL, whose role is `postgres`.
     pub fn start(server: &str) -> Result<Self> {
         let server: Config = server.parse()?;
         let [Host::Tcp(host)] = server.get_hosts() else { bail!("one host is needed") };
@@ -61,13 +62,13 @@ server_login_retry = 1
         Ok(pgbouncer)
     }
 
-    /// A URL of the same database through it.
+    /// Returns the URL of the same database through the pooler.
     pub fn url(&self, database: &str) -> String {
         let server = format!("postgres://postgres@127.0.0.1:{}/x?sslmode=disable", self.port);
         at(&server, database)
     }
 
-    /// As a crash would.
+    /// Stops it as a crash would.
     pub fn stop_at_once(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             drop(shell.stdin.take());
@@ -75,7 +76,7 @@ server_login_retry = 1
         }
     }
 
-    /// On the same port.
+    /// Restarts it on the same port.
     pub fn start_again(&mut self) -> Result<()> {
         let mut shell = Command::new("sh");
         shell.args(["-c", SHELL, "sh"]).arg(self.folder.path().join("config"));
@@ -110,7 +111,7 @@ cat > /dev/null
 kill -9 $!
 "#;
 
-/// One that the tests of this process share, in front of the server of this URL.
+/// Returns the pooler that the tests of this process share, in front of the server of this URL.
 pub fn shared(server: &str) -> Result<&'static PgBouncer> {
     static SHARED: std::sync::OnceLock<Result<PgBouncer, String>> = std::sync::OnceLock::new();
     SHARED

@@ -1,9 +1,9 @@
 //! A PostgreSQL server for tests, and databases on it.
 //!
-//! With `DATABASE_URL` set, databases are made on that server. Otherwise the tests of one process
-//! share a server of their own, on a free loopback port, in a folder that goes with it. It ends when
-//! the process ends, however that happens: a small shell holds the other end of a pipe, and when the
-//! pipe closes it stops the server and removes the folder.
+//! With `DATABASE_URL` set, databases are created on that server. Otherwise the tests of one process share a
+//! server, on a free loopback port, in a temporary directory. It ends when the process ends, even by a crash:
+//! a small shell holds the other end of a pipe, and when the pipe closes it stops the server and removes the
+//! directory.
 
 use std::{
     net::TcpListener,
@@ -28,7 +28,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// The server that all tests of this process share.
+    /// Returns the server that all tests of this process share.
     pub fn shared() -> Result<&'static Self> {
         static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
         SHARED
@@ -37,12 +37,12 @@ impl Postgres {
             .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
-    /// Another server, for a test that stops it or wants other settings, such as `fsync=off`.
+    /// Starts another server, for a test that stops it or needs other settings, such as `fsync=off`.
     pub fn start(settings: &[&str]) -> Result<Self> {
         Self::start_in(folder()?, settings)
     }
 
-    /// One that accepts TLS, with a certificate and its key in PEM.
+    /// Starts a server that accepts TLS, with a certificate and its key in PEM.
     pub fn start_with_tls(certificate: &str, key: &str) -> Result<Self> {
         let folder = folder()?;
         for (name, content) in [("server.crt", certificate), ("server.key", key)] {
@@ -52,7 +52,7 @@ impl Postgres {
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
             give_to_server(&path)?;
         }
-        // Relative to the data.
+        // Relative to the data directory.
         Self::start_in(
             folder,
             &["ssl=on", "ssl_cert_file=../server.crt", "ssl_key_file=../server.key"],
@@ -67,23 +67,23 @@ impl Postgres {
         Ok(server)
     }
 
-    /// A standby that follows this server. Commits do not wait for it yet.
+    /// Starts a standby that follows this server. Commits do not wait for it yet.
     pub fn start_standby(&self) -> Result<Self> {
         let standby = Self::stopped(folder()?, &[])?;
         let (port, data) = (self.port.to_string(), standby.data());
-        // `-R` writes where its primary is.
+        // `-R` writes the address of its primary.
         let copy = ["-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-D", &data, "-R"];
         standby.run("pg_basebackup", &[&copy[..], &["-c", "fast", "--no-sync"]].concat())?;
         standby.start_again()?;
         Ok(standby)
     }
 
-    /// The standby becomes a primary.
+    /// Makes the standby a primary.
     pub fn promote(&self) -> Result<()> {
         self.run("pg_ctl", &["-D", &self.data(), "-w", "promote"])
     }
 
-    /// Without data.
+    /// Creates a server without data, which is not started.
     fn stopped(folder: PathBuf, settings: &[&str]) -> Result<Self> {
         let binaries = binaries()?;
         let leash = leash(&binaries, &folder)?;
@@ -107,12 +107,12 @@ impl Postgres {
         self.port
     }
 
-    /// `kill -9` of all of its processes.
+    /// Runs `kill -9` on all of its processes.
     pub fn kill(&self) -> Result<()> {
         self.signal("-9")
     }
 
-    /// It accepts connections and answers nothing, as if its disk hung.
+    /// Makes it accept connections without answering, as if its disk hung.
     pub fn freeze(&self) -> Result<()> {
         self.signal("-STOP")
     }
@@ -126,19 +126,19 @@ impl Postgres {
         let main = file.lines().next().context("an empty file of the server's process")?;
         let children = format!("/proc/{main}/task/{main}/children");
         let children = std::fs::read_to_string(children).unwrap_or_default();
-        // The main one first, so that it starts no other.
+        // The main process first, so that it starts no others.
         let all = [main].into_iter().chain(children.split_whitespace());
         let sent = Command::new("kill").arg(signal).args(all).status()?;
         anyhow::ensure!(sent.success(), "cannot send the server {signal}");
         Ok(())
     }
 
-    /// As a crash would: no process of it survives, and nothing is flushed.
+    /// Stops it as a crash would: no process survives, and nothing is flushed.
     pub fn stop_at_once(&self) -> Result<()> {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"])
     }
 
-    /// On the same port, with the same data.
+    /// Restarts it on the same port, with the same data.
     pub fn start_again(&self) -> Result<()> {
         let log = self.folder.join("log");
         let log = log.to_string_lossy();
@@ -178,7 +178,7 @@ impl Drop for Postgres {
     }
 }
 
-/// A database of its own for one test; it goes when this is dropped.
+/// A database for one test. It is deleted when dropped.
 pub struct Database {
     server: String,
     name: String,
@@ -189,7 +189,7 @@ impl Database {
         at(&self.server, &self.name)
     }
 
-    /// Of the server that it is on.
+    /// Returns the URL of its server.
     pub fn server(&self) -> &str {
         &self.server
     }
@@ -198,12 +198,12 @@ impl Database {
         &self.name
     }
 
-    /// A client of its own on this database, without the store.
+    /// Returns a client of this database that does not use the store.
     pub async fn client(&self) -> Result<Client> {
         connect_to(&self.url()).await
     }
 
-    /// The same as another role.
+    /// Returns such a client with another role.
     pub async fn client_as(&self, role: &str) -> Result<Client> {
         let mut config: Config = self.url().parse()?;
         connect(config.user(role)).await
@@ -219,7 +219,7 @@ pub async fn fresh_database() -> Result<Database> {
     fresh_database_on(&server).await
 }
 
-/// On the server of this URL.
+/// Creates a database on the server of this URL.
 pub async fn fresh_database_on(server: &str) -> Result<Database> {
     #[expect(clippy::disallowed_methods, reason = "a name that no other run has")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
@@ -232,7 +232,7 @@ pub async fn fresh_database_on(server: &str) -> Result<Database> {
 impl Drop for Database {
     fn drop(&mut self) {
         let (server, name) = (self.server.clone(), self.name.clone());
-        // A thread, because this may run inside a runtime. A server that is gone took it along.
+        // A thread, because this may run inside a runtime. A stopped server no longer has the database.
         let dropped = std::thread::spawn(move || -> Result<()> {
             tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
                 let client = connect_to(&server).await?;
@@ -246,7 +246,7 @@ impl Drop for Database {
     }
 }
 
-/// A client of this URL.
+/// Connects to this URL.
 pub async fn connect_to(url: &str) -> Result<Client> {
     connect(&url.parse()?).await
 }
@@ -257,7 +257,7 @@ async fn connect(config: &Config) -> Result<Client> {
     Ok(client)
 }
 
-/// The same server's URL for another database.
+/// Returns the same server's URL for another database.
 pub(crate) fn at(server: &str, database: &str) -> String {
     let (head, options) =
         server.split_once('?').map_or((server, None), |(head, options)| (head, Some(options)));
@@ -288,7 +288,7 @@ fn binaries() -> Result<PathBuf> {
     )
 }
 
-/// The server refuses to run as root.
+/// Whether this process is root. The server refuses to run as root.
 pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
@@ -297,7 +297,7 @@ fn as_server(program: &Path) -> Command {
     if is_root() {
         let mut command = Command::new("runuser");
         command.args(["-u", "postgres", "--"]).arg(program);
-        // The folder it was called from may not be one the server's user can enter.
+        // The server's user may not have access to the current directory.
         command.current_dir("/");
         return command;
     }
@@ -307,14 +307,14 @@ fn as_server(program: &Path) -> Command {
 fn folder() -> Result<PathBuf> {
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("gancho-postgres-");
-    // The shell removes it, not this process, which may not live to do so.
+    // The shell removes it, because this process may not live long enough.
     let folder = if has_room() { builder.tempdir_in(MEMORY)? } else { builder.tempdir()? }.keep();
     give_to_server(&folder)?;
     Ok(folder)
 }
 
-/// Dropping a database syncs all files of the server, which takes most of the time of many tests on a disk. What is in
-/// memory outlives the server's processes, which is all that tests end.
+/// A directory in memory. Dropping a database syncs all files of the server, which on a disk takes most of
+/// the time of many tests. Data in memory survives the server's processes, which is all that tests kill.
 const MEMORY: &str = "/dev/shm";
 /// As in `./test`: a container may have far less.
 const MIN_KIB: u64 = 4_000_000;
@@ -334,8 +334,8 @@ pub(crate) fn give_to_server(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the end of this process. An interrupt from the keyboard reaches it too, and must not
-/// end it before its work is done.
+/// A script that waits for the end of this process. An interrupt from the keyboard reaches it too, and must
+/// not end it before its work is done.
 const LEASH: &str = r#"
 trap '' INT TERM HUP
 cat > /dev/null

@@ -1,7 +1,7 @@
 //! Servers written in Python, run as processes that end with the test.
 //!
-//! Each is a script that prints JSON, a value a line, and ends when its standard input does. The
-//! packages it needs are pinned in a file beside it, and installed once (`tests/venv`).
+//! Each is a script that prints JSON, one value per line, and ends when its standard input does. The packages
+//! that it needs are pinned in a file beside it, and installed once (`tests/venv`).
 
 use std::{
     io::{BufRead, BufReader},
@@ -16,12 +16,13 @@ use anyhow::{Context, Result, bail};
 
 pub struct PythonServer {
     lines: Arc<Mutex<Vec<String>>>,
-    /// Its standard input is what keeps it alive.
+    /// The process, which ends when its standard input is closed.
     child: Child,
 }
 
 impl PythonServer {
-    /// `script` and the `requirements.txt` beside it; paths are taken from the root of the tree.
+    /// Starts `script` with the packages of the `requirements.txt` beside it. Paths are relative to the root
+    /// of the tree.
     pub fn start(script: &str, arguments: &[&Path]) -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let script = root.join(script);
@@ -38,7 +39,7 @@ impl PythonServer {
         let output = child.stdout.take().context("it has an output")?;
         let lines = Arc::new(Mutex::new(Vec::new()));
         let heard = lines.clone();
-        // Ends with the process that it listens to.
+        // Ends with the process whose output it reads.
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
@@ -49,12 +50,12 @@ impl PythonServer {
         Ok(server)
     }
 
-    /// Every line so far.
+    /// Returns every line so far.
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first line, which is printed when it is ready.
+    /// Returns the first line, which is printed when it is ready.
     pub fn first(&self) -> Result<String> {
         const TIMEOUT: Duration = Duration::from_secs(60);
         let began = Instant::now();
@@ -76,7 +77,7 @@ impl Drop for PythonServer {
     }
 }
 
-/// The Python that has the packages pinned in a file, whose path is taken from the root of the tree.
+/// Returns the Python with the packages pinned in a file, whose path is relative to the root of the tree.
 pub fn packages(pins: &str) -> Result<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     interpreter(&root, &root.join(pins))

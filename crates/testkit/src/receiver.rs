@@ -1,5 +1,5 @@
-//! A receiver that does what its script says, byte by byte, and notes what it was sent. It knows
-//! too little HTTP to be polite: broken answers are what it is for.
+//! A receiver that follows its script byte by byte, and records what it received. It does not implement HTTP,
+//! because it exists to send broken responses.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -22,28 +22,28 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::receiver_h2::Frames;
 
-/// What is done next on a connection. After the last step it is closed.
+/// The next step on a connection. After the last step it is closed.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Reads a head, and as much body as its `content-length` says.
     ReadRequest,
     ReadBytes(usize),
     Send(Vec<u8>),
-    /// One byte, a pause, the next byte.
+    /// Sends one byte, pauses, sends the next byte.
     Drip(Vec<u8>, Duration),
-    /// The same again and again, until the peer has enough.
+    /// Sends the same bytes again and again, until the peer closes.
     Flood(Vec<u8>),
     /// Closes with RST instead of FIN.
     Reset,
-    /// No more is sent, but still read.
+    /// Sends no more, but still reads.
     HalfClose,
-    /// Reads and says nothing until the peer goes away.
+    /// Reads and sends nothing until the peer closes.
     Hang,
-    /// Reads one whole HTTP/2 request; the first time, greets too.
+    /// Reads one whole HTTP/2 request; the first time also sends the preface.
     ReadH2,
     /// Answers the oldest HTTP/2 request that has no answer yet.
     AnswerH2(u16),
-    /// Any frame, on the stream of the oldest request that has no answer, or on none.
+    /// Sends any frame, on the stream of the oldest unanswered request, or on none.
     SendH2 {
         kind: u8,
         flags: u8,
@@ -57,7 +57,7 @@ impl Step {
         Self::Send(text.as_bytes().to_vec())
     }
 
-    /// 200, empty, and the connection may be used again.
+    /// Responds 200 without a body, and the connection may be used again.
     pub fn ok() -> Self {
         Self::send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
     }
@@ -79,10 +79,10 @@ struct Received {
     requests: Mutex<Vec<Request>>,
 }
 
-/// As it came over the wire.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Connections count from 0.
+    /// The number of the connection, from 0.
     pub connection: usize,
     pub bytes: Vec<u8>,
 }
@@ -94,7 +94,7 @@ impl Request {
 }
 
 impl Receiver {
-    /// `script` is asked once per connection, with its number.
+    /// Starts a receiver. Calls `script` once per connection, with its number.
     pub async fn plain(
         script: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static,
     ) -> Result<Self> {
@@ -129,12 +129,12 @@ impl Receiver {
         self.address.port()
     }
 
-    /// Connections that were made to it, whatever became of them.
+    /// Returns how many connections were made to it, including failed ones.
     pub fn accepted(&self) -> usize {
         self.seen.accepted.load(Ordering::SeqCst)
     }
 
-    /// Bytes that it got rid of in [`Step::Flood`].
+    /// Returns how many bytes it has sent in [`Step::Flood`].
     pub fn written(&self) -> usize {
         self.seen.written.load(Ordering::SeqCst)
     }
@@ -156,7 +156,7 @@ async fn accept(
         let (tls, script, seen) = (tls.clone(), script.clone(), seen.clone());
         connections.spawn(async move {
             let steps = script(number);
-            // Whatever goes wrong here, the test sees it at the other end.
+            // If anything fails here, the test sees it at the other end.
             let _ended = match tls {
                 None => Player::new(stream, number, seen).play(steps).await,
                 Some(tls) => match tls.accept(stream).await {
@@ -188,7 +188,7 @@ struct Player<S> {
     stream: S,
     number: usize,
     seen: Arc<Received>,
-    /// Read, but not yet part of a request.
+    /// Bytes that were read but are not yet part of a request.
     spare: Vec<u8>,
     frames: Frames,
 }
@@ -265,7 +265,7 @@ impl<S: Wire> Player<S> {
     }
 }
 
-/// The length of the first request in the bytes, if all of it is there.
+/// Returns the length of the first request in the bytes, if it is complete.
 fn whole(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(&bytes[..head]).to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! As much of HTTP/2 as a script needs: it reads frames and sends any frame that it is given.
+//! The part of HTTP/2 that a script needs: it reads frames and sends any given frame.
 
 use std::collections::VecDeque;
 
@@ -22,12 +22,12 @@ const GREETING: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 #[derive(Default)]
 pub(crate) struct Frames {
     greeted: bool,
-    /// Streams with a whole request and no answer.
+    /// Streams with a complete request and no response.
     open: VecDeque<u32>,
 }
 
 impl Frames {
-    /// Reads until a request is whole; gives its body.
+    /// Reads until a request is complete, and returns its body.
     pub(crate) async fn read_request(&mut self, stream: &mut impl Wire) -> Result<Vec<u8>> {
         if !self.greeted {
             stream.read_exact(&mut [0; GREETING]).await?;
@@ -57,7 +57,7 @@ impl Frames {
     }
 
     pub(crate) async fn answer(&mut self, stream: &mut impl Wire, status: u16) -> Result<()> {
-        // A literal field without indexing, its name `:status` taken from the static table.
+        // A literal field without indexing, whose name `:status` is in the static table.
         let mut payload = vec![0x08, 3];
         payload.extend_from_slice(status.to_string().as_bytes());
         self.send(stream, HEADERS, END_HEADERS | END_STREAM, true, &payload).await?;

@@ -1,5 +1,5 @@
-//! What Amazon SNS signs, signed with a key of the test's own. The signatures are made by `openssl`, so
-//! that what verifies them is not asked to make them.
+//! Messages as Amazon SNS signs them, signed with the test's own key. `openssl` makes the signatures, so that
+//! the code that verifies them does not also make them.
 
 use std::{
     io::Write,
@@ -29,7 +29,7 @@ impl Signer {
         Ok(Self { key: file, certificate })
     }
 
-    /// With a key that is too short by now.
+    /// Creates a signer whose key is too short by today's standards.
     pub fn weak() -> Result<Self> {
         let key = NamedTempFile::new()?;
         let mut openssl = Command::new("openssl");
@@ -40,7 +40,7 @@ impl Signer {
         Ok(Self { key, certificate: String::from_utf8(made.stdout)? })
     }
 
-    /// As the file that SNS serves.
+    /// Returns the certificate as in the file that SNS serves.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
@@ -88,7 +88,7 @@ pub fn elliptic_certificate() -> Result<String> {
     Ok(tls::params(&["sns.amazonaws.com"], tls::Life::Now)?.self_signed(&key)?.pem())
 }
 
-/// Not signed yet; `time` as SNS writes it.
+/// Returns an unsigned notification; `time` as SNS writes it.
 pub fn notification(topic: &str, time: &str, id: &str, text: &str) -> Value {
     json!({
         "Type": "Notification",
@@ -100,7 +100,7 @@ pub fn notification(topic: &str, time: &str, id: &str, text: &str) -> Value {
     })
 }
 
-/// Not signed yet; `kind` is `SubscriptionConfirmation` or `UnsubscribeConfirmation`.
+/// Returns an unsigned message; `kind` is `SubscriptionConfirmation` or `UnsubscribeConfirmation`.
 pub fn confirmation(kind: &str, topic: &str, time: &str, url: &str) -> Value {
     json!({
         "Type": kind,

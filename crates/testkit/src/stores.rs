@@ -1,4 +1,4 @@
-//! A real store of either kind, which goes when the test ends.
+//! A real store of either kind, which is deleted when the test ends.
 
 #![expect(clippy::expect_used, reason = "a test without a store cannot go on")]
 
@@ -17,9 +17,9 @@ pub enum StoreKind {
     Postgres,
 }
 
-/// Where the store of a test is. It goes when this is dropped, so keep it until after the store.
+/// The location of a test's store. It is deleted when dropped, so hold it until after the store.
 pub struct StorePlace {
-    /// SQLite's file is in it; tests may put other files there.
+    /// The directory of SQLite's file; tests may put other files there.
     folder: TempDir,
     database: Option<Database>,
     max_scanned: Option<usize>,
@@ -35,7 +35,7 @@ impl StorePlace {
         Self { folder, database, max_scanned: None }
     }
 
-    /// A page of a list looks at this many rows at most.
+    /// Sets the maximum rows that a page of a list scans.
     pub fn with_max_looks(self, max_scanned: Option<usize>) -> Self {
         Self { max_scanned, ..self }
     }

@@ -1,4 +1,4 @@
-//! Certificates, good and bad.
+//! Certificates, valid and invalid.
 
 use std::sync::{
     Arc,
@@ -15,12 +15,12 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 
-/// Signs certificates that only those who were given its root trust.
+/// Signs certificates that only clients with its root trust.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 static AUTHORITIES: AtomicUsize = AtomicUsize::new(0);
 
-/// When a certificate counts.
+/// The validity of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Now,
@@ -31,7 +31,7 @@ pub enum Life {
 impl Authority {
     pub fn new() -> Result<Self> {
         let mut params = CertificateParams::new(Vec::new())?;
-        // Two with one name would look like one with a wrong key.
+        // Two authorities with one name would look like one with a wrong key.
         let number = AUTHORITIES.fetch_add(1, Ordering::Relaxed);
         params.distinguished_name.push(DnType::CommonName, format!("authority {number}"));
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -42,19 +42,19 @@ impl Authority {
         self.0.der().clone()
     }
 
-    /// The root in PEM.
+    /// Returns the root in PEM.
     pub fn root_pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A certificate for the names and its key, in PEM.
+    /// Returns a certificate for the names and its key, in PEM.
     pub fn pem(&self, names: &[&str]) -> Result<(String, String)> {
         let key = KeyPair::generate()?;
         let certificate = params(names, Life::Now)?.signed_by(&key, &self.0)?;
         Ok((certificate.pem(), key.serialize_pem()))
     }
 
-    /// A server with a certificate for the names (or addresses), that offers the protocols.
+    /// Returns a server with a certificate for the names (or addresses) that offers the protocols.
     pub fn server(&self, names: &[&str], life: Life, alpn: &[&str]) -> Result<Arc<ServerConfig>> {
         let key = KeyPair::generate()?;
         let certificate = params(names, life)?.signed_by(&key, &self.0)?;
@@ -62,7 +62,7 @@ impl Authority {
     }
 }
 
-/// A server that vouches for itself.
+/// Returns a server with a self-signed certificate.
 pub fn self_signed(names: &[&str]) -> Result<Arc<ServerConfig>> {
     let key = KeyPair::generate()?;
     let certificate = params(names, Life::Now)?.self_signed(&key)?;

@@ -1,15 +1,15 @@
-//! Waiting for something to happen: the only sleep that a test needs.
+//! Waits for something to happen: the only sleep that a test needs.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// Longer than a lease, so that work of a node that was killed is taken over within it.
+/// Longer than a lease, so that work of a killed node is taken over within it.
 const TIMEOUT: Duration = Duration::from_secs(90);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Looks again and again until there is something. Fails the test if there never is.
+/// Checks again and again until there is a value. Fails the test after the timeout.
 pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {

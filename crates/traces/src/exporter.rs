@@ -31,16 +31,16 @@ use crate::{
     spans,
 };
 
-/// Spans that wait. One has some hundred bytes.
+/// Maximum queued spans. Each has some hundred bytes.
 const MAX_QUEUED: usize = 8_192;
 const MAX_BATCH: usize = 512;
 /// How long a batch may wait to become full.
 const LINGER: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A batch is sent this often before it is dropped.
+/// Maximum attempts to send a batch before it is dropped.
 const ATTEMPTS: u32 = 4;
 const FIRST_DELAY: Duration = Duration::from_millis(500);
-/// A collector that is down is logged this often.
+/// Minimum time between two log lines about a collector that is down.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -62,7 +62,8 @@ pub enum TraceSettingsError {
 }
 
 impl TraceSettings {
-    /// `endpoint` is the base URL of the collector, and `headers` are `name=value`, separated by commas.
+    /// Creates the settings. `endpoint` is the base URL of the collector, and `headers` are `name=value`,
+    /// separated by commas.
     pub fn new(
         endpoint: &Url,
         headers: Option<&str>,
@@ -89,7 +90,7 @@ impl TraceSettings {
     }
 }
 
-/// Takes spans from the engine. [`TraceExporter::run`] sends them.
+/// Receives spans from the engine. [`TraceExporter::run`] sends them.
 pub struct TraceExporter {
     settings: TraceSettings,
     client: Client,
@@ -105,9 +106,9 @@ struct Counters {
     failed: AtomicU64,
 }
 
-/// What a collector made of a batch.
+/// Why a collector did not accept a batch.
 enum CollectorError {
-    /// It may take it later.
+    /// It may accept the batch later.
     Later(String),
     Never(String),
 }
@@ -119,7 +120,7 @@ impl TraceExporter {
         Arc::new(Self { settings, client, queue, waiting, counters: Counters::default() })
     }
 
-    /// Sends what is reported, until it is stopped; then once more what is left.
+    /// Sends reported spans until it is stopped, then the rest once.
     pub async fn run(&self, stop: CancellationToken) {
         let mut waiting = self.waiting.lock().await;
         let mut warned_at = None;
@@ -134,7 +135,7 @@ impl TraceExporter {
                     }
                 }
             }
-            // A full batch is not waited for; one that is not may become so.
+            // A full batch is sent at once; another one waits for more spans.
             let until = Instant::now() + LINGER;
             while batch.len() < MAX_BATCH {
                 let room = MAX_BATCH - batch.len();
@@ -150,7 +151,7 @@ impl TraceExporter {
         self.send_rest(&mut waiting, batch).await;
     }
 
-    /// One attempt, and only as long as the collector takes them.
+    /// Sends the rest with one attempt per batch, and stops when the collector does not accept one.
     async fn send_rest(&self, waiting: &mut mpsc::Receiver<Span>, mut batch: Vec<Span>) {
         loop {
             while batch.len() < MAX_BATCH {
@@ -225,7 +226,7 @@ impl TraceExporter {
         match outcome.answer {
             Ok(answer) => match answer.status {
                 200..300 => Ok(()),
-                // As the protocol has it.
+                // As the protocol requires.
                 status @ (429 | 502 | 503 | 504) => {
                     Err(CollectorError::Later(format!("the collector responded {status}")))
                 }
@@ -239,7 +240,7 @@ impl TraceExporter {
     }
 
     fn push(&self, span: impl FnOnce() -> Span) {
-        // Without a place there is no need to write it.
+        // Without room in the queue the span need not be built.
         match self.queue.try_reserve() {
             Ok(place) => place.send(span()),
             Err(_) => {

@@ -1,6 +1,6 @@
-//! The messages of OTLP that traces need, with the field numbers of `opentelemetry-proto` 1.x
-//! (`trace.proto`, `resource.proto`, `common.proto`). Field numbers never change; a test lets the published Python
-//! package decode what is sent.
+//! The messages of OTLP that traces need, with the field numbers of `opentelemetry-proto` 1.x (`trace.proto`,
+//! `resource.proto`, `common.proto`). Field numbers never change; a test decodes what is sent with the
+//! published Python package.
 
 use prost::{Enumeration, Message, Oneof};
 

@@ -9,7 +9,7 @@ use gancho_store::Job;
 
 use crate::otlp::{KeyValue, Span, SpanKind, Status, StatusCode};
 
-/// Accepting the parcel, until it was on disk. Its parent is the publisher's span.
+/// The span of accepting the parcel, until it was on disk. Its parent is the publisher's span.
 pub fn accepted(parcel: &Parcel, stored_at: Time) -> Span {
     let name = match parcel.kind {
         Kind::Event => "publish event",
@@ -24,7 +24,8 @@ pub fn accepted(parcel: &Parcel, stored_at: Time) -> Span {
     }
 }
 
-/// One attempt, from the first byte to the response. Its parent is the span of accepting the parcel.
+/// The span of one attempt, from the first byte to the response. Its parent is the span of accepting the
+/// parcel.
 pub fn attempted(job: &Job, attempt: &Attempt, next: &Next) -> Span {
     let parcel = &job.parcel;
     let name = match job.lane {
@@ -50,7 +51,7 @@ pub fn attempted(job: &Job, attempt: &Attempt, next: &Next) -> Span {
     if let Some(failure) = &attempt.failure {
         attributes.push(KeyValue::text("error.type", failure.code().as_str()));
     }
-    // The texts of others may contain addresses.
+    // Texts from outside may contain addresses.
     let status = attempt.failure.as_ref().map(|failure| Status {
         message: mask::text(failure.reason()),
         code: StatusCode::Error.into(),

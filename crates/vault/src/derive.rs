@@ -1,5 +1,5 @@
-//! Keys for other purposes than sealing, derived from the ring: tokens and cursors that only this
-//! gateway can derive. Knowing one of them reveals nothing about the key ring.
+//! Keys for purposes other than encrypting secrets, derived from the ring: for tokens and cursors that only
+//! this gateway can make. Knowing one of them reveals nothing about the key ring.
 
 use aws_lc_rs::hmac;
 
@@ -9,7 +9,7 @@ use crate::ring::KeyRing;
 pub struct DerivedKeys(Vec<(u32, hmac::Key)>);
 
 impl KeyRing {
-    /// The purpose is part of the derivation: a tag for one is invalid for another.
+    /// Derives keys. The purpose is part of the derivation, so a tag for one purpose is invalid for another.
     pub fn derive(&self, purpose: &str) -> DerivedKeys {
         let keys = self.raw_keys().into_iter().map(|(id, key)| {
             let root = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -23,12 +23,12 @@ impl KeyRing {
 }
 
 impl DerivedKeys {
-    /// The number of the one to make new tags with.
+    /// Returns the number of the key to make new tags with.
     pub fn newest(&self) -> u32 {
         self.0.iter().map(|(id, _)| *id).max().unwrap_or(0)
     }
 
-    /// `None` if the ring has no such key.
+    /// Computes a tag; `None` if the ring has no such key.
     pub fn tag<P: AsRef<[u8]>>(&self, key: u32, parts: &[P]) -> Option<[u8; 32]> {
         let (_, key) = self.0.iter().find(|(id, _)| *id == key)?;
         let mut context = hmac::Context::with_key(key);

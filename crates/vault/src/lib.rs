@@ -4,10 +4,10 @@
 //! secret is stored, and is authenticated with it: a ciphertext that is moved to another row, column or
 //! tenant cannot be decrypted.
 //!
-//! A sealed secret is `version ‖ key id ‖ nonce ‖ ciphertext ‖ tag` (AES-256-GCM). The key is chosen
-//! by its id, never by trying. This crate does no I/O: the caller reads the ring from a file and passes
-//! its text. It never shows a key or a secret, in errors, in `Debug` or otherwise. [`DerivedKeys`] are
-//! for tokens that only this gateway can make.
+//! An encrypted secret is `version ‖ key id ‖ nonce ‖ ciphertext ‖ tag` (AES-256-GCM). The key is selected by
+//! its id, never by trying. This crate does no I/O: the caller reads the ring from a file and passes its
+//! text. It never shows a key or a secret, in errors, in `Debug` or otherwise. [`DerivedKeys`] are for tokens
+//! that only this gateway can make.
 
 mod derive;
 mod ring;

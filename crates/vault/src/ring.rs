@@ -18,10 +18,10 @@ const VERSION: u8 = 1;
 const KEY_BYTES: usize = 32;
 const HEAD: usize = 1 + 4 + NONCE_LEN;
 
-/// Text that is erased when it is dropped.
+/// Text that is erased from memory when dropped.
 pub type Secret = Zeroizing<String>;
 
-/// A running process can switch to a newer ring.
+/// The keys. A running process can switch to a newer ring.
 pub struct KeyRing(RwLock<Arc<Keys>>);
 
 struct Keys {
@@ -64,7 +64,7 @@ pub enum UnsealError {
 }
 
 impl KeyRing {
-    /// One key per line: its number, a space, and 32 bytes in base64. `#` starts a comment.
+    /// Parses one key per line: its number, a space, and 32 bytes in base64. `#` starts a comment.
     pub fn parse(text: &str) -> Result<Self, KeyRingError> {
         let mut keys = BTreeMap::new();
         for (line, number) in text.lines().zip(1..) {
@@ -89,18 +89,18 @@ impl KeyRing {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A ring with one new key.
+    /// Creates a ring with one new key.
     pub fn generate() -> Result<Self, KeyRingError> {
         Self::parse(&new_line(1)?)
     }
 
-    /// The same ring with a new key, which encrypts from now on.
+    /// Returns the same ring with a new key, which encrypts from now on.
     pub fn with_new_key(&self) -> Result<Self, KeyRingError> {
         let line = new_line(self.newest() + 1)?;
         Self::parse(&Zeroizing::new(format!("{}\n{}", self.text().trim_end(), *line)))
     }
 
-    /// The same ring without one key, whose secrets cannot be decrypted any more.
+    /// Returns the same ring without one key, whose secrets cannot be decrypted any more.
     pub fn without(&self, number: u32) -> Result<Self, KeyRingError> {
         let keeps = |line: &&str| parse_line(line.trim()).is_none_or(|(id, _)| id != number);
         let text = self.text();
@@ -122,17 +122,17 @@ impl KeyRing {
         Ok(())
     }
 
-    /// The text to store in the file.
+    /// Returns the text to store in the file.
     pub fn text(&self) -> Secret {
         self.keys().text.clone()
     }
 
-    /// The numbers of its keys, the newest last.
+    /// Returns the numbers of its keys, newest last.
     pub fn numbers(&self) -> Vec<u32> {
         self.keys().by_number.keys().copied().collect()
     }
 
-    /// The number of the key that encrypts.
+    /// Returns the number of the key that encrypts.
     pub fn newest(&self) -> u32 {
         self.keys().by_number.last_key_value().map_or(0, |(id, _)| *id)
     }
@@ -164,12 +164,12 @@ impl KeyRing {
         Ok(Zeroizing::new(text.to_owned()))
     }
 
-    /// What other keys are derived from.
+    /// Returns the keys from which others are derived.
     pub(crate) fn raw_keys(&self) -> Vec<(u32, Zeroizing<Vec<u8>>)> {
         self.text().lines().filter_map(|line| raw_line(line.trim())).collect()
     }
 
-    /// The key that encrypted a record.
+    /// Returns the number of the key that encrypted a record.
     pub fn key_of(record: &[u8]) -> Option<u32> {
         split(record).map(|(id, _, _)| id)
     }
@@ -182,7 +182,7 @@ impl fmt::Debug for KeyRing {
 }
 
 impl Place<'_> {
-    /// Each part is length-prefixed, so that no two places are encoded the same.
+    /// Encodes the place. Each part is length-prefixed, so that no two places are encoded the same.
     fn bytes(&self, key: u32) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&key.to_be_bytes());

@@ -19,7 +19,7 @@ impl Fleet {
         Self { store: SqliteStore::inline().unwrap(), ring, clock }
     }
 
-    /// A node, or the same one after a restart.
+    /// Creates a node, or the same one after a restart.
     fn node(&self) -> Access {
         self.node_with("correct-horse-battery")
     }
@@ -70,7 +70,7 @@ async fn it_ends_unused_and_after_its_longest_time() {
     while passed + step < MAX_AGE {
         fleet.clock.advance(step);
         passed += step;
-        // Each time another node, which knows of its use by what was stored.
+        // Another node each time, which knows of the use only from the store.
         assert!(open(&fleet.node(), &cookie).await.unwrap().is_some(), "{passed:?}");
     }
     assert!(open(&fleet.node(), &idle).await.unwrap().is_none());
@@ -86,7 +86,7 @@ async fn use_does_not_bring_back_a_session_that_was_ended_elsewhere() {
     let session = open(&other, &cookie).await.unwrap().unwrap();
     one.end_session(&session).await.unwrap();
     fleet.clock.advance(USE_PRECISION);
-    // It still has it in its cache, and tries to record the use.
+    // It still has the session in its cache, and tries to record the use.
     let _ = open(&other, &cookie).await.unwrap();
     assert!(open(&fleet.node(), &cookie).await.unwrap().is_none());
 }

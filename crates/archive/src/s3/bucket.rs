@@ -16,7 +16,7 @@ use super::{
     location::{S3Settings, S3SettingsError},
 };
 
-/// For one request. A dead letter has a few megabytes at most.
+/// Maximum duration of one request. A dead letter has at most a few megabytes.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum size of a response other than an object.
 const MAX_ANSWER: usize = 64 << 10;
@@ -30,7 +30,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The policy of `client` must allow the URL of the settings.
+    /// Creates a client of the bucket. The policy of `client` must allow the URL of the settings.
     pub fn new(
         client: Client,
         clock: Arc<dyn Clock>,
@@ -50,7 +50,7 @@ impl Bucket {
         self.expect(&answer, &[200]).map(|_| ())
     }
 
-    /// The size of an object, if there is one.
+    /// Returns the size of an object, if it exists.
     pub async fn size(&self, key: &str) -> Result<Option<u64>, S3Error> {
         let answer = self.ask(Method::HEAD, key, "", Bytes::new()).await?;
         if self.expect(&answer, &[200, 404])? == 404 {
@@ -62,13 +62,13 @@ impl Bucket {
         Ok(Some(length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)))
     }
 
-    /// Removes an object. It need not be there.
+    /// Removes an object, which need not exist.
     pub async fn delete(&self, key: &str) -> Result<(), S3Error> {
         let answer = self.ask(Method::DELETE, key, "", Bytes::new()).await?;
         self.expect(&answer, &[200, 204, 404]).map(|_| ())
     }
 
-    /// Whether the bucket is there and the key may list it. Changes nothing.
+    /// Checks that the bucket exists and that the key may list it. Changes nothing.
     pub async fn check(&self) -> Result<(), S3Error> {
         let answer = self.ask(Method::GET, "", "list-type=2&max-keys=1", Bytes::new()).await?;
         self.expect(&answer, &[200]).map(|_| ())

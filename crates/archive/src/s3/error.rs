@@ -1,4 +1,4 @@
-//! Why the service did not do what was asked, in words for the operator.
+//! Why the service refused a request, in words for the operator.
 
 use gancho_egress::{Answer, RequestError, aws::xml_element};
 use thiserror::Error;
@@ -26,7 +26,8 @@ impl S3Error {
         Self::Unreachable { host: host.to_owned(), reason: error.failure.reason().to_owned() }
     }
 
-    /// From a response other than the expected one. Errors are XML, except those of `HEAD`, which have no body.
+    /// Reads the error from a response other than the expected one. Errors are XML, except those of `HEAD`,
+    /// which have no body.
     pub(super) fn refused(host: &str, answer: &Answer) -> Self {
         let body = String::from_utf8_lossy(&answer.body);
         let part = |name| plain(&xml_element(&body, name).unwrap_or_default());
@@ -42,7 +43,7 @@ fn spaced(code: &str) -> String {
     if code.is_empty() { String::new() } else { format!(" {code}") }
 }
 
-/// One line of bounded length, without the full stop.
+/// Returns one line of bounded length, without the full stop.
 fn plain(text: &str) -> String {
     let text: String = text.chars().filter(|letter| !letter.is_control()).take(200).collect();
     text.trim().trim_end_matches('.').to_owned()

@@ -1,6 +1,6 @@
-//! Where the archive is: `s3://BUCKET/PREFIX`, and the URL of it.
+//! The location of the archive, `s3://BUCKET/PREFIX`, and its URL.
 //!
-//! Names are restricted to characters that need no encoding, in a URL as in a signature.
+//! Names are restricted to characters that need no encoding in a URL or in a signature.
 
 use std::{fmt, str::FromStr};
 
@@ -12,7 +12,7 @@ use url::Url;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct S3Location {
     pub bucket: String,
-    /// Without a slash at either end; may be empty.
+    /// Has no slash at either end; may be empty.
     pub prefix: String,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for S3Location {
 }
 
 impl S3Location {
-    /// The whole name of a document.
+    /// Returns the whole name of a document.
     pub fn key(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) }
     }
@@ -86,7 +86,7 @@ pub enum S3SettingsError {
 }
 
 impl S3Settings {
-    /// The URL of the bucket, without a slash at its end.
+    /// Returns the URL of the bucket, without a slash at its end.
     pub fn url(&self) -> Result<Url, S3SettingsError> {
         let Self { location: S3Location { bucket, .. }, region, .. } = self;
         let is_plain =
@@ -105,7 +105,7 @@ impl S3Settings {
         } else {
             let domain =
                 if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-            // Amazon's certificate has one label for the bucket.
+            // Amazon's certificate covers only one label for the bucket.
             if bucket.contains('.') {
                 format!("https://s3.{region}.{domain}/{bucket}")
             } else {

@@ -1,4 +1,4 @@
-//! Dead letters of every lane, from a real store into a folder.
+//! Dead letters of every lane, from a real store into a directory.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +46,7 @@ impl Stage {
         self.0.engine(self.archive(), NEVER).await
     }
 
-    /// Every file below the archive, by its name there.
+    /// Returns every file of the archive, by its path in it.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         read(&self.root(), &self.root(), &mut files);
@@ -201,7 +201,7 @@ async fn what_cannot_be_written_stays() {
     assert_eq!((stage.files().len(), stage.in_store().await), (1, 0));
 }
 
-/// What is erased leaves the archive too, and nothing else does.
+/// Erased dead letters are removed from the archive too, and no others.
 #[tokio::test]
 async fn an_erased_letter_leaves_the_archive() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! Dead letters in a bucket, as moto plays S3: it checks every signature.
+//! Dead letters in a bucket, with moto as S3, which checks every signature.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,7 +51,7 @@ struct S3 {
     port: u16,
     key_id: String,
     secret: String,
-    /// Ends with the tests.
+    /// Stops with the tests.
     _server: PythonServer,
 }
 
@@ -72,7 +72,7 @@ fn client(port: u16) -> Client {
 }
 
 impl S3 {
-    /// A service of S3's kind at this port.
+    /// Returns settings for an S3-compatible service at this port.
     fn settings(&self, port: u16, name: &str) -> S3Settings {
         S3Settings {
             location: format!("s3://{name}/some/where").parse().unwrap(),
@@ -86,7 +86,7 @@ impl S3 {
         }
     }
 
-    /// What is not S3's, but the test's.
+    /// Calls the part of the server that is not S3's, but the test's.
     async fn test(&self, path: &str) -> Value {
         let url = format!("http://127.0.0.1:{}/test/{path}", self.port).parse().unwrap();
         let outcome = client(self.port).get(&url, Duration::from_secs(60), 64 << 20).await;
@@ -110,7 +110,7 @@ fn archive(stage: &Stage, settings: S3Settings) -> Arc<S3Archive> {
     Arc::new(S3Archive::new(bucket, stage.store.clone()))
 }
 
-/// A bucket of one test on one store.
+/// Returns the name of a bucket for one test on one store.
 fn named(what: &str, on: StoreKind) -> String {
     format!("{what}-{on:?}").to_ascii_lowercase()
 }
@@ -207,7 +207,7 @@ async fn wrong_credentials_keep_everything(on: StoreKind) {
 }
 
 async fn an_overloaded_service_keeps_what_it_did_not_take(on: StoreKind) {
-    // Of its own, since every write of it may fail.
+    // A separate server, because every write to it may fail.
     let server = PythonServer::start("crates/archive/tests/servers/s3.py", &[]).unwrap();
     let ready: Value = serde_json::from_str(&server.first().unwrap()).unwrap();
     let text = |name: &str| ready[name].as_str().unwrap().to_owned();
@@ -217,7 +217,7 @@ async fn an_overloaded_service_keeps_what_it_did_not_take(on: StoreKind) {
     s3.create(&name).await;
     let engine = stage.engine(archive(&stage, s3.settings(s3.port, &name)), NEVER).await;
     let letters = bury(&stage, 120).await;
-    // The first step of fifty is whole, the second is not.
+    // The first step of fifty is complete, the second is not.
     s3.test("fail?after=70&count=1000").await;
     let why = engine.archive_once().await.unwrap_err().to_string();
     assert!(why.contains("503 SlowDown") && why.contains("it is tried again"), "{why}");
@@ -229,7 +229,8 @@ async fn an_overloaded_service_keeps_what_it_did_not_take(on: StoreKind) {
     assert_eq!((in_store(&stage).await.len(), archived(&s3.objects(&name).await)), (0, letters));
 }
 
-/// Passes this many bytes of requests on to a port. Then every connection breaks off, and no other is accepted.
+/// Forwards this many bytes of requests to a port. After that every connection is closed, and no other is
+/// accepted.
 struct Line {
     port: u16,
     task: JoinHandle<()>,
@@ -280,7 +281,7 @@ async fn pass(from: TcpStream, target: u16, left: Arc<AtomicUsize>, ended: Arc<N
 async fn a_service_that_goes_down_in_the_middle_loses_nothing(on: StoreKind) {
     let (s3, name, stage) = (s3(), named("down", on), Stage::new(on).await);
     s3.create(&name).await;
-    // About half of what the letters take: more than the first step of fifty.
+    // About half of the size of the dead letters: more than the first step of fifty.
     let Line { port, task } = Line::to(s3.port, 0, 180_000).await;
     let engine = stage.engine(archive(&stage, s3.settings(port, &name)), NEVER).await;
     let letters = bury(&stage, 150).await;
@@ -316,7 +317,7 @@ async fn an_erased_letter_leaves_the_bucket(on: StoreKind) {
     assert_eq!((again.outcome, again.archived), (ContentErasure::AlreadyErased, 0));
 }
 
-/// A service that says yes to everything and stores nothing.
+/// A service that accepts everything and stores nothing.
 #[tokio::test]
 async fn what_the_service_does_not_have_is_not_confirmed() {
     let stage = Stage::new(StoreKind::Sqlite).await;

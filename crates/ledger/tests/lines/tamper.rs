@@ -1,4 +1,4 @@
-//! Ten thousand ways of changing a ledger, each of which is seen.
+//! Ten thousand ways of changing a ledger, each of which is detected.
 
 use gancho_ledger::{Audit, AuditError, Checkpoint, Hash, Head, Line, Tree};
 
@@ -42,7 +42,7 @@ fn audit(lines: &[Line], checkpoints: Vec<Checkpoint>) -> Result<usize, AuditErr
     audit.finish().map(|audited| audited.checkpoints)
 }
 
-/// A small generator of its own, so that a failing case can be run again by its number.
+/// A small generator, so that a failing case can be run again by its number.
 struct Dice(u64);
 
 impl Dice {
@@ -86,7 +86,7 @@ fn ten_thousand_tamperings_are_all_seen() {
             4 => lines.swap(place, other),
             5 => lines.truncate(place),
             6 => lines[place].number += 1 + dice.below(5) as u64,
-            // The clever ones: the whole chain is computed again after the change.
+            // The harder cases: the whole chain is recomputed after the change.
             7 => {
                 let mut entries: Vec<Vec<u8>> = lines.into_iter().map(|line| line.entry).collect();
                 entries[place].push(b' ');

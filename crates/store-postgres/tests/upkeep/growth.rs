@@ -1,5 +1,5 @@
-//! Rows that are not visible from outside are removed too: keys, spans and subjects. (faults.md 12, 13, 14,
-//! 26)
+//! Rows that are not visible from outside are removed too: keys, spans and subjects.
+//! (faults.md 12, 13, 14, 26)
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What becomes of spans while the collector refuses them.
+//! What happens to spans while the collector refuses them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ impl Stage {
         values.filter(|value| value["kind"] == kind).collect()
     }
 
-    /// The spans that have arrived. What the collector prints may come later than its answer.
+    /// Returns the spans that have arrived. The collector may print them after its response.
     async fn spans(&self, count: usize) -> Vec<Value> {
         for _ in 0..2_000 {
             let spans = self.lines("span");
@@ -108,7 +108,7 @@ async fn a_batch_is_sent_again_while_the_collector_is_busy() {
         1_000_000_000
     );
 
-    // What the collector refuses for good is dropped at once, and counted.
+    // A batch that the collector refuses permanently is dropped at once, and counted.
     stage.respond(400).await;
     stage.exporter.accepted(&parcel(8), Time::from_secs(1_800_000_001));
     stage.until("it is refused", |counts| counts.failed == 1).await;
@@ -119,12 +119,12 @@ async fn a_batch_is_sent_again_while_the_collector_is_busy() {
 #[tokio::test]
 async fn a_full_queue_drops_and_never_waits() {
     let stage = Stage::new();
-    // Nobody sends.
+    // Nothing is being sent.
     for number in 0..10_000 {
         stage.exporter.accepted(&parcel(number), Time::ZERO);
     }
     assert_eq!(stage.exporter.counts().dropped, 10_000 - 8_192);
-    // What is left when it is stopped is sent.
+    // When it is stopped, the rest is sent.
     let stop = CancellationToken::new();
     stop.cancel();
     stage.exporter.run(stop).await;
