@@ -1,12 +1,13 @@
-//! Rules that a program keeps, so that no reviewer has to.
+//! Rules that a program checks, so that no reviewer has to.
 //!
-//! Reading is apart from judging: [`tree`] and [`cargo`] read the files and what cargo knows of the
-//! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
-//! checks are functions of what was read: [`arrows`] between crates, [`circles`] of files, [`libraries`] and who may use
-//! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
-//! occur, [`retired`] names and phrases, [`references`] that nobody can open, American [`spelling`], log events and metrics in [`observability`], [tests](test_files) that are
-//! compiled and do not sleep, [`faults`] that tests name, the [`supply`] of dependencies with their [`license`]s, those that are [`unused`], and [`links`] between
-//! documents. [`rust`] tells code from texts.
+//! Reading is separate from checking: [`tree`] and [`cargo`] read the files and what cargo knows of the
+//! crates; [`block`] and [`deny`] read the rules in `ARCHITECTURE.md` and `deny.toml`. The checks are
+//! functions of what was read: [`arrows`] between crates, [`circles`] of files, [`libraries`] and who may use
+//! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not occur,
+//! [`retired`] names and phrases, [`references`] that no reader can open, American [`spelling`], log events
+//! and metrics in [`observability`], [tests](test_files) that are compiled and do not sleep, [`faults`] that
+//! tests name, the [`supply`] of dependencies with their [`license`]s, those that are [`unused`], and
+//! [`links`] between documents. [`rust`] separates code from texts.
 
 mod arrows;
 mod block;
@@ -39,7 +40,7 @@ use self::{
     tree::Tree,
 };
 
-/// Says whether nothing is wrong.
+/// Runs all checks. Returns whether there are no errors.
 pub fn run() -> Result<bool> {
     let tree = Tree::read()?;
     let document = tree.document("ARCHITECTURE.md").context("ARCHITECTURE.md is missing")?;

@@ -1,5 +1,5 @@
-//! What this crate needs from the gateway: who is asking, the gateway's own API, and a place for records of requests
-//! that all nodes share.
+//! What this crate needs from the gateway: authentication, the gateway's own API, and a place for records of
+//! requests that all nodes share.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use http::{Request, Response, request::Parts};
 
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Authenticates a request. Guesses are throttled together with those at the API. A error is the response of
-    /// the API, in its own form.
+    /// Authenticates a request. Guesses are throttled together with those at the API. An error is the
+    /// response of the API, in its own form.
     async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>>;
 
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;
 
-    /// Runs an operation of the API for an authenticated principal, whose rights it checks.
+    /// Runs an operation of the API for an authenticated principal, and checks its rights.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
 
-    /// The record of a request with an idempotency key.
+    /// Returns the record of a request with an idempotency key.
     async fn record(&self, key: &RecordKey) -> Result<Option<Record>, RecordError>;
 
-    /// Writes the record if the one that is there has this version; `None` if there must be none. Returns the new
+    /// Writes the record if the existing one has this version; `None` if there must be none. Returns the new
     /// version, or `None` if nothing was written. It may be removed after `until`.
     async fn put_record(
         &self,
@@ -39,7 +39,7 @@ pub trait Backend: Send + Sync + 'static {
     async fn run_to_completion(&self, work: BoxFuture<'static, ()>);
 }
 
-/// Whose request it is (nobody's for the operator), and a hash of the key with what it is a key of.
+/// The owner of the request (`None` for the operator), and a hash of the key with its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordKey {
     pub owner: Option<TenantId>,
@@ -52,6 +52,6 @@ pub struct Record {
     pub version: u64,
 }
 
-/// The store cannot be reached.
+/// The store is unavailable.
 #[derive(Debug)]
 pub struct RecordError;

@@ -1,4 +1,4 @@
-//! The table of all calls that Svix documents: what is done with each, and how it differs.
+//! The table of all calls that Svix documents: what the gateway does for each, and how it differs.
 
 mod supported;
 mod unsupported;
@@ -15,7 +15,7 @@ pub type Run = fn(Visit) -> BoxFuture<'static, Result<Reply, SvixError>>;
 /// A call that Svix documents.
 pub struct SvixCall {
     pub method: &'static str,
-    /// With the names of its parameters, such as `/api/v1/app/{app_id}`.
+    /// The path with the names of its parameters, such as `/api/v1/app/{app_id}`.
     pub path: &'static str,
     /// The name of the operation in the reference of Svix.
     pub operation: &'static str,
@@ -26,14 +26,14 @@ pub struct SvixCall {
 pub enum Support {
     /// The same as Svix.
     Same(Run),
-    /// Not quite: the text says how, for the guide.
+    /// Almost the same. The text says how it differs, for the guide.
     Differs(Run, &'static str),
-    /// Nothing: the text says why, and what to use instead.
+    /// Nothing. The text says why, and what to use instead.
     Unsupported(&'static str),
 }
 
-/// Calls whose idempotency keys the gateway's own API handles, and those whose response has a token, which is not
-/// stored: repeating one makes another link.
+/// Calls whose idempotency keys the gateway's own API handles, and those whose response has a token, which is
+/// not stored: repeating such a call creates another link.
 const KEEPS_KEYS: [&str; 3] = [
     "v1.message.create",
     "v1.authentication.app-portal-access",
@@ -41,7 +41,7 @@ const KEEPS_KEYS: [&str; 3] = [
 ];
 
 impl SvixCall {
-    /// The parameters of the path, if the path is of this call.
+    /// Returns the parameters of the path, if the path is of this call.
     pub fn matches(&self, segments: &[String]) -> Option<Vec<(&'static str, String)>> {
         let mut parameters = Vec::new();
         let mut given = segments.iter();
@@ -66,7 +66,7 @@ impl SvixCall {
     }
 }
 
-/// All calls. Those with a fixed word come before those with a parameter in its place.
+/// Returns all calls. Those with a fixed word come before those with a parameter in its place.
 pub fn all() -> impl Iterator<Item = &'static SvixCall> {
     supported::CALLS.iter().chain(unsupported::CALLS.iter())
 }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(names.len(), all().count());
     }
 
-    /// The first call that matches a path is the one that is meant.
+    /// The first call that matches a path must be the right one.
     #[test]
     fn no_call_hides_another() {
         for call in all() {
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// The guide has a line for each call, and no other.
+    /// The guide has a line for each call, and no others.
     #[test]
     fn the_guide_has_every_call() {
         let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/moving/from-svix.md");

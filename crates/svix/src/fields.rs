@@ -1,5 +1,5 @@
-//! Reads the body of a request, field by field, and reports all errors at once. A field that is not read is
-//! refused: it asks for something that would not happen.
+//! Reads the body of a request, field by field, and reports all errors at once. Refuses fields that are not
+//! read, because they request something that would not happen.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::svix_error::{InvalidField, SvixError};
 
-/// A field that may be left out, null, or a value.
+/// A field that may be missing, null, or a value.
 #[allow(clippy::option_option, reason = "left out, null or a value")]
 pub type MaybeField<T> = Option<Option<T>>;
 
@@ -19,7 +19,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Of a whole body. An empty one has no fields.
+    /// Reads a whole body. An empty one has no fields.
     pub fn read(body: &[u8]) -> Result<Self, SvixError> {
         let at = vec!["body".to_owned()];
         if body.is_empty() {
@@ -37,7 +37,7 @@ impl Fields {
         }
     }
 
-    /// Of an object in a field, such as `application` in a message.
+    /// Reads an object in a field, such as `application` in a message.
     pub fn below(&mut self, name: &str) -> Option<Self> {
         let unread = self.take(name)?;
         let mut at = self.at.clone();
@@ -45,12 +45,12 @@ impl Fields {
         Some(Self { at, unread, errors: Vec::new() })
     }
 
-    /// A field that may be left out or null.
+    /// Reads a field that may be missing or null.
     pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         self.take_given(name).flatten()
     }
 
-    /// `Some(None)` for null.
+    /// Reads a field; `Some(None)` for null.
     pub fn take_given<T: DeserializeOwned>(&mut self, name: &str) -> MaybeField<T> {
         let raw = self.unread.remove(name)?;
         if raw.get() == "null" {
@@ -78,7 +78,7 @@ impl Fields {
         value
     }
 
-    /// Refuses a field that the gateway cannot do, unless it asks for nothing.
+    /// Refuses a field that the gateway does not support, unless its value requests nothing.
     pub fn refuse(&mut self, name: &str, why: &str) {
         let Some(raw) = self.unread.remove(name) else { return };
         let is_nothing = matches!(raw.get(), "null" | "false" | "[]" | "{}" | "\"\"");
@@ -87,7 +87,7 @@ impl Fields {
         }
     }
 
-    /// A field that Svix has and that says nothing here.
+    /// Ignores a field of Svix that has no meaning here.
     pub fn ignore(&mut self, name: &str) {
         self.unread.remove(name);
     }
@@ -102,13 +102,13 @@ impl Fields {
         self.errors.push(InvalidField { loc, msg: msg.into(), r#type: kind });
     }
 
-    /// Refuses what was not read, and what had a fault.
+    /// Refuses fields that were not read, and fields with errors.
     pub fn finish(self) -> Result<(), SvixError> {
         let errors = self.into_errors();
         if errors.is_empty() { Ok(()) } else { Err(SvixError::invalid_fields(errors)) }
     }
 
-    /// Adds the errors of an object inside.
+    /// Adds the errors of an inner object.
     pub fn finish_inner(&mut self, inner: Self) {
         self.errors.extend(inner.into_errors());
     }

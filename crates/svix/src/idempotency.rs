@@ -1,10 +1,10 @@
-//! Answers a repeated request with the response of the first one. Messages are not among them: the gateway's own
-//! idempotency keys cover those. The records are in the store, so that a retry is recognized by every node and after a
-//! restart.
+//! Answers a repeated request with the response of the first one, except for messages, which the gateway's
+//! own idempotency keys cover. The records are in the store, so that every node recognizes a retry, also
+//! after a restart.
 //!
-//! Invariant: a request runs only after its record was written as [`State::Running`], which one of two at the same time
-//! can do. It then runs to its end, whether its caller waits or not, so the record is never left as it is, except by a
-//! node that dies: then another request may take over after [`MAX_RUN`].
+//! **Invariant.** A request runs only after its record was written as [`State::Running`], which only one of
+//! two concurrent requests can do. It then runs to its end, whether its caller waits or not. So the record
+//! never stays as it is, except if the node dies: another request may take over after [`MAX_RUN`].
 
 use std::{fmt::Write, time::Duration};
 
@@ -23,20 +23,20 @@ use crate::{
     visit::{IDEMPOTENCY_KEY, Reply, Visit, unavailable},
 };
 
-/// How long a response is kept.
+/// How long a response is stored.
 const TTL: Duration = Duration::from_hours(12);
-/// How long a request runs at most. The calls of the gateway's own API are much faster.
+/// Maximum duration of a request. The calls of the gateway's own API are much faster.
 const MAX_RUN: Duration = Duration::from_mins(2);
-/// Larger responses are not kept.
+/// Maximum size of a stored response.
 const MAX_BYTES: usize = 16 * 1024;
 const MAX_KEY: usize = 256;
 
-/// A record as it is stored.
+/// The stored form of a record.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     /// A hash of the body.
     request: String,
-    /// In milliseconds: when the request began, or was done.
+    /// When the request began, or was done, in milliseconds.
     at: i64,
     state: State,
 }
@@ -44,7 +44,7 @@ struct Entry {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Running,
-    /// It may be repeated.
+    /// The request may be repeated.
     Failed,
     Done {
         status: u16,
@@ -52,14 +52,14 @@ enum State {
     },
 }
 
-/// What is known of a request.
+/// The result of looking up a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Lookup {
-    /// It is the first one, and its record has this version.
+    /// It is the first request, and its record has this version.
     New(u64),
-    /// The first one is still running.
+    /// The first request is still running.
     Running,
-    /// The first one had another body.
+    /// The first request had another body.
     Mismatch,
     Done(StatusCode, Bytes),
 }
@@ -84,7 +84,7 @@ pub async fn run_once(visit: Visit, target: &str, run: Run) -> Result<Reply, Svi
         let outcome = run(visit).await;
         let now = svix.clock.now();
         let reply = outcome.as_ref().ok();
-        // A record that cannot be written stays as it is, and a retry waits until it has expired.
+        // A record that cannot be written stays unchanged, and a retry waits until it has expired.
         let _ = finish(&*svix.backend, &key, (request, version), reply, now).await;
         let _ = done.send(outcome);
     };
@@ -141,7 +141,7 @@ fn encoded(entry: &Entry) -> Bytes {
     serde_json::to_vec(entry).unwrap_or_default().into()
 }
 
-/// `None` if the request has no key.
+/// Returns the key of the record; `None` if the request has no idempotency key.
 fn record_key(visit: &Visit, target: &str) -> Result<Option<RecordKey>, SvixError> {
     let Some(given) = visit.headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = given.as_bytes();
@@ -158,7 +158,7 @@ fn record_key(visit: &Visit, target: &str) -> Result<Option<RecordKey>, SvixErro
     Ok(Some(RecordKey { owner, key }))
 }
 
-/// SHA-256 of all parts, each with its length before it, as hexadecimal digits.
+/// Returns the SHA-256 of all parts, each preceded by its length, in hexadecimal.
 fn hash(parts: &[&[u8]]) -> String {
     let mut context = Context::new(&SHA256);
     for part in parts {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::backend::Record;
 
-    /// Records in memory, shared as the nodes share a store.
+    /// Records in memory, shared as nodes share a store.
     #[derive(Default)]
     struct Records(Mutex<HashMap<String, Record>>);
 

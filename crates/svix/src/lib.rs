@@ -1,14 +1,16 @@
-//! The Svix-compatible API below `/api/v1`: clients of Svix that are pointed at the gateway keep working.
+//! The Svix-compatible API below `/api/v1`: clients of Svix keep working if they are pointed at the gateway.
 //!
-//! In reading order: [`server`] takes a request, finds its call in the table of [`calls`], authenticates the caller
-//! and runs it; [`visit`] is what a call works on, and asks the gateway's own API through the [`backend`]. The calls
-//! are in [`operations`], a file for each noun. [`fields`] and [`query`] read what a caller sent, [`svix_error`] is an
-//! error in the form of Svix, [`page`] turns cursors into iterators, [`uid`] names of applications into slugs,
-//! [`svix_metadata`] keeps what only Svix has, and [`idempotency`] answers a repeated request again.
+//! In reading order: [`server`] takes a request, finds its call in the table of [`calls`], authenticates the
+//! caller and runs it; [`visit`] is the context of a call, which uses the gateway's own API through the
+//! [`backend`]. The calls are in [`operations`], a file for each noun. [`fields`] and [`query`] read the
+//! request, [`svix_error`] is an error in the form of Svix, [`page`] converts between cursors and iterators,
+//! [`uid`] between names of applications and slugs, [`svix_metadata`] stores what only Svix has, and
+//! [`idempotency`] answers repeated requests.
 //!
-//! This crate never depends on the API and never reads the store: each call is translated into operations of the
-//! gateway's own API in the same process, so that rights, validation, limits and the audit log are the same
-//! (docs/decisions/0028). It never drops what a caller asked for: what cannot be done is refused, with the reason.
+//! This crate never depends on the API and never reads the store: each call is translated into operations of
+//! the gateway's own API in the same process, so that rights, validation, limits and the audit log are the
+//! same (docs/decisions/0028). It never ignores what a caller requested: what is not supported is refused,
+//! with the reason.
 
 pub mod backend;
 pub mod calls;

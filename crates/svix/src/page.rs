@@ -1,4 +1,4 @@
-//! Iterators of Svix over cursors of the gateway.
+//! Converts between iterators of Svix and cursors of the gateway.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::query::Query;
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 250;
 
-/// A page that is asked for.
+/// A requested page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paging {
     pub limit: u32,
@@ -27,7 +27,7 @@ impl Paging {
         Self { limit, iterator }
     }
 
-    /// The parameters of the same page of the API.
+    /// Returns the parameters for the same page of the API.
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![("limit", self.limit.to_string())];
         all.extend(self.iterator.clone().map(|cursor| ("cursor", cursor)));

@@ -1,4 +1,4 @@
-//! Reads the query of a request. A parameter that is not read is refused, as a field of a body is.
+//! Reads the query of a request. Refuses parameters that are not read, like fields of a body.
 
 use std::collections::BTreeMap;
 
@@ -55,19 +55,20 @@ impl Query {
         number
     }
 
-    /// The time as the API takes it. Svix clients write `+00:00`, whose plus sign some of them do not escape.
+    /// Reads a time in the form of the API. Svix clients write `+00:00`, and some of them do not escape the
+    /// plus sign.
     pub fn time(&mut self, name: &str) -> Option<String> {
         self.text(name).map(|text| text.replace(' ', "+"))
     }
 
-    /// Refuses a parameter that the gateway cannot do.
+    /// Refuses a parameter that the gateway does not support.
     pub fn refuse(&mut self, name: &str, why: &str) {
         if self.text(name).is_some_and(|value| value != "false") {
             self.error(name, why);
         }
     }
 
-    /// The order of a list, which the gateway does not change.
+    /// Accepts only the list's own order, because the gateway has no other.
     pub fn only_order(&mut self, order: &str) {
         if self.text("order").is_some_and(|wanted| wanted != order) {
             self.error("order", &format!("this list is `{order}` only"));

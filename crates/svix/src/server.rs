@@ -1,6 +1,6 @@
-//! Takes a request: find its call → authenticate → read the body → run it → respond.
+//! Handles a request: find its call → authenticate → read the body → run it → respond.
 //!
-//! Invariant: no body is read before its caller is authenticated.
+//! **Invariant.** No body is read before its caller is authenticated.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ pub struct SvixApi {
     body_deadline: Duration,
 }
 
-/// Everything below `/api/v1` and `/ingest/api/v1`.
+/// Routes everything below `/api/v1` and `/ingest/api/v1`.
 pub fn router(setup: Setup) -> Router {
     let svix = Arc::new(SvixApi {
         backend: setup.backend,
@@ -126,7 +126,7 @@ async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {
 /// The parameters of a path, by their names.
 type PathParameters = Vec<(&'static str, String)>;
 
-/// The call for a path, with the parameters of the path.
+/// Finds the call for a path, with the parameters of the path.
 fn find(method: &Method, path: &str) -> Result<(&'static SvixCall, PathParameters), SvixError> {
     let unknown = || {
         let detail = "Svix has no call at this path, or the gateway does not know it";

@@ -31,7 +31,7 @@ pub struct InvalidField {
     pub r#type: &'static str,
 }
 
-/// The names or paths of fields of the API, and what Svix calls them.
+/// The names or paths of fields of the API, with those of Svix.
 pub type Names = &'static [(&'static str, &'static str)];
 
 /// An error of the gateway's own API.
@@ -51,7 +51,7 @@ struct ProblemField {
     detail: String,
 }
 
-/// Said of a repeated request that is not the same.
+/// The error for a repeated request that is not the same.
 pub const MISMATCH: &str = "the idempotency key was used for a request with another body";
 
 impl InvalidField {
@@ -88,7 +88,7 @@ impl SvixError {
         Self::invalid_fields(vec![InvalidField::value(loc, msg)])
     }
 
-    /// The same for what does not exist and for what belongs to another application.
+    /// Returns the same error for what does not exist and for what belongs to another application.
     pub fn not_found(what: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} not found"))
     }
@@ -101,7 +101,7 @@ impl SvixError {
         Self::new(StatusCode::NOT_IMPLEMENTED, "not_supported", why)
     }
 
-    /// The gateway's own fault.
+    /// Returns an internal error.
     pub fn internal() -> Self {
         let detail = "the gateway failed to process the request; retry it";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", detail)
@@ -115,7 +115,7 @@ impl SvixError {
         self.0.status == StatusCode::NOT_FOUND
     }
 
-    /// Translates an error of the API. `names` says how Svix calls the fields of the request.
+    /// Translates an error of the API. `names` has Svix's names for the fields of the request.
     pub fn of_problem(response: &Response<Bytes>, names: Names) -> Self {
         let status = response.status();
         let problem: Problem = serde_json::from_slice(response.body()).unwrap_or_default();
@@ -139,7 +139,7 @@ impl SvixError {
 
     pub fn into_response(self) -> Response<Bytes> {
         let Parts { status, body, retry_after } = *self.0;
-        // Strings cannot fail to be written.
+        // Writing a string cannot fail.
         let text = serde_json::to_vec(&body).unwrap_or_default();
         let mut response = Response::new(Bytes::from(text));
         *response.status_mut() = status;
@@ -156,7 +156,7 @@ impl SvixError {
     }
 }
 
-/// The code that Svix has for a status; the gateway's own code where it has none.
+/// Returns the code that Svix has for a status; the gateway's own code if it has none.
 fn svix_code(status: StatusCode, own: &str) -> &str {
     match status {
         StatusCode::UNAUTHORIZED => "authentication_failed",

@@ -1,5 +1,5 @@
-//! What Svix has and the gateway has no field for, in the metadata of an event type: below the key `svix`, beside the
-//! caller's own keys.
+//! What Svix has and the gateway has no field for. It is in the metadata of an event type, below the key
+//! `svix`, beside the caller's own keys.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 const KEY: &str = "svix";
 
-/// Of an event type.
+/// The extras of an event type.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EventTypeExtras {
@@ -22,12 +22,12 @@ pub struct EventTypeExtras {
     pub group_name: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub feature_flags: Vec<String>,
-    /// By version, byte for byte.
+    /// The schemas by version, byte for byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schemas: Option<BTreeMap<String, Box<RawValue>>>,
 }
 
-/// The caller's own metadata, as Svix shows it: texts by name.
+/// Returns the caller's own metadata as Svix shows it: texts by name.
 pub fn own(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
     let others = metadata.iter().filter(|(name, _)| *name != KEY);
     let text = |value: &Value| match value {
@@ -42,8 +42,8 @@ pub fn extras<T: for<'a> Deserialize<'a> + Default>(metadata: &Map<String, Value
     stored.and_then(|stored| serde_json::from_value(stored).ok()).unwrap_or_default()
 }
 
-/// Metadata to store: the caller's own, and the extras unless there are none. A caller's own key of that name is
-/// given up, which [`is_reserved`] prevents.
+/// Returns the metadata to store: the caller's own, and the extras unless there are none. The extras replace
+/// a caller's key of the same name, which [`is_reserved`] prevents.
 pub fn joined<T: Serialize>(own: BTreeMap<String, String>, extras: &T) -> Value {
     let mut all: Map<String, Value> =
         own.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
@@ -54,7 +54,7 @@ pub fn joined<T: Serialize>(own: BTreeMap<String, String>, extras: &T) -> Value 
     Value::Object(all)
 }
 
-/// The key that a caller may not use.
+/// Whether the key is reserved, so that a caller may not use it.
 pub fn is_reserved(name: &str) -> bool {
     name == KEY
 }

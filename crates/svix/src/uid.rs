@@ -1,5 +1,5 @@
-//! The uid of an application and the slug of its tenant. A uid may have capital letters and dots, which a slug may
-//! not, so such a uid is escaped, in a way that can be read back: nothing needs to be stored.
+//! Converts between the uid of an application and the slug of its tenant. A uid may have capital letters and
+//! dots, which a slug may not, so such a uid is escaped reversibly: nothing needs to be stored.
 
 use gancho_domain::tenant::{RESERVED_SLUGS, is_slug};
 
@@ -16,7 +16,7 @@ pub fn is_uid(text: &str) -> bool {
     (1..=MAX_UID).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// The slug of the application with this uid; `None` if it would be too long, or is not a uid.
+/// Returns the slug of the application with this uid; `None` if it would be too long, or is not a uid.
 pub fn slug_of(uid: &str) -> Option<String> {
     if !is_uid(uid) {
         return None;
@@ -29,7 +29,7 @@ pub fn slug_of(uid: &str) -> Option<String> {
     is_slug(&slug).then_some(slug)
 }
 
-/// The uid of the application whose tenant has this slug; `None` if it was created without one.
+/// Returns the uid of the application whose tenant has this slug; `None` if it was created without one.
 pub fn uid_of(slug: &str) -> Option<String> {
     if is_without_uid(slug) {
         return None;

@@ -1,4 +1,4 @@
-//! A request of an authenticated caller, and the gateway's own API that answers it.
+//! A request of an authenticated caller, with access to the gateway's own API.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Reply {
     }
 }
 
-/// An application, and who acts for it.
+/// An application, and the principal that acts for it.
 #[derive(Clone)]
 pub struct App {
     pub tenant: Arc<Tenant>,
@@ -79,14 +79,14 @@ impl Visit {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The application in the path. That of another tenant is answered like one that does not exist.
+    /// Returns the application in the path. One of another tenant is reported like one that does not exist.
     pub async fn app(&self) -> Result<App, SvixError> {
         self.find_app(self.param("app_id"))
             .await?
             .ok_or_else(|| SvixError::not_found("application"))
     }
 
-    /// The application with this id or uid, if the caller may act for it.
+    /// Returns the application with this id or uid, if the caller may act for it.
     pub async fn find_app(&self, name: &str) -> Result<Option<App>, SvixError> {
         let slug = uid::slug_of(name);
         match &self.caller {
@@ -109,7 +109,7 @@ impl Visit {
                         break;
                     }
                 }
-                // The operator's own tenant is no application.
+                // The operator's own tenant is not an application.
                 let found = found.filter(|tenant| !tenant.is_operators());
                 Ok(found.map(|tenant| {
                     let principal = Principal::Tenant(operator.act_for(tenant.clone()));
@@ -119,12 +119,13 @@ impl Visit {
         }
     }
 
-    /// A request to the API for the application.
+    /// Prepares a request to the API for the application.
     pub fn call<'a>(&'a self, app: &App, method: Method, path: impl Into<String>) -> Ask<'a> {
         self.call_as(app.principal.clone(), method, path)
     }
 
-    /// The same for the caller itself, who must be the operator for most of what is not of one application.
+    /// Prepares a request for the caller itself, who must be the operator for most things that do not belong
+    /// to one application.
     pub fn call_as(
         &self,
         principal: Principal,
@@ -176,7 +177,7 @@ impl Ask<'_> {
         self
     }
 
-    /// How Svix calls the fields.
+    /// Sets Svix's names for the fields.
     #[must_use]
     pub fn names(mut self, names: Names) -> Self {
         self.names = names;
@@ -188,7 +189,7 @@ impl Ask<'_> {
         Ok(answer)
     }
 
-    /// For a response without a body.
+    /// Sends a request whose response has no body.
     pub async fn done(self) -> Result<(), SvixError> {
         let names = self.names;
         let response = self.send().await?;

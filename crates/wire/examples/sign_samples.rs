@@ -1,5 +1,5 @@
-//! Prints deliveries signed by every profile at the current time, as JSON on one line each, for
-//! other implementations to verify: see `tests/verifiers`.
+//! Prints deliveries signed by every profile at the current time, as one line of JSON each, for other
+//! implementations to verify: see `tests/verifiers`.
 
 use std::{
     error::Error,
@@ -38,7 +38,7 @@ fn bodies() -> [(&'static str, String); 5] {
     ]
 }
 
-/// The keys to sign with: one of each kind, and two as during a rotation.
+/// Returns the keys to sign with: one of each kind, and two as during a rotation.
 fn secrets(profile: &Profile) -> Outcome<Vec<Vec<String>>> {
     let mut all =
         vec![vec![new_secret()?], vec![RAW_SECRET.to_owned()], vec![new_secret()?, new_secret()?]];
@@ -73,7 +73,7 @@ fn sample(
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
 
-    // Where there is room for one signature only, the old key's holder cannot verify.
+    // If there is room for only one signature, the holder of the old key cannot verify.
     let has_room = !matches!(profile.signature.scheme, Scheme::Sha256 | Scheme::Hex | Scheme::V0);
     let verifiable = if has_room { keys.len() } else { 1 };
     let verifiers: Vec<Value> = secrets

@@ -1,4 +1,4 @@
-//! Signs as a sender would: what the simulator and tests send, and what [`Recipe::verify`] accepts.
+//! Signs as a sender does: for the simulator and for tests, and accepted by [`Recipe::verify`].
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Preset {
-    /// The key with which a sender of this kind signs, from the secret that both sides have.
+    /// Returns the key with which a sender of this kind signs, from the shared secret.
     pub fn hmac_signing_key(
         &self,
         secret: &str,
@@ -25,8 +25,8 @@ impl Preset {
 }
 
 impl Recipe {
-    /// The headers with which a sender signs a message. `id` is used where the scheme signs one, and
-    /// `key_id` where it names the key.
+    /// Returns the headers with which a sender signs a message. `id` is used if the scheme signs one, and
+    /// `key_id` if it names the key.
     pub fn sign(
         &self,
         key: &SigningKey,
@@ -71,7 +71,7 @@ impl Recipe {
         Ok(headers)
     }
 
-    /// The names of all headers that verifying reads.
+    /// Returns the names of all headers that verification reads.
     pub fn header_names(&self) -> impl Iterator<Item = &str> {
         let sets = [Some(&self.names), self.other_names.as_ref()].into_iter().flatten();
         let each = sets.flat_map(|names| {

@@ -1,4 +1,4 @@
-//! The base string: what a sender signs, as a template of timestamp, id and body.
+//! The base string: the text that a sender signs, as a template of timestamp, id and body.
 
 use std::{mem::take, str::FromStr};
 
@@ -38,7 +38,7 @@ pub enum BaseStringError {
 }
 
 impl BaseString {
-    /// For the presets, whose templates are known to be sound.
+    /// Creates a template of a preset, which is known to be valid.
     pub(crate) fn of(pieces: Vec<Piece>) -> Self {
         Self { pieces }
     }
@@ -47,7 +47,7 @@ impl BaseString {
         self.pieces.contains(piece)
     }
 
-    /// The text of a message, in parts, so that the body is not copied.
+    /// Returns the signed text of a message, in parts, so that the body is not copied.
     pub(crate) fn fill<'a>(
         &'a self,
         timestamp: &'a [u8],
@@ -73,7 +73,7 @@ impl BaseString {
         if !self.has(&Piece::Body) {
             return Err(BaseStringError::NoBody);
         }
-        // A timestamp needs no such care: within the tolerance all of them have one length.
+        // A timestamp needs no such check: within the tolerance all of them have the same length.
         for pair in self.pieces.windows(2) {
             let set_apart = match pair {
                 [Piece::Id, Piece::Text(text)] => {
@@ -131,7 +131,7 @@ impl TryFrom<String> for BaseString {
 }
 
 impl Default for BaseString {
-    /// The body alone.
+    /// Signs the body alone.
     fn default() -> Self {
         Self { pieces: vec![Piece::Body] }
     }

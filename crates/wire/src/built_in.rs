@@ -1,5 +1,4 @@
-//! The profiles that come with the program. Each is a contract that receivers rely on: a
-//! change here is a change to what they see.
+//! The built-in profiles. Each is a contract that receivers rely on: a change here changes what they get.
 
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl Profile {
         }
     }
 
-    /// What receivers of Svix verify: the payload as it is, under the headers of Svix.
+    /// The format of Svix: the payload unchanged, with the headers of Svix.
     pub fn svix() -> Self {
         Self {
             name: "svix".to_owned(),
@@ -111,7 +110,7 @@ impl Profile {
         }
     }
 
-    /// What receivers of Convoy verify, with its simple signatures.
+    /// The format of Convoy, with its simple signatures.
     pub fn convoy() -> Self {
         Self {
             name: "convoy".to_owned(),
@@ -122,7 +121,7 @@ impl Profile {
         }
     }
 
-    /// What receivers of Outpost verify, with its default settings.
+    /// The format of Outpost, with its default settings.
     pub fn outpost() -> Self {
         Self {
             name: "outpost".to_owned(),
@@ -137,7 +136,7 @@ impl Profile {
         }
     }
 
-    /// All of them, the default first.
+    /// Returns all built-in profiles, the default first.
     pub fn built_in() -> [Self; 7] {
         [
             Self::standard(),

@@ -1,17 +1,17 @@
-//! The signatures that a request claims to bear, read from its signature header.
+//! Reads the signatures that a request claims to have from its signature header.
 //!
-//! A header that is not exactly in its form is refused as a whole, even if a good signature is
-//! among what it holds: what a proxy has joined or folded is not what the sender wrote.
+//! A header that is not exactly in its form is refused completely, even if it contains a valid signature:
+//! text that a proxy has joined or folded is not what the sender wrote.
 
 use data_encoding::{BASE64, Encoding, HEXLOWER};
 
 use crate::{SignatureEncoding, VerifyError};
 
-/// How many signatures a list may hold; rotation needs a handful.
+/// Maximum signatures in a list; a rotation needs a handful.
 pub const MAX_SIGNATURES: usize = 16;
 
-/// How many Ed25519 signatures are tried: each costs a pass over the body, unlike HMACs, which
-/// are compared with one that is computed once.
+/// Maximum Ed25519 signatures that are tried. Each costs a pass over the body, unlike HMACs, which are
+/// compared with one that is computed once.
 pub const MAX_ED25519_SIGNATURES: usize = 5;
 
 /// A signature of the right length for its algorithm.
@@ -21,15 +21,15 @@ pub(crate) enum Candidate {
     Ed25519([u8; 64]),
 }
 
-/// What a signature header says.
+/// The content of a signature header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Claim<'a> {
-    /// For the form that carries its time within.
+    /// The timestamp, in the form that contains it.
     pub timestamp: Option<&'a [u8]>,
     pub candidates: Vec<Candidate>,
 }
 
-/// How signatures are written in their header.
+/// The form of signatures in their header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// `v1,<base64> v1a,<base64>`, separated by single spaces
@@ -65,7 +65,7 @@ fn untimed(candidates: Vec<Candidate>) -> Claim<'static> {
     Claim { timestamp: None, candidates }
 }
 
-/// Versions that are not known are passed over, so that a sender may add new ones.
+/// Reads versions. Skips unknown ones, so that a sender may add new ones.
 fn versions(header: &[u8]) -> Result<Vec<Candidate>, VerifyError> {
     let mut candidates = Vec::new();
     for (index, entry) in header.split(|&b| b == b' ').enumerate() {
@@ -82,8 +82,8 @@ fn versions(header: &[u8]) -> Result<Vec<Candidate>, VerifyError> {
     Ok(candidates)
 }
 
-/// Likewise for fields that are not known. The time is there once: with two of them, one could
-/// be checked and the other believed.
+/// Reads fields. Skips unknown ones. The time may occur once: with two of them, one could be checked and the
+/// other trusted.
 fn fields(header: &[u8]) -> Result<Claim<'_>, VerifyError> {
     let mut timestamp = None;
     let mut candidates = Vec::new();
@@ -137,10 +137,10 @@ fn ed25519(value: &[u8]) -> Result<Candidate, VerifyError> {
     exactly(value, &BASE64).map(Candidate::Ed25519)
 }
 
-/// Decodes the one canonical spelling: both encodings refuse white space, other alphabets,
-/// missing padding, stray bits and upper-case hex.
+/// Decodes exactly the canonical spelling: both encodings refuse white space, other alphabets, missing
+/// padding, stray bits and upper-case hex.
 fn exactly<const N: usize>(value: &[u8], encoding: &Encoding) -> Result<[u8; N], VerifyError> {
-    // The length is checked first so that nothing is decoded that cannot fit.
+    // The length is checked first, so that nothing is decoded that cannot fit.
     if value.len() != encoding.encode_len(N) {
         return Err(VerifyError::MalformedSignature);
     }

@@ -1,14 +1,14 @@
-//! The body of a delivery: the publisher's data, untouched, inside an envelope.
+//! The body of a delivery: the publisher's data, unchanged, inside an envelope.
 //!
-//! The data is copied byte for byte and never parsed: re-serializing would change how numbers are
-//! spelled, drop duplicate keys, and break the publisher's own signatures within the data.
+//! The data is copied byte for byte and never parsed. Re-serializing would change the spelling of numbers,
+//! drop duplicate keys, and invalidate the publisher's own signatures within the data.
 
 use bytes::Bytes;
 use gancho_domain::Time;
 
 use crate::Envelope;
 
-/// What an envelope says of an event. The same for every attempt, so a body is rendered once.
+/// The event's data for the envelope. It is the same for every attempt, so a body is rendered once.
 #[derive(Debug, Clone, Copy)]
 pub struct Content<'a> {
     pub event_id: &'a str,
@@ -21,7 +21,7 @@ pub struct Content<'a> {
     pub data: &'a [u8],
 }
 
-/// Room for the keys, a time and a type of ordinary length.
+/// Room for the keys, a time and a type of usual length.
 const ENVELOPE_BYTES: usize = 192;
 
 impl Envelope {
@@ -37,8 +37,8 @@ impl Envelope {
                 field(&mut body, "{\"eventType\":", content.event_type);
                 field(&mut body, ",\"eventId\":", content.event_id);
                 field(&mut body, ",\"timestamp\":", &created_at);
-                // The contract wants an integer always. An event outside any sequence is the
-                // first and only one of its own.
+                // The contract always requires an integer. An event without a sequence is the only one of its
+                // own.
                 body.extend_from_slice(b",\"sequenceNumber\":");
                 body.extend_from_slice(content.number.unwrap_or(1).to_string().as_bytes());
             }

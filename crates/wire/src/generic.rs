@@ -1,4 +1,4 @@
-//! HMAC-SHA256 as many senders do it, each with its own header, encoding and base string.
+//! HMAC-SHA256 as many senders use it, each with its own header, encoding and base string.
 
 use serde::Deserialize;
 
@@ -10,17 +10,17 @@ use crate::{
     recipe::Names,
 };
 
-/// A sender's way of signing, as an operator writes it.
+/// A sender's signature scheme, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GenericHmac {
     /// The header with the signature.
     pub header: String,
-    /// What stands before the signature, such as `sha256=`.
+    /// The text before the signature, such as `sha256=`.
     #[serde(default)]
     pub prefix: String,
     pub encoding: SignatureEncoding,
-    /// What is signed: `{body}` unless written otherwise.
+    /// The signed text. Default: `{body}`.
     #[serde(default)]
     pub base: BaseString,
     #[serde(default)]

@@ -1,16 +1,16 @@
-//! A request's headers, read strictly: one value or none, never the first of several.
+//! Reads a request's headers strictly: one value or none, never the first of several.
 
 use crate::{Part, VerifyError};
 
-/// All headers of a request as they came, so that one that is there twice is noticed.
+/// All headers of a request as received, so that a repeated one is noticed.
 pub type Headers<'a> = [(&'a str, &'a [u8])];
 
-/// More than any scheme needs for the most signatures that are looked at.
+/// More than any scheme needs for the maximum number of signatures.
 pub const MAX_HEADER_BYTES: usize = 4096;
 
 const MAX_ID_BYTES: usize = 128;
 
-/// The only value of a header, or nothing if the header is not there.
+/// Returns the only value of a header, or `None` without the header.
 pub(crate) fn optional<'a>(
     headers: &Headers<'a>,
     name: &str,
@@ -39,7 +39,7 @@ pub(crate) fn has(headers: &Headers<'_>, name: &str) -> bool {
     headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name))
 }
 
-/// A message's id. Never a `.`: it separates the id from what follows in a base string.
+/// Reads a message's id. It never contains a `.`, which separates the id from what follows in a base string.
 pub(crate) fn message_id(text: &[u8]) -> Result<&str, VerifyError> {
     match std::str::from_utf8(text) {
         Ok(id) if is_message_id(text) => Ok(id),
@@ -47,7 +47,7 @@ pub(crate) fn message_id(text: &[u8]) -> Result<&str, VerifyError> {
     }
 }
 
-/// A key's id. It is not signed, so a `.` does no harm.
+/// Reads a key's id. It is not signed, so it may contain a `.`.
 pub(crate) fn key_id(text: &[u8]) -> Result<&str, VerifyError> {
     let fits = !text.is_empty()
         && text.len() <= MAX_ID_BYTES

@@ -1,35 +1,34 @@
 //! Wire formats: the envelope, headers and signature of webhooks, and their verification.
 //!
-//! Outbound, a [`Profile`] is plain data that names an envelope, headers and a signature scheme;
-//! [`Envelope::render`] makes the body once and [`sign`] makes the headers for one attempt.
-//! Inbound, a [`Preset`] names a sender's way of signing, its [`Recipe`] verifies requests, and
-//! whatever is not beyond doubt is a [`VerifyError`].
+//! Outbound, a [`Profile`] is plain data that selects an envelope, headers and a signature scheme;
+//! [`Envelope::render`] makes the body once and [`sign`] makes the headers for one attempt. Inbound, a
+//! [`Preset`] is a sender's signature scheme, its [`Recipe`] verifies requests, and a request that cannot be
+//! verified is a [`VerifyError`].
 //!
 //! Files, in reading order:
 //!
-//! | File | What it holds |
+//! | File | Content |
 //! |---|---|
-//! | `profile` | the data that describes how a delivery looks |
-//! | `built_in` | the four profiles that come with the program |
-//! | `profile_check` | what is wrong with a profile that an operator wrote |
-//! | `span` | durations as configuration writes them: `30s`, `2h` |
+//! | `profile` | the wire format of a delivery, as data |
+//! | `built_in` | the built-in profiles |
+//! | `profile_check` | validates a profile that an operator wrote |
+//! | `span` | durations in configuration: `30s`, `2h` |
 //! | `envelope` | the body around the publisher's data |
-//! | `secret` | which bytes a secret's text stands for, and which secrets are refused |
-//! | `signing_key`, `verifying_key` | keys, prepared once, that never show themselves |
-//! | `new_secret` | secrets that the program makes |
+//! | `secret` | decodes secrets, and refuses weak ones |
+//! | `signing_key`, `verifying_key` | prepared keys, which are never shown |
+//! | `new_secret` | generates secrets |
 //! | `sign` | the headers of one attempt |
-//! | `signature_check` | which part of a signed request a receiver has otherwise |
-//! | `headers`, `timestamp`, `candidates`, `base_string` | the parts of a request that verifying reads, each strictly |
-//! | `recipe`, `generic`, `preset` | how a sender signs, as data |
-//! | `as_sender` | the other side of a recipe: signing as the sender does |
-//! | `verify`, `verify_error` | the decision, and why it was no |
-//! | `token` | for senders that send a fixed token instead of a signature |
-//! | `strict_json` | which bodies are JSON, and the values in them as they were written |
+//! | `signature_check` | finds which signed part a receiver got differently |
+//! | `headers`, `timestamp`, `candidates`, `base_string` | read the parts of a request that verification needs, strictly |
+//! | `recipe`, `generic`, `preset` | a sender's signature scheme, as data |
+//! | `as_sender` | signs as the sender does |
+//! | `verify`, `verify_error` | the decision, and the reason for a refusal |
+//! | `token` | verifies senders that send a fixed token instead of a signature |
+//! | `strict_json` | checks that a body is JSON, and returns values in it as written |
 //!
 //! This crate never opens a socket or a file, never reads the clock (times are parameters), never
-//! re-serializes the publisher's data (the bytes that are signed are the bytes that are sent), never lets a
-//! header choose the algorithm (the key does), and never shows a secret in an error, in `Debug` or in a
-//! header.
+//! re-serializes the publisher's data (the signed bytes are the sent bytes), never lets a header choose the
+//! algorithm (the key does), and never shows a secret in an error, in `Debug` or in a header.
 
 mod as_sender;
 mod base_string;
@@ -75,7 +74,7 @@ pub use verify::{DEFAULT_TOLERANCE, VerifiedRequest};
 pub use verify_error::{Part, TimestampError, VerifyError};
 pub use verifying_key::VerifyingKey;
 
-/// The Rust of the document compiles.
+/// Compiles the Rust examples of the document.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/verifying.md")]
 pub struct VerifyingDocument;

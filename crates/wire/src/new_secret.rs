@@ -1,5 +1,4 @@
-//! Secrets that the program makes: always more than enough randomness, always in the form that
-//! the public libraries read.
+//! Generates secrets, with more than enough randomness and in the form that the public libraries read.
 
 use std::fmt;
 
@@ -15,13 +14,13 @@ pub struct RandomError;
 
 /// An Ed25519 key pair in the text forms of Standard Webhooks.
 pub struct NewKeyPair {
-    /// `whsk_…`, to be kept encrypted.
+    /// `whsk_…`. Store it encrypted.
     pub private_key: String,
-    /// `whpk_…`, to be given to receivers.
+    /// `whpk_…`, for receivers.
     pub public_key: String,
 }
 
-/// A new HMAC secret: `whsec_` and 32 random bytes in base64.
+/// Generates an HMAC secret: `whsec_` and 32 random bytes in base64.
 pub fn new_secret() -> Result<String, RandomError> {
     Ok(format!("{HMAC_PREFIX}{}", BASE64.encode(&*random()?)))
 }

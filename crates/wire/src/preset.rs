@@ -1,4 +1,4 @@
-//! Presets: how well-known senders sign.
+//! Presets: the signature schemes of well-known senders.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::{
     recipe::Names,
 };
 
-/// A sender's way of signing.
+/// A sender's signature scheme.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
@@ -28,7 +28,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Only a generic one can be faulty.
+    /// Returns the recipe. Only a generic one can be invalid.
     pub fn recipe(&self) -> Result<Recipe, GenericHmacError> {
         Ok(match self {
             Self::Partner => partner(),
@@ -46,8 +46,8 @@ impl Preset {
         })
     }
 
-    /// The key that a sender's HMAC secret stands for. Standard Webhooks senders write `whsec_` and
-    /// base64; with all others the text is as `encoding` says, even if it begins with `whsec_`.
+    /// Returns the key of a sender's HMAC secret. Standard Webhooks senders write `whsec_` and base64. For
+    /// all others the text is decoded by `encoding`, even if it begins with `whsec_`.
     pub fn hmac_key(
         &self,
         secret: &str,
@@ -61,7 +61,7 @@ impl Preset {
         }
     }
 
-    /// The key that a sender's Ed25519 public key stands for, if its form of signature has any.
+    /// Returns the key of a sender's Ed25519 public key, if its scheme has any.
     pub fn ed25519_key(&self, public_key: &str) -> Result<VerifyingKey, KeyError> {
         match self {
             Self::Partner | Self::Standard => VerifyingKey::ed25519(public_key),

@@ -1,4 +1,4 @@
-//! A profile: how a delivery looks on the wire. Data, not code, so that an operator can write one.
+//! A profile: the wire format of a delivery. Data, not code, so that an operator can write one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::span;
 
 /// The wire format of a delivery, with its timeout and retry schedule.
 ///
-/// A profile that was read from configuration is only trusted after [`Profile::faults`] was empty.
+/// A profile that was read from configuration may be used only if [`Profile::errors`] returns none.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -20,7 +20,7 @@ pub struct Profile {
     pub signature: SignatureLine,
     #[serde(default = "default_user_agent")]
     pub user_agent: String,
-    /// For the whole attempt: connecting, sending, and reading the answer.
+    /// For the whole attempt: connecting, sending, and reading the response.
     #[serde(default = "default_timeout", deserialize_with = "span::one")]
     pub timeout: Duration,
     /// The delays between attempts: one fewer than there are attempts.
@@ -42,7 +42,7 @@ pub enum Envelope {
     Bare,
 }
 
-/// One header that every attempt carries.
+/// A header of every attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderLine {
@@ -56,9 +56,9 @@ pub enum HeaderValue {
     EventId,
     EndpointId,
     EventType,
-    /// When this attempt is made, in seconds since 1970.
+    /// The time of this attempt, in seconds since 1970.
     TimeSeconds,
-    /// When this attempt is made, in milliseconds since 1970.
+    /// The time of this attempt, in milliseconds since 1970.
     TimeMillis,
     /// `0` on the first attempt.
     RetryCount,
@@ -71,7 +71,7 @@ pub struct SignatureLine {
     pub scheme: Scheme,
 }
 
-/// What is signed, and how the signature is written.
+/// The signed text, and the form of the signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
@@ -91,7 +91,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// What stands before the signature, in schemes that sign the body and nothing else.
+    /// Returns the text before the signature, in schemes that sign only the body.
     pub(crate) const fn body_prefix(self) -> Option<&'static str> {
         match self {
             Self::Sha256 => Some("sha256="),
@@ -103,12 +103,12 @@ impl Scheme {
 }
 
 impl Profile {
-    /// The number of attempts before a delivery becomes a dead letter.
+    /// Returns the number of attempts before a delivery becomes a dead letter.
     pub fn attempts(&self) -> usize {
         self.schedule.len() + 1
     }
 
-    /// The name of the header that carries `value`, if the profile has one.
+    /// Returns the name of the header with `value`, if the profile has one.
     pub(crate) fn header_of(&self, value: HeaderValue) -> Option<&str> {
         self.headers.iter().find(|line| line.value == value).map(|line| line.name.as_str())
     }

@@ -1,10 +1,10 @@
-//! What is wrong with a profile. All faults at once, so that an operator corrects a file once.
+//! Validates a profile. Reports all errors at once, so that an operator corrects a file once.
 
 use std::{collections::HashSet, time::Duration};
 
 use crate::{HeaderValue, Profile, Scheme};
 
-/// Beyond this, an attempt would hold its place for longer than a receiver can be worth.
+/// Maximum timeout. A longer attempt would occupy its slot for too long.
 const MAX_TIMEOUT: Duration = Duration::from_mins(2);
 const MAX_DELAY: Duration = Duration::from_hours(7 * 24);
 const MAX_DELAYS: usize = 50;
@@ -51,7 +51,7 @@ pub enum ProfileError {
 }
 
 impl ProfileError {
-    /// What to do about it; empty where the error says it.
+    /// Returns what to do about it; empty if the error says it.
     pub fn hint(&self) -> String {
         match self {
             Self::MissingHeader(_, value) => format!("add one with the value `{value}`"),
@@ -65,7 +65,7 @@ impl ProfileError {
 }
 
 impl Profile {
-    /// Everything that is wrong with it; nothing if it can be used.
+    /// Returns all errors of the profile; none if it can be used.
     pub fn errors(&self) -> Vec<ProfileError> {
         let mut errors = Vec::new();
         if !is_profile_name(&self.name) {

@@ -8,15 +8,15 @@ use crate::{
     headers::{has, key_id, required},
 };
 
-/// How requests of one kind are verified. Made by [`crate::Preset::recipe`] or
-/// [`Recipe::for_profile`], once, and used for every request.
+/// Verifies requests of one kind. Created once by [`crate::Preset::recipe`] or [`Recipe::for_profile`], and
+/// used for every request.
 ///
-/// Its fields are closed because they depend on each other: a timestamp or an id that is read is
-/// always one that is signed.
+/// Its fields are private because they depend on each other: a timestamp or an id that is read must be
+/// signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
     pub(crate) names: Names,
-    /// The other set of header names under which the same sender may write. Sets are never mixed.
+    /// Another set of header names that the same sender may use. Sets are never mixed.
     pub(crate) other_names: Option<Names>,
     pub(crate) key_id_header: Option<String>,
     pub(crate) layout: Layout,
@@ -27,13 +27,13 @@ pub struct Recipe {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
     pub signature: String,
-    /// Nothing if there is no timestamp, or if the signature header carries it.
+    /// `None` if there is no timestamp, or if the signature header contains it.
     pub timestamp: Option<String>,
     pub id: Option<String>,
 }
 
 impl Recipe {
-    /// How a receiver verifies what a profile sends.
+    /// Returns the recipe with which a receiver verifies deliveries of a profile.
     pub fn for_profile(profile: &Profile) -> Result<Self, ProfileError> {
         if let Some(error) = profile.errors().into_iter().next() {
             return Err(error);
@@ -79,7 +79,7 @@ impl Recipe {
         }
     }
 
-    /// One HMAC of the body, behind a prefix
+    /// One HMAC of the body, after a prefix
     pub(crate) fn single(signature: &str, prefix: &str, encoding: SignatureEncoding) -> Self {
         Self {
             names: Names { signature: signature.to_owned(), timestamp: None, id: None },
@@ -95,8 +95,8 @@ impl Recipe {
         BaseString::of(vec![Piece::Timestamp, Piece::Text(".".to_owned()), Piece::Body])
     }
 
-    /// The id of the key that the sender says it used, for schemes that name one. It may only
-    /// select among the keys that are configured for this sender.
+    /// Returns the id of the key that the sender says it used, for schemes that name one. It may only select
+    /// among the keys that are configured for this sender.
     pub fn key_id<'a>(&self, headers: &Headers<'a>) -> Result<Option<&'a str>, VerifyError> {
         match &self.key_id_header {
             Some(name) => key_id(required(headers, name, Part::KeyId)?).map(Some),
@@ -104,8 +104,7 @@ impl Recipe {
         }
     }
 
-    /// Whether a message's time is signed. Where it is not, only remembering what was received
-    /// protects from replays.
+    /// Whether a message's time is signed. If not, only deduplication protects from replays.
     pub fn is_timed(&self) -> bool {
         self.base.has(&Piece::Timestamp)
     }

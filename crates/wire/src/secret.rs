@@ -1,14 +1,14 @@
 //! Decodes secrets, and refuses weak ones.
 //!
-//! Secrets are refused when they are configured, never when a message is signed or verified: a
-//! weak one must not be discovered by the first delivery. No fault repeats the secret's text.
+//! Secrets are refused when they are configured, never when a message is signed or verified: the first
+//! delivery must not be the one to find a weak secret. No error repeats the secret's text.
 
 use data_encoding::{BASE64, DecodeKind, HEXLOWER_PERMISSIVE};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
 const MIN_LENGTH: usize = 16;
-/// HMAC-SHA256 hashes a longer key down, so more bytes of key add nothing.
+/// Maximum length of a decoded key. HMAC-SHA256 hashes longer keys, so more bytes add nothing.
 const MAX_DECODED_LENGTH: usize = 64;
 const MAX_TEXT_LENGTH: usize = 256;
 
@@ -16,14 +16,14 @@ pub(crate) const HMAC_PREFIX: &str = "whsec_";
 pub(crate) const PRIVATE_PREFIX: &str = "whsk_";
 pub(crate) const PUBLIC_PREFIX: &str = "whpk_";
 
-/// How a secret's text was understood; the API tells the tenant, who must do the same.
+/// How a secret's text was decoded. The API returns it, because the tenant must decode it in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SecretFormat {
-    /// Base64, after `whsec_` where a tenant gave it: the key is the decoded bytes.
+    /// Base64, after `whsec_` if a tenant wrote that: the key is the decoded bytes.
     Base64,
     /// The key is the text itself.
     Raw,
-    /// Hexadecimal, which only a partner's secret can be.
+    /// Hexadecimal, for partners' secrets only.
     Hex,
     /// `whsk_` and base64: an Ed25519 private key.
     Ed25519,
@@ -40,7 +40,7 @@ impl SecretFormat {
     }
 }
 
-/// How an operator writes a partner's HMAC secret.
+/// The encoding of a partner's HMAC secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretEncoding {
@@ -94,7 +94,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Empty => "use at least 16 characters, or omit it to have one generated",
@@ -116,19 +116,19 @@ impl KeyError {
         }
     }
 
-    /// In one line, for errors of a field.
+    /// Returns the error and the hint in one line, for errors of a field.
     pub fn with_hint(self) -> String {
         format!("{self}; {}", self.hint())
     }
 }
 
-/// A key's bytes, erased when they are no longer needed.
+/// A key's bytes, erased from memory when dropped.
 pub(crate) type KeyBytes = Zeroizing<Vec<u8>>;
 
-/// The rule for Standard Webhooks: base64 after `whsec_`, or else the text itself.
+/// Decodes by the rule of Standard Webhooks: base64 after `whsec_`, or else the text itself.
 ///
-/// The text counts as base64 if its characters and its length are base64's. The one case that the
-/// public libraries decide differently among themselves, stray bits at the end, is refused.
+/// The text counts as base64 if its characters and its length are those of base64. Stray bits at the end, the
+/// one case in which the public libraries differ, are refused.
 pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyError> {
     let Some(encoded) = secret.strip_prefix(HMAC_PREFIX) else {
         return Ok((raw(secret)?, SecretFormat::Raw));
@@ -140,7 +140,7 @@ pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyErro
     }
 }
 
-/// Whether a text that begins as base64 is base64.
+/// Checks that a text with a prefix of base64 is base64.
 pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyError> {
     match secret.strip_prefix(HMAC_PREFIX) {
         Some("") => Err(KeyError::PrefixOnly),
@@ -153,7 +153,7 @@ pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyError> {
     }
 }
 
-/// A secret whose encoding is known.
+/// Decodes a secret whose encoding is known.
 pub(crate) fn encoded(secret: &str, encoding: SecretEncoding) -> Result<KeyBytes, KeyError> {
     match encoding {
         SecretEncoding::Raw => raw(secret),
@@ -166,7 +166,7 @@ pub(crate) fn encoded(secret: &str, encoding: SecretEncoding) -> Result<KeyBytes
     }
 }
 
-/// The text itself is the key.
+/// Uses the text itself as the key.
 pub(crate) fn raw(secret: &str) -> Result<KeyBytes, KeyError> {
     refuse_ed25519(secret)?;
     if secret.is_empty() {
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(check_prefixed("my webhook secret"), Ok(()));
         for cut in 1..whole.len() - "whsec_".len() {
             let cut = &whole[..whole.len() - cut];
-            // Four characters of base64 are three bytes: a cut between them cannot be seen.
+            // Four characters of base64 are three bytes, so a truncation between them cannot be detected.
             let fits = (cut.len() - "whsec_".len()).is_multiple_of(4);
             assert_eq!(check_prefixed(cut).is_ok(), fits, "{cut}");
         }

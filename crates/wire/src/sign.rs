@@ -1,8 +1,8 @@
-//! The headers of one attempt, signature included.
+//! The headers of one attempt, including the signature.
 //!
-//! This runs for every attempt of every delivery. Keys are prepared beforehand, the body is read
-//! once per key, and nothing is copied but the few bytes of the headers (Ed25519 needs the signed
-//! text in one piece, so it copies the body).
+//! This runs for every attempt of every delivery. Keys are prepared beforehand, the body is read once per
+//! key, and nothing is copied but the few bytes of the headers (Ed25519 needs the signed text in one piece,
+//! so it copies the body).
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
@@ -17,13 +17,13 @@ pub struct Sending<'a> {
     pub event_id: &'a str,
     pub endpoint_id: &'a str,
     pub event_type: &'a str,
-    /// When this attempt is made; a retry has a new time and the old id.
+    /// The time of this attempt. A retry has a new time and the same id.
     pub at: Time,
     /// 0 on the first attempt.
     pub retry: u32,
 }
 
-/// None of these can happen to a stored delivery; they keep a mistake elsewhere off the wire.
+/// A stored delivery causes none of these errors; they keep mistakes elsewhere off the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
     #[error("no signing key")]
@@ -36,10 +36,10 @@ pub enum SignError {
     Unprintable(String),
 }
 
-/// All headers that the profile puts on this attempt, except content type and user agent.
+/// Returns all headers of the profile for this attempt, except content type and user agent.
 ///
-/// `keys` are those that sign now, the newest first; during a rotation there are two. Schemes with
-/// room for one signature use the first.
+/// `keys` are those that sign now, newest first; during a rotation there are two. Schemes with room for one
+/// signature use the first.
 pub fn sign<'p>(
     profile: &'p Profile,
     sending: &Sending<'_>,
@@ -85,7 +85,7 @@ fn signature(
 }
 
 fn standard(sending: &Sending<'_>, body: &[u8], keys: &[SigningKey]) -> Result<String, SignError> {
-    // A `.` in the id would let id, time and body be cut apart at another place.
+    // With a `.` in the id, the text could be split into id, time and body in another way.
     if !is_message_id(sending.event_id.as_bytes()) {
         return Err(SignError::EventId);
     }
@@ -113,8 +113,8 @@ fn timed(time: &str, body: &[u8], keys: &[SigningKey]) -> String {
     text
 }
 
-/// The `X-Signature` of a partner's request: what `_simulate` sends and what partners compute.
-/// `timestamp` is the text of `X-Timestamp`, as it is sent.
+/// Returns the `X-Signature` of a partner's request, as `_simulate` and partners compute it. `timestamp` is
+/// the text of `X-Timestamp`, as it is sent.
 pub fn sign_as_partner(key: &SigningKey, timestamp: &str, body: &[u8]) -> String {
     let mut text = String::from(if key.is_hmac() { "hmac-sha256=" } else { "ed25519=" });
     let tag = key.tag(&[timestamp.as_bytes(), b".", body]);

@@ -1,14 +1,14 @@
-//! Why a receiver's signature is not the one that was sent: which of the signed parts differ.
+//! Finds out why a receiver computes another signature: which of the signed parts differ.
 //!
-//! The parts that were received are replaced by those that were sent, as few as possible, until one of the keys
-//! makes the signature. What had to be replaced is what differs.
+//! Replaces received parts by sent ones, as few as possible, until one of the keys makes the signature. The
+//! replaced parts are those that differ.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use data_encoding::{BASE64, HEXLOWER};
 
 use crate::{Profile, Scheme, SigningKey};
 
-/// A part of what is signed.
+/// A part of the signed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignedPart {
     Id,
@@ -16,7 +16,7 @@ pub enum SignedPart {
     Body,
 }
 
-/// What a signature was made of.
+/// The parts of a signed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SignedParts<'a> {
     pub id: &'a str,
@@ -26,14 +26,14 @@ pub struct SignedParts<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignatureCheck {
-    /// One of the keys made it, of the parts as they were received but for these.
+    /// One of the keys made it, from the received parts except for these.
     Made { differs: Vec<SignedPart> },
-    /// None of the keys made it, neither of what was received nor of what was sent.
+    /// None of the keys made it, neither from the received parts nor from the sent ones.
     OtherKey,
 }
 
 impl Scheme {
-    /// The parts that a scheme signs.
+    /// Returns the parts that a scheme signs.
     pub const fn signs(self) -> &'static [SignedPart] {
         match self {
             Self::Standard => &[SignedPart::Id, SignedPart::Timestamp, SignedPart::Body],
@@ -43,8 +43,8 @@ impl Scheme {
     }
 }
 
-/// Compares a signature that was received with what the keys make of `received` and of each of `sent`: an attempt
-/// has a timestamp of its own.
+/// Compares a received signature with what the keys make of `received` and of each of `sent`: every attempt
+/// has its own timestamp.
 pub fn check_signature(
     profile: &Profile,
     keys: &[SigningKey],
@@ -114,7 +114,7 @@ fn is_made_of(
     })
 }
 
-/// The signatures in a header, without the marks of their versions.
+/// Returns the signatures in a header, without their version prefixes.
 fn candidates(header: &str) -> impl Iterator<Item = &str> {
     let words = header.split([' ', ',', '\n', '\r', '\t']).filter(|word| !word.is_empty());
     let marks = ["v1=", "v0=", "sha256="];

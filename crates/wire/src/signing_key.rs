@@ -1,4 +1,4 @@
-//! A signing key: prepared once from its text, then used for every attempt.
+//! A signing key, prepared once from its text and used for every attempt.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::{
     secret::{self, KeyBytes, PRIVATE_PREFIX, PUBLIC_PREFIX},
 };
 
-/// An HMAC or Ed25519 key. It keeps no text; what it keeps is erased when it is dropped (AWS-LC
-/// and dalek both do that), it cannot be cloned, and `Debug` shows its kind only.
+/// An HMAC or Ed25519 key. It does not store the text, and its memory is erased when dropped (AWS-LC and
+/// dalek both do that). It cannot be cloned, and `Debug` shows only its kind.
 pub struct SigningKey {
     kind: Kind,
     format: SecretFormat,
 }
 
-// Boxed, as a prepared HMAC key takes more than a kilobyte.
+// Boxed, because a prepared HMAC key takes more than a kilobyte.
 enum Kind {
     Hmac(Box<hmac::Key>),
     Ed25519(Box<ed25519_dalek::SigningKey>),
@@ -31,8 +31,8 @@ pub(crate) enum Tag {
 }
 
 impl SigningKey {
-    /// The key that a secret's text stands for in a profile: for `standard`, base64 after
-    /// `whsec_` or `whsk_`, or the text itself; for the other schemes always the text itself.
+    /// Creates the key of a secret's text in a profile: for `standard`, base64 after `whsec_` or `whsk_`, or
+    /// the text itself; for the other schemes always the text itself.
     pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         match profile.signature.scheme {
             Scheme::Standard => Self::standard(secret),
@@ -44,9 +44,9 @@ impl SigningKey {
         }
     }
 
-    /// The same for a secret that is being configured. One that begins with `whsec_` must be base64
-    /// after it where the profile reads it so: the public libraries could not use it otherwise. Secrets
-    /// that were configured before this was asked sign on as they did.
+    /// As [`Self::for_profile`], for a secret that is being configured. If it begins with `whsec_` and the
+    /// profile decodes that, the rest must be base64, because the public libraries could not use it
+    /// otherwise. Secrets that were configured before this check continue to sign.
     pub fn for_new_secret(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         if profile.signature.scheme == Scheme::Standard {
             secret::check_prefixed(secret)?;
@@ -62,7 +62,7 @@ impl SigningKey {
         Ok(Self::from_hmac_bytes(&bytes, format))
     }
 
-    /// An HMAC key in an encoding that is known beforehand, as partners' secrets are.
+    /// Creates an HMAC key in a known encoding, such as a partner's.
     pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyError> {
         let bytes = secret::encoded(secret, encoding)?;
         let format = match encoding {
@@ -73,7 +73,7 @@ impl SigningKey {
         Ok(Self::from_hmac_bytes(&bytes, format))
     }
 
-    /// An Ed25519 key: base64, with or without `whsk_`, of the seed or of seed and public key.
+    /// Creates an Ed25519 key: base64, with or without `whsk_`, of the seed or of seed and public key.
     pub fn ed25519(secret: &str) -> Result<Self, KeyError> {
         let bytes = secret::base64(secret.strip_prefix(PRIVATE_PREFIX).unwrap_or(secret))?;
         let key = if let Ok(seed) = <&[u8; 32]>::try_from(bytes.as_slice()) {
@@ -92,12 +92,12 @@ impl SigningKey {
         Self { kind: Kind::Hmac(Box::new(key)), format }
     }
 
-    /// How the secret's text was understood.
+    /// Returns how the secret's text was decoded.
     pub fn format(&self) -> SecretFormat {
         self.format
     }
 
-    /// The key that verifies what this one signs.
+    /// Returns the key that verifies what this one signs.
     pub fn verifying_key(&self) -> VerifyingKey {
         match &self.kind {
             Kind::Hmac(key) => VerifyingKey::from_hmac((**key).clone()),
@@ -105,7 +105,7 @@ impl SigningKey {
         }
     }
 
-    /// `whpk_…`, to give to receivers; nothing for HMAC, which has no public half.
+    /// Returns `whpk_…` for receivers; `None` for HMAC, which has no public key.
     pub fn public_key(&self) -> Option<String> {
         match &self.kind {
             Kind::Hmac(_) => None,

@@ -1,4 +1,4 @@
-//! Durations as configuration writes them: `30s`, `5m`, `2h`, `1h30m`.
+//! Durations in configuration: `30s`, `5m`, `2h`, `1h30m`.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Strict JSON (RFC 8259): checks that bytes are JSON and finds values in them, without decoding them.
 //!
-//! Written by hand because no library does all three: values stay as they were written, escapes of lone surrogates and
-//! of NUL included; nesting is bounded before the stack is; and duplicate keys are seen. Stricter than the RFC where
-//! parsers are known to disagree: no byte order mark, and in [`check`] no key twice in one object, however it is escaped.
+//! Written by hand because no library does all three: values stay as they were written, including escapes of
+//! lone surrogates and of NUL; nesting is bounded before the stack is; and duplicate keys are detected.
+//! Stricter than the RFC where parsers are known to disagree: no byte order mark, and in [`check`] no key
+//! twice in one object, however it is escaped.
 
 mod pointer;
 mod scanner;
@@ -18,16 +19,16 @@ use self::{
     unescape::unescape,
 };
 
-/// How deep objects and arrays may nest, the outermost included.
+/// Maximum nesting of objects and arrays, including the outermost.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why [`members`] fails where the text is JSON of another kind.
+/// The error of [`members`] for JSON of another kind.
 pub const NOT_AN_OBJECT: &str = "expected an object: `{…}`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the body is not valid JSON: {why} (at byte {at})")]
 pub struct JsonError {
-    /// Counted from 0.
+    /// The position of the error, counted from 0.
     pub at: usize,
     pub why: &'static str,
 }
@@ -35,23 +36,24 @@ pub struct JsonError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member<'a> {
     pub key: Cow<'a, str>,
-    /// As it was written, without the white space around it.
+    /// The value as written, without surrounding white space.
     pub value: &'a str,
 }
 
-/// The members of an object in their order, duplicates included. Duplicates further in are not looked for.
+/// Returns the members of an object in their order, including duplicates. Does not check for duplicates
+/// inside of values.
 pub fn members(text: &str) -> Result<Vec<Member<'_>>, JsonError> {
     let mut scanner = Scanner::new(text);
     let mut members = Vec::with_capacity(8);
     scanner.space();
     if !matches!(scanner.peek(), Some(b'{') | None) {
-        // That it is no JSON says more than that it is no object, where both are so.
+        // If both are true, "not JSON" says more than "not an object".
         scanner.skip()?;
         scanner.end()?;
         return Err(JsonError { at: 0, why: NOT_AN_OBJECT });
     }
     scanner.object(|scanner, key| {
-        // A key with a lone surrogate stands for no text: as it is written, it is unknown all the same.
+        // A key with a lone surrogate has no text; as it is written, it is unknown in any case.
         let key = string(key.quoted).unwrap_or(Cow::Borrowed(key.inner()));
         members.push(Member { key, value: scanner.skip()? });
         Ok(())
@@ -60,7 +62,7 @@ pub fn members(text: &str) -> Result<Vec<Member<'_>>, JsonError> {
     Ok(members)
 }
 
-/// The items of an array, as they were written.
+/// Returns the items of an array as written.
 pub fn items(text: &str) -> Result<Vec<&str>, JsonError> {
     let mut scanner = Scanner::new(text);
     let mut items = Vec::new();
@@ -73,7 +75,7 @@ pub fn items(text: &str) -> Result<Vec<&str>, JsonError> {
     Ok(items)
 }
 
-/// Checks the whole body and returns the value at the pointer, as it was written.
+/// Checks the whole body and returns the value at the pointer as written.
 pub fn check<'a>(body: &'a [u8], pointer: Option<&Pointer>) -> Result<Option<&'a str>, JsonError> {
     let text = std::str::from_utf8(body)
         .map_err(|error| JsonError { at: error.valid_up_to(), why: "it is not UTF-8" })?;
@@ -87,7 +89,8 @@ pub fn check<'a>(body: &'a [u8], pointer: Option<&Pointer>) -> Result<Option<&'a
     Ok(found)
 }
 
-/// The text that a JSON string stands for. `None` for other values, and for lone surrogates, which UTF-8 cannot hold.
+/// Returns the text of a JSON string. `None` for other values, and for lone surrogates, which UTF-8 cannot
+/// represent.
 pub fn string(value: &str) -> Option<Cow<'_, str>> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     match unescape(inner) {
@@ -96,8 +99,8 @@ pub fn string(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads one value with all that is in it, and refuses duplicate keys. `path` is the rest of the path to the value that
-/// is looked for, `None` where it cannot be.
+/// Reads one value with everything in it, and refuses duplicate keys. `path` is the rest of the path to the
+/// searched value, `None` if that cannot be in it.
 fn find<'a>(
     scanner: &mut Scanner<'a>,
     path: Option<&[Box<[u8]>]>,

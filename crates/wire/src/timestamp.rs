@@ -1,12 +1,12 @@
-//! Timestamps of requests, read strictly. A signature covers the text as it was sent, so exactly
-//! one spelling of a number is accepted, and what is compared with the clock is what was signed.
+//! Reads timestamps of requests strictly. A signature covers the text as it was sent, so exactly one spelling
+//! of a number is accepted, and the time that is compared with the clock is the signed one.
 
 use gancho_domain::Time;
 use serde::Deserialize;
 
 use crate::{TimestampError, VerifyError};
 
-/// How a sender writes the time.
+/// The form in which a sender writes the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeForm {
@@ -17,7 +17,7 @@ pub enum TimeForm {
     Millis,
     /// `2024-01-23T12:19:05Z`, also with a fraction or an offset
     Rfc3339,
-    /// Either of the first and the third.
+    /// Either seconds or RFC 3339.
     SecondsOrRfc3339,
 }
 
@@ -35,12 +35,12 @@ impl TimeForm {
     }
 }
 
-/// `^[1-9][0-9]{0,11}$`: milliseconds, with their 13 digits, are not mistaken for seconds.
+/// `^[1-9][0-9]{0,11}$`: milliseconds, with their 13 digits, are not taken for seconds.
 fn seconds(text: &[u8]) -> Option<Time> {
     number(text, 12).map(Time::from_secs)
 }
 
-/// `^[1-9][0-9]{11,14}$`: seconds, with their 10 digits, are not mistaken for milliseconds.
+/// `^[1-9][0-9]{11,14}$`: seconds, with their 10 digits, are not taken for milliseconds.
 fn millis(text: &[u8]) -> Option<Time> {
     if text.len() < 12 { None } else { number(text, 15).map(Time::from_millis) }
 }
@@ -84,7 +84,7 @@ fn has_rfc3339_shape(text: &[u8]) -> bool {
     zone == b"Z" || like(zone, b"+00:00") || like(zone, b"-00:00")
 }
 
-/// Equal to the pattern, where a `0` of the pattern stands for any digit.
+/// Whether the text equals the pattern, in which a `0` stands for any digit.
 fn like(text: &[u8], pattern: &[u8]) -> bool {
     text.len() == pattern.len()
         && text.iter().zip(pattern).all(|(byte, wanted)| match wanted {

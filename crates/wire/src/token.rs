@@ -1,5 +1,5 @@
-//! A fixed token in a header, for senders that sign nothing. It proves who sent a request, but
-//! neither that it is whole nor that it is of now.
+//! A fixed token in a header, for senders that sign nothing. It proves who sent a request, but neither that
+//! it is complete nor that it is current.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use aws_lc_rs::{
 
 use crate::{Headers, KeyError, Part, VerifyError, headers::required, secret};
 
-/// A token's digest. Digests all have one length, so that comparing takes the same time whatever
-/// was sent, and the token itself is not kept.
+/// A token's digest. All digests have the same length, so that comparing takes the same time whatever was
+/// sent, and the token itself is not stored.
 pub struct Token(Digest);
 
 impl Token {
@@ -19,7 +19,7 @@ impl Token {
         Ok(Self(digest(&SHA256, &secret::raw(text)?)))
     }
 
-    /// Whether the header carries this token, once.
+    /// Verifies that the header has this token, once.
     pub fn verify(&self, headers: &Headers<'_>, name: &str) -> Result<(), VerifyError> {
         let given = digest(&SHA256, required(headers, name, Part::Signature)?);
         verify_slices_are_equal(self.0.as_ref(), given.as_ref()).map_err(|_| VerifyError::NoMatch)

@@ -1,4 +1,4 @@
-//! The decision whether a request comes from who it says it does, is whole, and is of now.
+//! Verifies that a request comes from the claimed sender, is complete, and is current.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::{
     recipe::Names,
 };
 
-/// How far a timestamp may be from now, either way.
+/// Maximum difference of a timestamp from now, in either direction.
 pub const DEFAULT_TOLERANCE: Duration = Duration::from_mins(5);
 
-/// A request that was verified. Only [`Recipe::verify`] makes one.
+/// A verified request. Only [`Recipe::verify`] creates one.
 #[derive(Debug)]
 pub struct VerifiedRequest<'a> {
     timestamp: Option<Time>,
@@ -27,23 +27,23 @@ pub struct VerifiedRequest<'a> {
 }
 
 impl VerifiedRequest<'_> {
-    /// When the sender signed it, for schemes that sign the time.
+    /// Returns when the sender signed it, for schemes that sign the time.
     pub fn timestamp(&self) -> Option<Time> {
         self.timestamp
     }
 
-    /// The message's id, if it is signed. An id in a header that no signature covers is not given
-    /// here, because who replays a message could change it.
+    /// Returns the message's id, if it is signed. An id in a header that no signature covers is not returned,
+    /// because anyone who replays a message could change it.
     pub fn message_id(&self) -> Option<&str> {
         self.message_id
     }
 
-    /// Which of the keys it was, counted from 0.
+    /// Returns which of the keys it was, counted from 0.
     pub fn key(&self) -> usize {
         self.key
     }
 
-    /// SHA-256 of what was signed, in hex: the identity of a message that has no id.
+    /// Returns the SHA-256 of the signed text, in hex: the identity of a message that has no id.
     pub fn base_sha256(&self) -> String {
         let mut context = Context::new(&SHA256);
         for part in &self.base {
@@ -54,10 +54,10 @@ impl VerifiedRequest<'_> {
 }
 
 impl Recipe {
-    /// Verifies one request. `keys` are those of this sender that are valid now; each is tried,
-    /// and each at the cost of one pass over the body.
+    /// Verifies one request. `keys` are those of this sender that are valid now; each is tried, at the cost
+    /// of one pass over the body.
     ///
-    /// `headers` must be all headers of the request and `body` its bytes as they came.
+    /// `headers` must be all headers of the request and `body` its bytes as received.
     pub fn verify<'a>(
         &'a self,
         keys: &[VerifyingKey],
@@ -73,8 +73,8 @@ impl Recipe {
             None => None,
         };
         let message_id = self.message_id(names, headers)?;
-        // A time that has its own header is judged before the signature, so that a malformed one
-        // is distinguished from an unproven request, whatever the signature says.
+        // A time in its own header is checked before the signature, so that a malformed one is distinguished
+        // from an unverified request, whatever the signature is.
         let read = |text| self.time_form.read(text);
         let time_in_header = time_header.map(read).transpose()?;
 
@@ -105,7 +105,7 @@ impl Recipe {
         }
     }
 
-    /// Both ends of the window are inside it. Whole seconds are compared, as most senders send
+    /// Checks the timestamp. The window includes both ends. Compares whole seconds, because most senders send
     /// nothing finer.
     fn check_fresh(
         &self,
@@ -122,10 +122,10 @@ impl Recipe {
     }
 }
 
-/// The first key that made one of the claimed signatures.
+/// Returns the first key that made one of the claimed signatures.
 fn matching_key(keys: &[VerifyingKey], base: &[&[u8]], claim: &Claim<'_>) -> Option<usize> {
     if keys.is_empty() {
-        // What the decoy says is ignored: anyone could have made its signature.
+        // The decoy's result is ignored: anyone could have made its signature.
         VerifyingKey::decoy().signed(base, &claim.candidates);
     }
     keys.iter().position(|key| key.signed(base, &claim.candidates))

@@ -1,7 +1,7 @@
 //! Why a request was not verified.
 //!
-//! A refusal is for the log, the metrics and `gancho verify`. What a sender sees is the
-//! caller's decision, and for all that is not [`VerifyError::is_malformed`] it should be one answer.
+//! An error is for the log, the metrics and `gancho verify`. The caller decides what a sender sees, and for
+//! everything that is not [`VerifyError::is_malformed`] it should be one response.
 
 use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};
 
@@ -29,7 +29,7 @@ pub enum VerifyError {
     NoMatch,
 }
 
-/// The parts of a request that verifying reads from headers.
+/// The parts of a request that verification reads from headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     Signature,
@@ -51,7 +51,7 @@ pub enum TimestampError {
 }
 
 impl VerifyError {
-    /// Stable, and one of a few: fit for a metric's label.
+    /// Returns a stable code, one of a few, suitable as a metric's label.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Missing(_) => "missing_header",
@@ -67,8 +67,8 @@ impl VerifyError {
         }
     }
 
-    /// Whether the request is badly formed (a 400, which any sender may be told about), rather
-    /// than unproven (a 403, of which nothing more is said).
+    /// Whether the request is malformed (a 400, which any sender may see) rather than unverified (a 403
+    /// without details).
     pub const fn is_malformed(self) -> bool {
         match self {
             Self::Duplicated(_)

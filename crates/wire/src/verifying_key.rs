@@ -1,5 +1,4 @@
-//! A key that verifies. Its kind alone decides the algorithm: a signature that claims another is
-//! not even looked at.
+//! A key that verifies. Its kind alone decides the algorithm: a signature that claims another is ignored.
 
 use std::fmt;
 
@@ -26,13 +25,13 @@ enum Kind {
 }
 
 impl VerifyingKey {
-    /// A partner's HMAC secret.
+    /// Creates a key from a partner's HMAC secret.
     pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyError> {
         let bytes = secret::encoded(secret, encoding)?;
         Ok(Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
-    /// A Standard Webhooks key: `whpk_…` is Ed25519; `whsec_…` and anything else is HMAC.
+    /// Creates a Standard Webhooks key: `whpk_…` is Ed25519; `whsec_…` and anything else is HMAC.
     pub fn standard(secret: &str) -> Result<Self, KeyError> {
         if secret.starts_with(PUBLIC_PREFIX) {
             return Self::ed25519(secret);
@@ -41,10 +40,10 @@ impl VerifyingKey {
         Ok(Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
-    /// An Ed25519 public key: base64, with or without `whpk_`.
+    /// Creates a key from an Ed25519 public key: base64, with or without `whpk_`.
     ///
-    /// Weak keys (of small order) and keys in a form that has a shorter spelling are refused
-    /// here, so that `verify_strict` never meets one.
+    /// Refuses weak keys (of small order) and keys in a form that has a shorter spelling, so that
+    /// `verify_strict` never gets one.
     pub fn ed25519(public_key: &str) -> Result<Self, KeyError> {
         if public_key.starts_with(PRIVATE_PREFIX) || public_key.starts_with(HMAC_PREFIX) {
             return Err(KeyError::PrivateKeyAsPublic);
@@ -69,16 +68,16 @@ impl VerifyingKey {
         Self { kind: Kind::Ed25519(Box::new(key)) }
     }
 
-    /// A key that nobody has. Where there is no key to check a request with, the work is done with
-    /// this one, so that the answer takes as long as for a wrong signature.
+    /// Returns a key that nobody has. If a request has no key to be checked with, this one is used, so that
+    /// the response takes as long as for a wrong signature.
     pub(crate) fn decoy() -> Self {
         Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &[0; 32]))
     }
 
     /// Whether one of the candidates is this key's signature of the base string.
     ///
-    /// However many candidates there are, an HMAC is computed once; all of them are compared, each
-    /// in constant time. An Ed25519 signature has to be checked one by one, so fewer are tried.
+    /// However many candidates there are, an HMAC is computed once; all of them are compared, each in
+    /// constant time. Ed25519 signatures have to be checked one by one, so fewer are tried.
     pub(crate) fn signed(&self, base: &[&[u8]], candidates: &[Candidate]) -> bool {
         match &self.kind {
             Kind::Hmac(key) => {

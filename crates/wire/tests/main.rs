@@ -1,5 +1,5 @@
-//! What the crate promises, checked from outside: against other implementations' signatures,
-//! against the published examples, and against the list of attacks (`SG-…`, `TS-…`).
+//! The crate's promises, checked from outside: against other implementations' signatures, against the
+//! published examples, and against the list of attacks (`SG-…`, `TS-…`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

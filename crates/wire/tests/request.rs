@@ -1,4 +1,4 @@
-//! A request that tests build, spoil and have verified.
+//! A request that tests build, manipulate and verify.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Request {
     pub tolerance: Duration,
 }
 
-/// What was verified, without the borrows.
+/// The verified request, without borrows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub timestamp: Option<Time>,
@@ -31,13 +31,13 @@ impl Request {
         Self { headers: Vec::new(), body, now: NOW, tolerance: DEFAULT_TOLERANCE }
     }
 
-    /// Adds a header, beside any other of its name.
+    /// Adds a header, besides any other of its name.
     pub fn add(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
         self
     }
 
-    /// Adds a header in the place of any other of its name.
+    /// Replaces any other header of its name.
     pub fn set(self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.without(name).add(name, value)
     }
@@ -74,13 +74,13 @@ impl Request {
         })
     }
 
-    /// Which key matched, or why none did.
+    /// Returns which key matched, or why none did.
     pub fn key(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<usize, VerifyError> {
         self.verify(recipe, keys).map(|accepted| accepted.key)
     }
 
-    /// Spoils every part that should matter, one at a time: one flipped bit in the body, in each
-    /// header, and one byte more or less.
+    /// Changes every part that should matter, one at a time: one flipped bit in the body, in each header, and
+    /// one byte more or less.
     pub fn spoiled(&self, headers: &[&str]) -> Vec<Self> {
         let mut spoiled = Vec::new();
         if !self.body.is_empty() {
@@ -118,7 +118,7 @@ pub fn raw_key(secret: &str) -> VerifyingKey {
     VerifyingKey::hmac(secret, SecretEncoding::Raw).unwrap()
 }
 
-/// HMAC-SHA256 straight from the library, to sign what the crate itself would refuse to.
+/// Computes HMAC-SHA256 with the library alone, to sign what the crate itself would refuse.
 pub fn hmac(key: &[u8], message: impl AsRef<[u8]>) -> Vec<u8> {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, key);
     aws_lc_rs::hmac::sign(&key, message.as_ref()).as_ref().to_vec()

@@ -1,4 +1,4 @@
-//! A well-signed Standard Webhooks request for the attacks to start from.
+//! A valid Standard Webhooks request, as a start for the attacks.
 
 use data_encoding::BASE64;
 use gancho_wire::{Preset, VerifyError, VerifyingKey};

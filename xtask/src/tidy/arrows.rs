@@ -1,5 +1,5 @@
-//! Which crate knows which. The block `arrows` of `ARCHITECTURE.md` and the manifests must say the
-//! same; what tests may use beyond that is the row `tests`.
+//! Checks which crate depends on which. The block `arrows` of `ARCHITECTURE.md` and the manifests must say
+//! the same; the row `tests` has what tests may use in addition.
 
 use super::{
     block::{self, Row},
@@ -115,7 +115,7 @@ tests -> testkit store
         Member { name: name.to_owned(), uses: uses.collect(), ..Member::default() }
     }
 
-    /// What is found when a crate of the sound workspace is replaced, or one is added.
+    /// Returns the findings when a crate of the valid workspace is replaced, or one is added.
     fn with(changed: Member) -> Vec<String> {
         let mut members = vec![
             member("domain", &["dev testkit"]),

@@ -3,8 +3,7 @@
 //! ````text
 //! ```arrows
 //! # who    knows whom
-//! wire  -> domain
-//! app   -> everything
+//! wire  -> domain app   -> everything
 //! ```
 //! ````
 
@@ -26,7 +25,7 @@ impl Row {
     }
 }
 
-/// Nothing if the document has no such block, or the block a line that is no rule.
+/// Reads the rows. Empty if the document has no such block; an error if a line of the block is not a rule.
 pub fn rows(document: &str, name: &str) -> Result<Vec<Row>, String> {
     let fence = format!("```{name}");
     let mut lines = document.lines().skip_while(|line| line.trim_end() != fence);

@@ -1,4 +1,4 @@
-//! What cargo knows: our crates with what each uses, and every package that is built.
+//! What cargo knows: the workspace's crates with what each uses, and every package that is built.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,23 +11,23 @@ use serde::Deserialize;
 
 pub struct Cargo {
     pub members: Vec<Member>,
-    /// Those of others.
+    /// The packages of others.
     pub packages: Vec<Package>,
 }
 
-/// One of our crates, by its folder's name.
+/// A crate of the workspace, by its directory's name.
 #[derive(Debug, Clone, Default)]
 pub struct Member {
     pub name: String,
     pub folder: String,
     pub uses: Vec<Use>,
-    /// Packages that are built into it, its tests apart.
+    /// Packages that are built into it, without those of its tests.
     pub reach: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Use {
-    /// A crate of ours by its folder's name, or a library.
+    /// A crate of the workspace by its directory's name, or a library.
     pub name: String,
     /// The name in the code, if it is not the library's.
     pub rename: Option<String>,
@@ -41,7 +41,7 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub license: Option<String>,
-    /// Nothing for a package on this disk.
+    /// `None` for a package on this disk.
     pub source: Option<String>,
     manifest_path: String,
     dependencies: Vec<Dependency>,
@@ -97,7 +97,7 @@ pub fn read(root: &Path) -> Result<Cargo> {
     });
     let members = members.collect::<Result<Vec<_>>>()?;
 
-    // The metadata also names packages that only a feature nobody asks for would bring.
+    // The metadata also names packages that only an unused feature would bring.
     let built = built(root, &host, &["--workspace", "--all-features", "-e", "all"])?;
     let is_built = |package: &Package| {
         built.contains(&(package.name.clone(), format!("v{}", package.version)))
@@ -134,7 +134,7 @@ fn names(built: &BTreeSet<(String, String)>) -> BTreeSet<String> {
     built.iter().map(|(name, _)| name.clone()).collect()
 }
 
-/// Names and versions of the packages that `cargo tree` prints.
+/// Returns names and versions of the packages that `cargo tree` prints.
 fn built(root: &Path, host: &str, which: &[&str]) -> Result<BTreeSet<(String, String)>> {
     let mut arguments = vec!["tree", "--prefix", "none", "--target", host];
     arguments.extend(which);
@@ -146,7 +146,7 @@ fn lines(text: &str) -> BTreeSet<(String, String)> {
         let mut words = line.split_whitespace();
         Some((words.next()?.to_owned(), words.next()?.to_owned()))
     });
-    // The lines between are features: `tokio feature "net"`.
+    // The lines in between are features: `tokio feature "net"`.
     pairs.filter(|(_, version)| version.starts_with('v')).collect()
 }
 

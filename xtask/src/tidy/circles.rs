@@ -1,5 +1,6 @@
-//! Files of a crate that know each other in a circle can only be understood together, so circles stay small. Paths that
-//! begin with `crate::` or `super::` are what a file knows; the root of a crate, which re-exports, is left out.
+//! Checks circles of files in a crate. Files that depend on each other in a circle can only be understood
+//! together, so circles must stay small. A file depends on its paths that begin with `crate::` or `super::`;
+//! the root of a crate, which re-exports, is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use super::{
     tree::Text,
 };
 
-/// Files in a circle: a pair, and what belongs to it.
+/// Maximum files in a circle: a pair, and its children.
 const MAX: usize = 4;
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -43,7 +44,7 @@ fn largest(name: &str, files: &[(String, &str)]) -> Option<Finding> {
     (circle.len() > MAX).then(|| error("circles", what(), hint))
 }
 
-/// Without the tests at its end.
+/// Returns the code without the tests at its end.
 fn code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
@@ -57,7 +58,7 @@ fn graph(files: &[(String, &str)]) -> Graph {
     files.iter().map(|(module, text)| (module.clone(), knows(module, text))).collect()
 }
 
-/// The file that a path leads into.
+/// Returns the file of a path.
 fn file_of(path: &str, modules: &BTreeSet<&str>) -> Option<String> {
     let mut path = path;
     loop {
@@ -68,7 +69,7 @@ fn file_of(path: &str, modules: &BTreeSet<&str>) -> Option<String> {
     }
 }
 
-/// The paths in a text, from the root of the crate.
+/// Returns the paths in a text, from the root of the crate.
 fn paths(module: &str, text: &str) -> Vec<String> {
     let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
     let mut found = Vec::new();
@@ -92,7 +93,7 @@ fn paths(module: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Reads one tree of a `use`, and returns what is left of the text.
+/// Reads one tree of a `use`, and returns the rest of the text.
 fn expand<'a>(prefix: &str, text: &'a str, found: &mut Vec<String>) -> &'a str {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
@@ -119,7 +120,7 @@ fn expand<'a>(prefix: &str, text: &'a str, found: &mut Vec<String>) -> &'a str {
     rest
 }
 
-/// Sets of files of which each leads to each other. Files that are in none are left out.
+/// Returns sets of files of which each depends on each other. Files without a circle are left out.
 fn circles(graph: &Graph) -> Vec<Vec<String>> {
     let reach: BTreeMap<&String, BTreeSet<&String>> =
         graph.keys().map(|file| (file, reached(graph, file))).collect();

@@ -1,7 +1,7 @@
-//! What `deny.toml` says, as far as the checks here need it: one list for cargo-deny and for them.
+//! Reads the parts of `deny.toml` that the checks here need: one list for cargo-deny and for them.
 //!
-//! Of TOML it reads what that file uses: sections, lists of strings, and lists of tables with one
-//! table on a line.
+//! Of TOML it reads what that file uses: sections, lists of strings, and lists of tables with one table per
+//! line.
 
 use super::{
     block,
@@ -17,7 +17,7 @@ pub struct Rules {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ban {
     pub name: String,
-    /// Who may use it all the same.
+    /// The crates that may use it nevertheless.
     pub wrappers: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ fn strings(line: &str) -> Vec<String> {
     line.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// `{ crate = "name", wrappers = ["one", "other"] },`
+/// Reads `{ crate = "name", wrappers = ["one", "other"] },`.
 fn ban(line: &str) -> Option<Ban> {
     let name = strings(line.split_once("crate = ")?.1).into_iter().next()?;
     let wrappers = line.split_once("wrappers = ").map(|(_, list)| list);
@@ -53,7 +53,7 @@ fn ban(line: &str) -> Option<Ban> {
     Some(Ban { name, wrappers: wrappers.unwrap_or_default() })
 }
 
-/// A library that both files speak of has the same users in both.
+/// Checks that a library in both files has the same users in both.
 pub fn check(rules: &Rules, document: &str) -> Vec<Finding> {
     let rows = block::rows(document, "libraries").unwrap_or_default();
     let mut findings = Vec::new();

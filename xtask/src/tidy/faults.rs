@@ -1,4 +1,4 @@
-//! Faults that tests name are in `docs/faults.md`, and those that are there are named by a test.
+//! Checks that faults that tests name are in `docs/faults.md`, and that a test names each fault in it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
 
 const DOCUMENT: &str = "docs/faults.md";
 const CITATION: &str = "faults.md";
-/// A row that says this needs no test.
+/// A row with this text needs no test.
 const ANSWERED: &str = "Answered by";
 
 pub fn check(sources: &[Text], document: &str) -> Vec<Finding> {
@@ -39,13 +39,13 @@ pub fn check(sources: &[Text], document: &str) -> Vec<Finding> {
     findings
 }
 
-/// A row's number, and whether it needs no test.
+/// Returns a row's number, and whether it needs no test.
 fn row(line: &str) -> Option<(&str, bool)> {
     let number = line.strip_prefix("| ")?.split(" |").next()?;
     is_number(number).then(|| (number, line.contains(ANSWERED)))
 }
 
-/// The numbers that follow the document's name in `faults.md 3 and 4`, `faults.md 10: …`.
+/// Returns the numbers after the document's name in `faults.md 3 and 4`, `faults.md 10: …`.
 fn citations(line: &str) -> impl Iterator<Item = &str> {
     line.split(CITATION).skip(1).flat_map(|rest| {
         let list = rest.split([':', ')', '.']).next().unwrap_or_default();
@@ -54,7 +54,7 @@ fn citations(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `0b`, `12`, `B7`.
+/// Whether the word looks like `0b`, `12` or `B7`.
 fn is_number(word: &str) -> bool {
     let digits =
         word.trim_start_matches(|one: char| one.is_ascii_uppercase()).trim_end_matches('b');

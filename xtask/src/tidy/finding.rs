@@ -1,4 +1,4 @@
-//! What a check has to say.
+//! The result of a check.
 
 use std::fmt;
 

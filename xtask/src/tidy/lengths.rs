@@ -1,4 +1,4 @@
-//! A file that does not fit a few screens hides its steps.
+//! Checks the lengths of files: one that does not fit a few screens hides its steps.
 
 use super::{
     finding::{Finding, error, warning},

@@ -1,6 +1,6 @@
-//! Who may use which library. In the block `libraries` of `ARCHITECTURE.md`, `->` names those that
-//! may depend on it, `=>` those into which it may be built at all, and a name with `::` is a path
-//! that may stand only in the code of those.
+//! Checks who may use which library. In the block `libraries` of `ARCHITECTURE.md`, `->` lists the crates
+//! that may depend on it, and `=>` those into which it may be built at all. A name with `::` is a path that
+//! may occur only in the code of these crates.
 
 use super::{
     block::{self, Row},

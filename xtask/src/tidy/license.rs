@@ -1,5 +1,4 @@
-//! Whether a license expression, such as `(MIT OR Apache-2.0) AND Unicode-3.0`, can be met with
-//! licenses that are allowed.
+//! Whether the allowed licenses satisfy a license expression, such as `(MIT OR Apache-2.0) AND Unicode-3.0`.
 
 pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     // Old manifests write `MIT/Apache-2.0`.
@@ -7,7 +6,7 @@ pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut reader = Reader { words: &words, allowed };
     let verdict = reader.either();
-    // What cannot be read to its end is not allowed.
+    // An expression that cannot be read to its end is not allowed.
     verdict == Some(true) && reader.words.is_empty()
 }
 

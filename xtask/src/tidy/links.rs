@@ -1,4 +1,4 @@
-//! Links between documents lead somewhere.
+//! Checks that links between documents lead somewhere.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub fn check(documents: &[Text], paths: &BTreeSet<String>) -> Vec<Finding> {
     findings
 }
 
-/// The targets of `[text](target)` outside of code, with their lines.
+/// Returns the targets of `[text](target)` outside of code, with their lines.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -43,7 +43,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// From the root; nothing if it leads out of the workspace.
+/// Returns the path from the root; `None` if it leads out of the workspace.
 fn resolve(document: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();

@@ -1,4 +1,4 @@
-//! Names that say nothing of what a file holds.
+//! Refuses names that say nothing about a file's content.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Log events and metrics are a contract: each is listed in `docs/observability.md`, and log events have the
-//! one form that the page describes.
+//! Checks log events and metrics, which are a contract: each is listed in `docs/observability.md`, and log
+//! events have the form that the page describes.
 
 use super::{
     finding::{Finding, error},
@@ -10,7 +10,7 @@ use super::{
 const PAGE: &str = "docs/observability.md";
 
 const EVENTS: [&str; 3] = ["tracing::error!(", "tracing::warn!(", "tracing::info!("];
-/// How `crates/api/src/watch` writes a metric, and what its name ends with when it is scraped.
+/// How `crates/api/src/watch` writes a metric, and how its scraped name ends.
 const METRICS: [(&str, &str); 4] = [
     ("to.counter(", "_total"),
     ("to.seconds(", "_total"),
@@ -96,7 +96,7 @@ fn code_of(source: &Text) -> String {
     source.code().flat_map(|(_, line)| [line, "\n"]).collect()
 }
 
-/// The arguments of each call that begins so, with its line.
+/// Returns the arguments of each call that begins with `name`, with its line.
 fn calls<'a>(code: &'a str, name: &str) -> Vec<(usize, &'a str)> {
     let starts = code.match_indices(name).map(|(start, _)| start + name.len());
     starts
@@ -107,7 +107,7 @@ fn calls<'a>(code: &'a str, name: &str) -> Vec<(usize, &'a str)> {
         .collect()
 }
 
-/// Up to the parenthesis that closes the call.
+/// Returns the length up to the parenthesis that closes the call.
 fn length(rest: &str) -> usize {
     let mut depth = 1;
     let mut place = 0;
@@ -116,7 +116,7 @@ fn length(rest: &str) -> usize {
             Piece::Code(text) => (text, false),
             Piece::Comment(text) | Piece::Literal(text) => (text, true),
         };
-        // Literals are found again by where they lie, since their quotes are not part of them.
+        // Literals are found by their position, because their quotes are not part of them.
         let start = text.as_ptr() as usize - rest.as_ptr() as usize;
         if !quotes {
             for (index, one) in text.char_indices() {
@@ -135,7 +135,7 @@ fn length(rest: &str) -> usize {
     place
 }
 
-/// A text that goes over several lines of code, on one.
+/// Joins a text of several lines into one.
 fn joined(text: &str) -> String {
     let lines = text.split("\\\n").map(str::trim_start);
     lines.collect::<Vec<_>>().concat()

@@ -1,4 +1,4 @@
-//! Every crate opens with what it is for.
+//! Checks that every crate begins with its purpose.
 
 use super::{
     cargo::Member,

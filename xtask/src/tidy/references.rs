@@ -1,5 +1,5 @@
-//! Comments, names of tests and documents cite only what a reader can open. Codes of catalogs, such as the letters and
-//! number of an attack, are refused: what is tested is said in words.
+//! Checks that comments, names of tests and documents cite only what a reader can open. Codes of catalogs,
+//! such as the letters and number of an attack, are refused: words must say what is tested.
 
 use super::{
     finding::{Finding, error},
@@ -8,9 +8,9 @@ use super::{
 };
 
 const HINT: &str = "say in words what it is about, or link to a document of this repository";
-/// Of a code's letters: `I`, `SG`.
+/// Maximum letters of a code: `I`, `SG`.
 const MAX_LETTERS: usize = 2;
-/// Of its number: `3`, `15`.
+/// Maximum digits of its number: `3`, `15`.
 const MAX_DIGITS: usize = 2;
 
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
@@ -48,7 +48,7 @@ fn of_text(source: &Text, first: usize, text: &str) -> Vec<Finding> {
     findings.collect()
 }
 
-/// The functions whose names begin with a code, as in `fn sg_03_many_signatures`.
+/// Returns the functions whose names begin with a code, as in `fn sg_03_many_signatures`.
 fn of_code(source: &Text, first: usize, code: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in code.lines().enumerate() {
@@ -69,7 +69,7 @@ fn of_code(source: &Text, first: usize, code: &str) -> Vec<Finding> {
     findings
 }
 
-/// `SG-03`, `I-6`. Header names, `UTF-8` and `SHA-1` are longer.
+/// Whether the word looks like `SG-03` or `I-6`. Header names, `UTF-8` and `SHA-1` are longer.
 fn is_code(word: &str) -> bool {
     let Some((letters, digits)) = word.split_once('-') else { return false };
     let is_letters = (1..=MAX_LETTERS).contains(&letters.len())
@@ -79,7 +79,7 @@ fn is_code(word: &str) -> bool {
     is_letters && is_number
 }
 
-/// `seed 004`.
+/// Finds a seed, such as `seed 004`.
 fn seed(line: &str) -> Option<&str> {
     let lower = line.to_ascii_lowercase();
     let (start, _) = lower.match_indices("seed 0").find(|(start, found)| {

@@ -1,5 +1,5 @@
-//! Words that were retired, so that they do not come back: identifiers in the code of crates, and phrases
-//! in texts. `docs/naming.md` has the words to use instead, and more words that are right in another sense and
+//! Refuses retired words, so that they do not come back: identifiers in the code of crates, and phrases in
+//! texts. `docs/naming.md` has the words to use instead, and more words that are right in another sense and
 //! are left to reviewers.
 
 use super::{
@@ -97,8 +97,8 @@ const IDENTIFIERS: &[Retired] = &[
 const ENDINGS: &[(&str, &str)] =
     &[("Fault", "…Error"), ("Desk", "…Service"), ("Keeper", "…Service")];
 
-/// Phrases in comments, texts and documents, and what to write instead. Without regard to case, except for
-/// those that begin with a capital.
+/// Phrases in comments, texts and documents, and what to write instead. Case-insensitive, except for those
+/// that begin with a capital.
 const PHRASES: &[(&str, &str)] = &[
     ("so many", "name the number: `Maximum deliveries per window`"),
     ("in so long", "name the duration: `Window length`"),
@@ -123,7 +123,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("to be told", "to be reported"),
 ];
 
-/// Documents that quote old words: what was decided and changed, and how things are named.
+/// Documents that quote retired words: decisions, the changelog, and the naming rules.
 const QUOTING: &[&str] = &["CHANGELOG.md", "docs/decisions/", "docs/naming.md"];
 
 struct Retired {
@@ -153,11 +153,12 @@ pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
     in_code.chain(in_documents).collect()
 }
 
-/// Tests may have the retired names, so that they can name what they break, but not the phrases.
+/// Checks a source. Tests may have the retired names, so that they can name what they break, but not the
+/// phrases.
 fn of_source(source: &Text) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !source.is_test() {
-        // Lines that are left out stay empty, so that the others keep their numbers.
+        // Omitted lines stay empty, so that the others keep their numbers.
         let mut code = vec![""; source.text.lines().count()];
         source.code().for_each(|(number, line)| code[number - 1] = line);
         for (line, piece) in pieces(&code.join("\n")) {

@@ -1,15 +1,16 @@
-//! Rust code as pieces: code, comments and string literals. Enough for checks of words; not a parser.
+//! Splits Rust code into pieces: code, comments and string literals. Enough for checks of words; not a
+//! parser.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     Code(&'a str),
-    /// With its slashes.
+    /// A comment, with its slashes.
     Comment(&'a str),
-    /// Without its quotes, escapes as they are.
+    /// A string without its quotes, with unchanged escapes.
     Literal(&'a str),
 }
 
-/// The pieces in order, each with the number of its first line.
+/// Returns the pieces in order, each with the number of its first line.
 pub fn pieces(text: &str) -> Vec<(usize, Piece<'_>)> {
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -68,7 +69,7 @@ fn literal(rest: &str) -> Special<'_> {
     Some((Some(Piece::Literal(body)), rest.len()))
 }
 
-/// A character may be a quote; a lifetime is none.
+/// Reads a character, which may be a quote. A lifetime is not one.
 fn character(rest: &str) -> Special<'_> {
     let body = rest.strip_prefix('\'')?;
     let mut all = body.char_indices();

@@ -1,11 +1,12 @@
-//! American spelling in names, comments, texts and documents.
+//! Checks for American spelling in names, comments, texts and documents.
 
 use super::{
     finding::{Finding, error},
     tree::Text,
 };
 
-/// Parts of British words, with the American ones. `cancelled` is not here: tokio's tokens have a function of that name.
+/// Parts of British words, with the American ones. `cancelled` is not listed, because tokio's tokens have a
+/// function of that name.
 const BRITISH: &[(&str, &str)] = &[
     ("analys", "analyz"),
     ("authoris", "authoriz"),
@@ -35,7 +36,7 @@ const BRITISH: &[(&str, &str)] = &[
     ("utilis", "utiliz"),
 ];
 
-/// Beginnings of American words that have such a part.
+/// Beginnings of American words that contain such a part.
 const AMERICAN: &[&str] = &["analysis", "analyst", "optimist", "organism"];
 
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! What comes from others: from where, under which license, and what must not come at all.
+//! Checks packages of others: where they come from, their licenses, and banned ones.
 
 use super::{
     cargo::Package,
@@ -19,7 +19,7 @@ pub fn check(rules: &Rules, packages: &[Package]) -> Vec<Finding> {
 fn of_package(rules: &Rules, package: &Package) -> Vec<Finding> {
     let mut findings = Vec::new();
     let name = format!("{} {}", package.name, package.version);
-    // One with wrappers is not banned, only kept to its users: see `libraries`.
+    // A crate with wrappers is not banned, but restricted to its users: see `libraries`.
     if rules.banned.iter().any(|ban| ban.name == package.name && ban.wrappers.is_empty()) {
         let hint = format!("`cargo tree --workspace -i {}` says who brings it", package.name);
         findings.push(error(CHECK, format!("{name} is banned by deny.toml"), hint));

@@ -1,4 +1,4 @@
-//! What holds of every test: it is compiled, and it does not sleep to see what happens.
+//! Checks every test: it is compiled, and it does not sleep to see what happens.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use super::{
     tree::Text,
 };
 
-/// A sleep is slow where it is long enough, and fails now and then where it is not.
+/// A sleep is slow if it is long enough, and sometimes fails if it is not.
 const SLEEP: &str = "::sleep(";
-/// In these, time is virtual or it is the waiting itself.
+/// In these, time is virtual or the sleep is the waiting itself.
 const MAY_SLEEP: [&str; 2] = ["crates/engine/tests/", "crates/testkit/"];
 
 pub fn check(sources: &[Text]) -> Vec<Finding> {
@@ -17,7 +17,8 @@ pub fn check(sources: &[Text]) -> Vec<Finding> {
     tests().filter_map(|test| forgotten(test, sources)).chain(tests().flat_map(sleeps)).collect()
 }
 
-/// Cargo compiles `tests/main.rs` and what it names, and says nothing of a file that it does not name.
+/// Finds tests that are not compiled. Cargo compiles `tests/main.rs` and what it names, and says nothing
+/// about other files.
 fn forgotten(test: &Text, sources: &[Text]) -> Option<Finding> {
     let (crate_path, below) = test.path.split_once("/tests/")?;
     let name = Path::new(below).file_stem()?.to_str()?;
@@ -33,7 +34,7 @@ fn forgotten(test: &Text, sources: &[Text]) -> Option<Finding> {
     Some(error("tests", what, format!("add `{declaration}` to {crate_path}/tests/main.rs")))
 }
 
-/// Allowed only where the line before says what it is good for: `// Sleeps …`.
+/// Finds sleeps. They are allowed only if the line before gives the reason: `// Sleeps …`.
 fn sleeps(test: &Text) -> Vec<Finding> {
     if MAY_SLEEP.iter().any(|may| test.path.starts_with(may)) {
         return Vec::new();

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 pub struct Tree {
     pub root: PathBuf,
-    /// Every file and folder, from the root, with `/`.
+    /// Every file and directory, from the root, with `/`.
     pub paths: BTreeSet<String>,
     /// The Rust files under `crates`.
     pub sources: Vec<Text>,
@@ -30,20 +30,20 @@ impl Text {
         Self { path: path.to_owned(), text: text.to_owned() }
     }
 
-    /// Code for tests: it may be longer and freer than what runs in production.
+    /// Whether it is code for tests, which may be longer and freer than production code.
     pub fn is_test(&self) -> bool {
         let folders = ["tests", "conformance", "examples", "benches", "testkit"];
         let mut parts = self.path.split('/').map(|part| part.trim_end_matches(".rs"));
         parts.any(|part| folders.contains(&part))
     }
 
-    /// The crate's folder under `crates`.
+    /// Returns the crate's directory under `crates`.
     pub fn crate_name(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 
-    /// The lines that are not only for tests, with their numbers. An item under `#[cfg(test)]` ends with a line as far
-    /// indented as it, that closes it.
+    /// Returns the lines that are not only for tests, with their numbers. An item under `#[cfg(test)]` ends
+    /// with the closing line of the same indentation.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut skipped: Option<usize> = None;
         self.text.lines().enumerate().filter_map(move |(index, line)| {
@@ -64,7 +64,7 @@ impl Text {
     }
 }
 
-/// What was made by tools or belongs to them.
+/// Directories that tools made or that belong to them.
 const NOT_OURS: [&str; 5] = [".git", "target", "node_modules", ".venv", "__pycache__"];
 
 impl Tree {
@@ -112,7 +112,7 @@ impl Tree {
         };
         match fs::read_to_string(self.root.join(path)) {
             Ok(text) => list.push(Text { path: path.to_owned(), text }),
-            // Gone since the folder was read.
+            // Removed since the directory was read.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("reading {path}")),
         }

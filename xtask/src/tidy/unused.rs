@@ -1,4 +1,5 @@
-//! A crate's manifest names only libraries that its code names: what is forgotten there is built for nothing.
+//! Checks that a crate's manifest names only libraries that its code names: a forgotten one is built for
+//! nothing.
 
 use super::{
     cargo::{Member, Use},

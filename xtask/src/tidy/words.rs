@@ -1,4 +1,4 @@
-//! Words that must not stand in the code.
+//! Refuses words that must not occur in the code.
 
 use super::{
     finding::{Finding, error},
@@ -10,7 +10,7 @@ struct Word {
     hint: &'static str,
     /// Whether tests may use it.
     tests_may: bool,
-    /// Files that may use it; each says in a comment there why.
+    /// Files that may use it. A comment in each of them says why.
     except: &'static [&'static str],
 }
 
@@ -21,7 +21,7 @@ const WORDS: [Word; 5] = [
                waits for it; then list the file in xtask/src/tidy/words.rs",
         tests_may: true,
         except: &[
-            // Their tasks end with what owns them.
+            // Their tasks end with their owner.
             "crates/app/src/remote/connection.rs",
             "crates/store-postgres/src/committer.rs",
             "crates/store-postgres/src/listen.rs",

@@ -1,4 +1,4 @@
-//! The calls that work.
+//! The supported calls.
 
 use super::{
     Support::{Differs, Same},

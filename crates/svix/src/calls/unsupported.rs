@@ -15,7 +15,7 @@ pub static CALLS: LazyLock<Vec<SvixCall>> = LazyLock::new(|| {
             continue;
         }
         let mut words = line.split(' ');
-        // A test counts the calls, so a line that is not one is noticed.
+        // A test counts the calls, so it notices a line that is none.
         if let (Some(method), Some(path), Some(operation)) =
             (words.next(), words.next(), words.next())
         {

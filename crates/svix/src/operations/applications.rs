@@ -1,4 +1,5 @@
-//! Applications, which are tenants. The uid is in the slug (see [`crate::uid`]), the metadata is the tenant's.
+//! Applications, which are tenants. The uid is in the slug (see [`crate::uid`]), and the metadata is the
+//! tenant's.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use crate::{
     visit::{App, Reply, Visit, segment},
 };
 
-/// How many are asked for at the same time, for a page.
+/// Maximum concurrent calls of the API for a page.
 const CONCURRENCY: usize = 8;
 const NAMES: Names = &[("slug", "uid"), ("publish_rate", "throttleRate")];
 
@@ -54,7 +55,7 @@ pub struct ApplicationOut {
     metadata: BTreeMap<String, String>,
 }
 
-/// What is wanted of an application.
+/// The requested properties of an application.
 #[derive(Debug, Default, Clone)]
 pub struct ApplicationIn {
     name: Option<String>,
@@ -123,7 +124,7 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     }
     let call = visit.call_as(visit.caller.clone(), Method::GET, "/v1/tenants");
     let found: List<TenantRow> = call.query(&paging.parameters()).run().await?;
-    // The operator's own tenant is no application.
+    // The operator's own tenant is not an application.
     let rows = found.data.into_iter().filter(|row| row.slug != Tenant::OPERATOR);
     let shown: Vec<_> = stream::iter(rows.map(|row| shown(&visit, row)))
         .buffered(CONCURRENCY)
@@ -132,7 +133,7 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     Reply::ok(&Listing::new(shown, found.next_cursor))
 }
 
-/// With its metadata, which only the operator may read.
+/// Returns the application with its metadata, which only the operator may read.
 async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixError> {
     if matches!(visit.caller, Principal::Tenant(_)) {
         return Ok(row.shown(BTreeMap::new()));
@@ -187,7 +188,8 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
     }
 }
 
-/// The application that a message or a portal link names in its body, created if it does not exist.
+/// Returns the application that a message or a portal link names in its body. Creates it if it does not
+/// exist.
 pub async fn find_or_create(
     visit: &Visit,
     wanted: Option<ApplicationIn>,
@@ -242,7 +244,7 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
     fields.finish()?;
     let name = visit.param("app_id").to_owned();
     if let Some(app) = visit.find_app(&name).await? {
-        // What is left out is reset.
+        // Missing fields are reset.
         wanted.metadata.get_or_insert_default();
         return Reply::ok(&change(&visit, &app, wanted).await?);
     }

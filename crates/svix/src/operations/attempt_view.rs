@@ -11,7 +11,7 @@ use crate::{
     visit::{App, Visit, segment},
 };
 
-/// A delivery, as a list of the API has it.
+/// A delivery in a list of the API.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Delivery {
     pub id: String,
@@ -61,14 +61,14 @@ pub struct AttemptOut {
     pub response_duration_ms: i64,
     pub status: u8,
     pub status_text: &'static str,
-    /// 0: scheduled. The gateway does not record who asked for an attempt.
+    /// 0: scheduled. The gateway does not record who requested an attempt.
     pub trigger_type: u8,
     pub timestamp: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub msg: Option<MessageOut>,
 }
 
-/// The numbers of Svix.
+/// The status numbers of Svix.
 pub const SUCCESS: u8 = 0;
 pub const PENDING: u8 = 1;
 pub const FAIL: u8 = 2;
@@ -115,12 +115,13 @@ pub fn status_text(status: u8) -> &'static str {
     }
 }
 
-/// An attempt has no id of its own: its delivery has one, and it has a number.
+/// Returns the id of an attempt. Attempts have no ids of their own, so it is made of the delivery's id and
+/// the attempt's number.
 fn attempt_id(delivery: &str, number: u32) -> String {
     format!("{delivery}-{number}")
 }
 
-/// The delivery and the number in the id of an attempt.
+/// Returns the delivery and the number in the id of an attempt.
 pub fn read_attempt_id(id: &str) -> Option<(&str, u32)> {
     let (delivery, number) = id.rsplit_once('-')?;
     delivery.parse::<gancho_domain::DeliveryId>().ok()?;

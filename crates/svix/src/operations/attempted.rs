@@ -17,7 +17,7 @@ use crate::{
     visit::{Reply, Visit},
 };
 
-/// How a delivery is going.
+/// The state of a delivery.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Standing {
@@ -106,7 +106,7 @@ pub async fn destinations(visit: Visit) -> Result<Reply, SvixError> {
     let call = visit.call(&app, Method::GET, "/v1/deliveries").query(&parameters);
     let found: List<Delivery> = call.run().await?;
     let webhooks = webhooks_of(&visit, &app, &found.data).await?;
-    // An endpoint that was deleted is not listed.
+    // A deleted endpoint is not listed.
     let shown = found.data.iter().filter_map(|delivery| {
         let endpoint = EndpointOut::from(webhooks.get(&delivery.webhook_id)?.clone());
         Some(MessageEndpointOut { standing: Standing::from(delivery), endpoint })

@@ -19,7 +19,7 @@ use crate::{
     visit::{App, Reply, Visit, segment},
 };
 
-/// Which attempts are wanted.
+/// The requested attempts.
 struct AttemptFilter {
     status: Option<u32>,
     class: Option<u32>,
@@ -28,7 +28,7 @@ struct AttemptFilter {
 
 impl AttemptFilter {
     fn read(query: &mut Query) -> Self {
-        // The finer statuses are those of attempts that are being made, which the gateway does not list.
+        // The finer statuses are those of attempts in flight, which the gateway does not list.
         query.flag("expanded_statuses");
         Self {
             status: query.number("status"),
@@ -44,7 +44,7 @@ impl AttemptFilter {
     }
 }
 
-/// A page of deliveries with at most as many attempts as are wanted, or one delivery.
+/// Returns a page of deliveries with at most the requested number of attempts, or one delivery.
 async fn deliveries(
     visit: &Visit,
     app: &App,
@@ -69,7 +69,7 @@ async fn deliveries(
     if fitting == found.data.len() {
         return Ok(found);
     }
-    // A shorter page, so that its cursor is where the attempts end.
+    // A shorter page, so that its cursor is at the end of the attempts.
     call(u32::try_from(fitting).unwrap_or(1).max(1)).await
 }
 
@@ -153,7 +153,7 @@ async fn attempts(
     Ok(all)
 }
 
-/// The URLs of the endpoints of deliveries; a deleted one has none.
+/// Returns the URLs of the endpoints of deliveries; a deleted one has none.
 pub async fn urls_of(
     visit: &Visit,
     app: &App,
@@ -163,7 +163,7 @@ pub async fn urls_of(
     Ok(webhooks.into_iter().map(|(id, webhook)| (id, webhook.url)).collect())
 }
 
-/// The endpoints of deliveries that still exist.
+/// Returns the endpoints of deliveries that still exist.
 pub async fn webhooks_of(
     visit: &Visit,
     app: &App,
@@ -201,7 +201,7 @@ async fn add_messages(
     Ok(())
 }
 
-/// The attempt in the path, of the message in the path.
+/// Finds the attempt in the path, of the message in the path.
 async fn find(visit: &Visit, app: &App) -> Result<(String, String, String, Attempt), SvixError> {
     let not_found = || SvixError::not_found("attempt");
     let message = visit.message_id(app).await?;

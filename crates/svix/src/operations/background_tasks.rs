@@ -41,18 +41,18 @@ impl ReplayRow {
         }
     }
 
-    /// The kind of task. A replay does not store which call of Svix started it, only what it sends.
+    /// Returns the kind of task. A replay does not store which call of Svix started it, only what it sends.
     fn kind(&self) -> &'static str {
         if self.of == "events" { REPLAY } else { RECOVER }
     }
 
-    /// A replay of deliveries does not say whose they were.
+    /// Sets the endpoint, because a replay of deliveries does not store it.
     pub fn of_endpoint(self, id: String) -> Self {
         Self { to: Some(id), ..self }
     }
 
     pub fn task(&self, kind: Option<&'static str>) -> Value {
-        // A replay is found by its tenant and its id, so the id of a task has both.
+        // A replay is found by its tenant and its id, so the id of a task contains both.
         let tenant = self.tenant_id.as_deref().unwrap_or_default();
         let at = self.finished_at.as_ref().or(self.started_at.as_ref());
         json!({

@@ -21,13 +21,13 @@ struct Secret {
 }
 
 impl Secret {
-    /// Of a pair of keys, receivers need the public one.
+    /// Returns what receivers need: the public key of a key pair.
     fn shown(self) -> Value {
         json!({"key": self.public_key.unwrap_or(self.secret)})
     }
 }
 
-/// The secret as the gateway reads it. Svix takes base64 with and without a prefix.
+/// Returns the secret in the gateway's form. Svix accepts base64 with and without a prefix.
 pub fn normalized(secret: &str) -> String {
     if PREFIXES.iter().any(|prefix| secret.starts_with(prefix)) {
         return secret.to_owned();

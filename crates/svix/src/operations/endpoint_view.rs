@@ -13,7 +13,7 @@ use crate::{
     visit::{App, Visit, segment},
 };
 
-/// How Svix calls the fields of a webhook.
+/// The names of a webhook's fields at Svix.
 pub const NAMES: Names = &[
     ("name", "description"),
     ("events", "eventTypes"),
@@ -53,7 +53,7 @@ pub struct EndpointOut {
     pub version: u32,
     pub description: String,
     pub disabled: bool,
-    /// Null for all types. Clients before version 2 call them filter types.
+    /// `None` for all types. Clients before version 2 call them filter types.
     pub event_types: Option<Vec<String>>,
     pub filter_types: Option<Vec<String>>,
     pub channels: Option<Vec<String>>,
@@ -89,17 +89,17 @@ impl From<Webhook> for EndpointOut {
 }
 
 impl RateLimit {
-    /// Messages per second, rounded up: Svix has no other window.
+    /// Returns messages per second, rounded up, because Svix has no other window.
     fn per_second(&self) -> u32 {
         let per = gancho_domain::span::parse(&self.per).map_or(1.0, |per| per.as_secs_f64());
         (f64::from(self.count) / per.max(0.001)).ceil() as u32
     }
 }
 
-/// Maximum number of endpoints of an application in which one is looked for.
+/// Maximum endpoints of an application that a search reads.
 const MAX_SEARCHED: usize = 10_000;
 
-/// Looks at the endpoints of an application, newest first, until one is wanted.
+/// Searches the endpoints of an application, newest first.
 pub async fn search(
     visit: &Visit,
     app: &App,
@@ -123,7 +123,7 @@ pub async fn search(
     }
 }
 
-/// The endpoint with this id or uid.
+/// Returns the endpoint with this id or uid.
 pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook>, SvixError> {
     if name.starts_with("wh_") {
         let path = format!("/v1/webhooks/{}", segment(name));
@@ -142,7 +142,7 @@ pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook
 }
 
 impl Visit {
-    /// The endpoint in the path.
+    /// Returns the endpoint in the path.
     pub async fn endpoint(&self, app: &App) -> Result<Webhook, SvixError> {
         let found = find(self, app, self.param("endpoint_id")).await?;
         found.ok_or_else(|| SvixError::not_found("endpoint"))

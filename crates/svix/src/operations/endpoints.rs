@@ -18,7 +18,7 @@ use crate::{
     visit::{App, Reply, Visit, segment},
 };
 
-/// What is wanted of an endpoint. The outer option is whether the field was given.
+/// The requested properties of an endpoint. The outer option is whether the field was present.
 #[derive(Debug, Default, Clone)]
 struct EndpointIn {
     url: Option<String>,
@@ -62,7 +62,7 @@ impl EndpointIn {
         }
     }
 
-    /// What is left out is reset, as a PUT of Svix does.
+    /// Resets missing fields, as a PUT of Svix does.
     fn filled(self) -> Self {
         Self {
             description: Some(self.description.unwrap_or_default()),
@@ -74,7 +74,7 @@ impl EndpointIn {
         }
     }
 
-    /// The body for the API.
+    /// Returns the body for the API.
     fn body(self) -> Map<String, Value> {
         let mut body = Map::new();
         let mut set = |name: &str, value: Option<Value>| {
@@ -99,7 +99,7 @@ impl EndpointIn {
     }
 }
 
-/// A field that clients before version 2 have by another name.
+/// Reads a field that has another name in clients before version 2.
 fn either<T: serde::de::DeserializeOwned>(
     fields: &mut Fields,
     name: &str,

@@ -1,4 +1,4 @@
-//! Renders an event type, and reads what is wanted of one.
+//! Renders an event type, and reads the requested properties of one.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +37,12 @@ pub struct EventTypeOut {
     pub updated_at: String,
 }
 
-/// When a type was created that was not created here. Svix always has a time.
+/// The creation time of types without one, because Svix always has a time.
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 impl EventTypeRow {
-    /// Whether it is the operator's or a tenant's. Those that are built in are not listed, as nobody created them.
+    /// Whether it is the operator's or a tenant's. Built-in types are not listed, because nobody created
+    /// them.
     pub fn is_own(&self) -> bool {
         matches!(self.catalog.as_str(), "operator" | "tenant")
     }
@@ -70,7 +71,7 @@ impl EventTypeRow {
     }
 }
 
-/// What is wanted of an event type.
+/// The requested properties of an event type.
 #[derive(Debug, Clone, Default)]
 pub struct EventTypeIn {
     pub description: Option<String>,
@@ -108,7 +109,7 @@ impl EventTypeIn {
         }
     }
 
-    /// The body for the API. Schemas of Svix are kept and shown, and not enforced, as at Svix.
+    /// Returns the body for the API. Schemas of Svix are stored and shown but not enforced, as at Svix.
     pub fn body(self, before: Option<&EventTypeRow>, now: String) -> Value {
         let mut extras = before.map_or_else(EventTypeExtras::default, EventTypeRow::extras);
         extras.created_at.get_or_insert_with(|| now.clone());
@@ -145,7 +146,7 @@ impl EventTypeIn {
     }
 }
 
-/// The first example in the newest schema.
+/// Returns the first example in the newest schema.
 fn example_of(schemas: &BTreeMap<String, Box<RawValue>>) -> Option<Box<RawValue>> {
     #[derive(Deserialize)]
     struct Examples {

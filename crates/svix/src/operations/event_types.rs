@@ -43,7 +43,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     Reply::of(StatusCode::CREATED, &post(&visit, &body).await?.shown(true))
 }
 
-/// The type with the name in the path.
+/// Returns the type with the name in the path.
 async fn find(visit: &Visit) -> Result<Option<EventTypeRow>, SvixError> {
     let path = format!("/v1/webhooks/events/{}", segment(visit.param("event_type_name")));
     let found: Result<EventTypeRow, _> =

@@ -20,7 +20,7 @@ const NAMES: Names = &[
     ("external_id", "eventId"),
     ("deliver_at", "deliverAt"),
 ];
-/// Keys that clients of Svix make up for each call. Only a retry of the same call repeats one.
+/// The prefix of keys that Svix clients generate for each call. Only a retry of the same call repeats one.
 const AUTOMATIC: &[u8] = b"auto_";
 
 struct MessageIn {
@@ -80,7 +80,7 @@ impl MessageIn {
         fields.refuse("payloadRetentionPeriod", why);
         fields.refuse("payloadRetentionHours", why);
         fields.finish()?;
-        // Required fields are there if there was no fault.
+        // Required fields are present if there was no error.
         let (Some(event_type), Some(payload)) = (event_type, payload) else {
             return Err(SvixError::internal());
         };
@@ -106,7 +106,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     Reply::of(StatusCode::ACCEPTED, &shown)
 }
 
-/// Publishes the message, and says whether it had been published before with the same key.
+/// Publishes the message, and returns whether it had been published before with the same key.
 async fn publish(
     visit: &Visit,
     app: &App,
@@ -126,8 +126,9 @@ async fn publish(
     Ok((headers.contains_key("idempotent-replayed"), row))
 }
 
-/// A message with an `eventId` is accepted once: a second one is a conflict, and a retry of the first gets its
-/// message. Where the caller has chosen no idempotency key, the id is the key, so that two at the same time are one.
+/// Publishes a message with an `eventId` once: a second message is a conflict, and a retry of the first
+/// returns its message. If the caller has chosen no idempotency key, the id is the key, so that two
+/// concurrent calls are one.
 async fn publish_once(
     visit: &Visit,
     app: &App,
@@ -152,7 +153,7 @@ async fn publish_once(
     }
 }
 
-/// An idempotency key has at most 256 characters, and so has an id.
+/// Returns the idempotency key. It may have at most 256 characters, and so may an id.
 fn key_of(event_id: &str) -> String {
     let key = format!("svix:{event_id}");
     if key.len() <= 256 { key } else { event_id.to_owned() }
@@ -163,7 +164,7 @@ fn is_retry(visit: &Visit) -> bool {
     visit.headers.contains_key("svix-retry-count") || chosen_key(visit).is_some()
 }
 
-/// The idempotency key, unless the client has made it up for this call.
+/// Returns the idempotency key, unless the client has generated it for this call.
 fn chosen_key(visit: &Visit) -> Option<&HeaderValue> {
     let key = visit.headers.get(&IDEMPOTENCY_KEY)?;
     (!key.as_bytes().starts_with(AUTOMATIC)).then_some(key)

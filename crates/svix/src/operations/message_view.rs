@@ -55,12 +55,12 @@ impl MessageOut {
     }
 }
 
-/// The payload of a message that is shown without its content.
+/// Returns the payload of a message that is shown without its content.
 pub fn no_content() -> Box<RawValue> {
     RawValue::from_string("{}".to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// The event with this id, with its data.
+/// Returns the event with this id, with its data.
 pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixError> {
     #[derive(Deserialize)]
     struct Whole {
@@ -75,7 +75,7 @@ pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixErro
     Ok(Event { row: EventRow { id, r#type, external_id, created_at }, data })
 }
 
-/// The newest event that the publisher gave this id.
+/// Returns the newest event with this publisher's id.
 pub async fn by_event_id(
     visit: &Visit,
     app: &App,
@@ -88,7 +88,7 @@ pub async fn by_event_id(
 }
 
 impl Visit {
-    /// The id of the message in the path, which names it by its id or by the publisher's own.
+    /// Returns the id of the message in the path, which may be its id or the publisher's own.
     pub async fn message_id(&self, app: &App) -> Result<String, SvixError> {
         let name = self.param("msg_id");
         if is_event_id(name) {

@@ -16,7 +16,7 @@ use crate::{
     visit::{App, Reply, Visit, segment},
 };
 
-/// How many are asked for at the same time, for a page.
+/// Maximum concurrent calls of the API for a page.
 pub const CONCURRENCY: usize = 8;
 
 /// The filters that lists of messages and attempts share.
@@ -34,7 +34,7 @@ impl MessageFilter {
         Self { event_types: query.list("event_types"), before, after }
     }
 
-    /// The parameters of the same list of the API, which takes one event type.
+    /// Returns the parameters for the same list of the API, which takes one event type.
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
         if let [one] = &self.event_types[..] {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 const NAMES: Names = &[("expires_in", "expiry")];
-/// In seconds: the most that the gateway allows, where Svix has seven days.
+/// In seconds: the maximum of the gateway, whereas Svix has seven days.
 const MAX_EXPIRY: u64 = 24 * 60 * 60;
 
 #[derive(Deserialize)]

@@ -20,7 +20,7 @@ const NAMES: Names = &[
     ("to", "endpoint_id"),
 ];
 
-/// The window of time.
+/// Reads the time window.
 fn read_window(fields: &mut Fields) -> Map<String, Value> {
     let mut filter = Map::new();
     let since: Option<String> = fields.require("since");
@@ -48,7 +48,7 @@ async fn start(
     Reply::of(StatusCode::ACCEPTED, &replay.of_endpoint(id).task(Some(task)))
 }
 
-/// Sends messages again that failed.
+/// Resends failed messages.
 pub async fn recover(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;
@@ -67,7 +67,7 @@ pub async fn replay_missing(visit: Visit) -> Result<Reply, SvixError> {
     start(&visit, REPLAY, filter).await
 }
 
-/// Sends messages again that were sent, by filter.
+/// Resends messages by filter.
 pub async fn bulk_replay(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let mut fields = visit.fields()?;

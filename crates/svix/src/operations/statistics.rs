@@ -1,4 +1,4 @@
-//! Figures of an endpoint.
+//! The statistics of an endpoint.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     visit::{Reply, Visit, segment},
 };
 
-/// The ranges that the API has, and the step to read them in.
+/// The ranges that the API has, and the step of each.
 const RANGES: [(Duration, &str, &str); 6] = [
     (Duration::from_mins(15), "15m", "1m"),
     (Duration::from_hours(1), "1h", "1m"),
@@ -23,7 +23,7 @@ const RANGES: [(Duration, &str, &str); 6] = [
 ];
 /// How long a request may have been on its way.
 const GRACE: Duration = Duration::from_mins(1);
-/// As at Svix.
+/// The default of Svix.
 const DEFAULT_WINDOW: Duration = Duration::from_hours(28 * 24);
 
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ fn read_time(text: &str) -> Option<Time> {
     Some(Time::from_millis(time.as_millisecond()))
 }
 
-/// The bins of the window that was asked for.
+/// Returns the bins of the requested window.
 async fn bins(visit: &Visit) -> Result<Vec<Bin>, SvixError> {
     let now = visit.svix.clock.now();
     let mut query = visit.query();

@@ -4,7 +4,7 @@
 pub struct Pointer(Vec<Box<[u8]>>);
 
 impl Pointer {
-    /// Needs at least one part: `""` points at the whole body, which is nobody's id.
+    /// Parses a pointer with at least one part: `""` is the whole body, which is no id.
     pub fn parse(text: &str) -> Option<Self> {
         let parts = text.strip_prefix('/')?.split('/').map(part);
         parts.collect::<Option<_>>().map(Self)
@@ -15,7 +15,7 @@ impl Pointer {
     }
 }
 
-/// One part with its escapes undone: `~0` is `~`, and `~1` is `/`.
+/// Unescapes one part: `~0` is `~`, and `~1` is `/`.
 fn part(text: &str) -> Option<Box<[u8]>> {
     let mut pieces = text.split('~');
     let first = pieces.next()?.to_owned();

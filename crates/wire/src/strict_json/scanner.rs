@@ -1,4 +1,4 @@
-//! Walks over JSON text and decodes nothing. It recurses only in [`Scanner::nested`], which bounds it.
+//! Scans JSON text without decoding. It recurses only in [`Scanner::nested`], which bounds the depth.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -13,7 +13,7 @@ pub(super) struct Scanner<'a> {
     depth: usize,
 }
 
-/// A key as it was written.
+/// A key as written.
 pub(super) struct Key<'a> {
     pub quoted: &'a str,
     pub at: usize,
@@ -53,7 +53,7 @@ impl<'a> Scanner<'a> {
         if self.at < self.text.len() { Err(self.error("text follows its end")) } else { Ok(()) }
     }
 
-    /// Reads one value, with all that is in it, and returns it as it was written.
+    /// Reads one value with everything in it, and returns it as written.
     pub fn skip(&mut self) -> Result<&'a str, JsonError> {
         let begin = self.at;
         match self.peek() {
@@ -95,7 +95,7 @@ impl<'a> Scanner<'a> {
         self.nested(b']', "expected `,` or `]`", item)
     }
 
-    /// What is between two brackets, the second included.
+    /// Reads what is between two brackets, including the second one.
     fn nested(
         &mut self,
         close: u8,
@@ -213,12 +213,12 @@ impl<'a> Scanner<'a> {
 }
 
 fn first_control(text: &[u8]) -> Option<usize> {
-    // Looks at all of it before it looks for the place: that way, the compiler takes many bytes at a time.
+    // Scans all of the text before it searches for the position, which the compiler vectorizes.
     let min = text.iter().fold(u8::MAX, |min, byte| min.min(*byte));
     if min < b' ' { text.iter().position(|byte| *byte < b' ') } else { None }
 }
 
-/// The keys of one object, with their escapes undone.
+/// The unescaped keys of one object.
 #[derive(Default)]
 pub(super) struct Keys<'a> {
     few: Vec<Cow<'a, [u8]>>,
@@ -226,7 +226,7 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Whether it was not there yet.
+    /// Adds a key. Returns whether it is new.
     pub fn insert(&mut self, key: Cow<'a, [u8]>) -> bool {
         if self.few.len() < FEW_KEYS {
             let is_new = !self.few.contains(&key);

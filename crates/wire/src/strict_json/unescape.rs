@@ -1,9 +1,9 @@
-//! Undoes the escapes of a JSON string. A lone surrogate has no UTF-8; it becomes three bytes as if it had, so that two
+//! Unescapes a JSON string. A lone surrogate has no UTF-8; it becomes three bytes as if it had, so that two
 //! keys that differ in one stay different.
 
 use std::borrow::Cow;
 
-/// `inner` is what is between the quotes of a well-formed string.
+/// `inner` is the text between the quotes of a well-formed string.
 pub(super) fn unescape(inner: &str) -> Cow<'_, [u8]> {
     if !inner.contains('\\') {
         return Cow::Borrowed(inner.as_bytes());

@@ -1,4 +1,4 @@
-//! Own cases of what is JSON here and what is not.
+//! Cases of what is JSON here and what is not.
 
 use gancho_wire::strict_json::{MAX_DEPTH, Pointer, check};
 use proptest::prelude::*;
@@ -274,8 +274,8 @@ fn a_place_is_found_as_it_stands() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// What this accepts and has no lone surrogate, the library reads too; what the library refuses
-    /// for its form, this refuses.
+    /// What this accepts without a lone surrogate, the library reads too; what the library refuses for its
+    /// form, this refuses.
     #[test]
     fn agrees_with_the_library(text in r#"[\[\]{}:,"\\u0-9a-f.eE+\- \n]{0,40}"#) {
         let ours = check(text.as_bytes(), None).is_ok();

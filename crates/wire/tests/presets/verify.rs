@@ -1,4 +1,4 @@
-//! Each preset accepts what its sender sends and refuses it once anything signed is changed.
+//! Each preset accepts what its sender sends, and refuses it once anything signed is changed.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;

@@ -1,4 +1,4 @@
-//! Whatever arrives, verifying answers: it never panics, and never accepts what no key signed.
+//! Verification returns for any input: it never panics, and never accepts what no key signed.
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
@@ -53,7 +53,7 @@ fn keys() -> Vec<VerifyingKey> {
     vec![raw_key(SECRET), VerifyingKey::standard(SECRET).unwrap(), ed25519.verifying_key()]
 }
 
-/// Bytes that are nearly right reach further into the parsers than random ones.
+/// Bytes that are nearly valid reach further into the parsers than random ones.
 fn value() -> impl Strategy<Value = Vec<u8>> {
     let pieces = prop::sample::select(vec![
         "v1,",
@@ -165,7 +165,7 @@ proptest! {
 }
 
 proptest! {
-    // Fewer, as each of these is checked to the end with every key.
+    // Fewer cases, because each is checked to the end with every key.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
@@ -204,7 +204,7 @@ proptest! {
                 compared[index] |= verify_error == VerifyError::NoMatch;
             }
         }
-        // Every recipe came as far as comparing signatures.
+        // Every recipe reached the comparison of signatures.
         prop_assert_eq!(compared, vec![true; recipes.len()]);
     }
 }

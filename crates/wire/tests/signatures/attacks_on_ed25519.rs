@@ -25,7 +25,7 @@ const SMALL_ORDER: [&str; 14] = [
     "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
 ];
 
-/// The order of the base point, little end first.
+/// The order of the base point, little-endian.
 const L: &str = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
 
 fn bytes(hex: &str) -> [u8; 32] {
@@ -60,7 +60,7 @@ fn keys_of_small_order_are_refused_when_configured() {
 
 #[test]
 fn keys_in_a_non_canonical_form_are_refused_when_configured() {
-    // y = p + 3 to p + 18: the same points as y = 3 to 18, spelled in a second way.
+    // y = p + 3 to p + 18: the same points as y = 3 to 18, in a second spelling.
     let mut refused = 0;
     for low in 0xf0..=0xff_u8 {
         for sign in [0x7f, 0xff] {
@@ -99,7 +99,7 @@ fn signatures_with_s_beyond_the_order() {
         carry = sum >> 8;
     }
     assert_eq!(carry, 0);
-    // The same signature modulo the order: lax verifiers take it for a second valid one.
+    // The same signature modulo the order: lax verifiers accept it as a second valid one.
     assert_eq!(answer(&signature), Err(VerifyError::NoMatch));
 }
 

@@ -1,4 +1,4 @@
-//! Signatures that are absent, misplaced or misspelled.
+//! Signatures that are missing, misplaced or misspelled.
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, HEXLOWER};
 use gancho_wire::{MAX_ED25519_SIGNATURES, Part, Preset, SigningKey, VerifyError, sign_as_partner};
@@ -87,7 +87,7 @@ fn lists_joined_by_anything_but_one_space() {
         }
     }
     assert_eq!(answer(format!("{good} ")), Err(VerifyError::MalformedSignature));
-    // Nor does a version that is passed over hide a joint.
+    // Nor does a skipped version hide a joint.
     for list in [format!("v2,AAAA, {good}"), format!("v2,AAAA,{bad} {good}")] {
         assert_eq!(answer(&list), Err(VerifyError::MalformedSignature), "{list:?}");
     }

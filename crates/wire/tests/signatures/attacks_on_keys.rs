@@ -1,4 +1,4 @@
-//! Another algorithm, another message, another's key.
+//! Another algorithm, another message, another sender's key.
 
 use data_encoding::BASE64;
 use gancho_wire::{
@@ -123,7 +123,7 @@ fn anothers_signature() {
     let theirs = format!("v1,{}", BASE64.encode(&mac_by(&other, &base)));
     assert_eq!(answer(&theirs), Err(VerifyError::NoMatch));
     assert_eq!(request().key(&recipe(&Preset::Standard), &[]), Err(VerifyError::NoMatch));
-    // The key that stands in where there is none is no way in.
+    // The decoy key gives no access.
     let zero = format!("v1,{}", BASE64.encode(&hmac(&[0; 32], &base)));
     let request = request().set("webhook-signature", zero);
     assert_eq!(request.key(&recipe(&Preset::Standard), &[]), Err(VerifyError::NoMatch));
@@ -151,7 +151,7 @@ fn rotation() {
     let by_old = format!("v1,{}", BASE64.encode(&mac_by(&other, &base)));
     let by_new = good();
     let by_both = format!("{by_new} {by_old}");
-    // The caller passes the keys that are valid now: both within the overlap, the new one after.
+    // The caller passes the keys that are valid now: both within the overlap, only the new one after it.
     let table = [
         (&by_new, Ok(0), Ok(0), Err(VerifyError::NoMatch)),
         (&by_old, Ok(1), Err(VerifyError::NoMatch), Ok(0)),

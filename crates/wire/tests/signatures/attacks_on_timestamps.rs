@@ -6,7 +6,7 @@ use gancho_wire::{Preset, TimestampError, VerifyError, VerifyingKey};
 
 use crate::request::{NOW, Request, SECRET, hmac, raw_key, recipe};
 
-/// A request whose signature is right for the timestamp's text, whatever that is.
+/// Returns a request whose signature is valid for the timestamp's text, whatever that is.
 fn signed_at(timestamp: impl AsRef<[u8]>) -> Request {
     let timestamp = timestamp.as_ref();
     let key = BASE64.decode(&SECRET.as_bytes()[6..]).unwrap();
@@ -28,7 +28,7 @@ fn within_the_tolerance_inclusive() {
     for offset in [0, 299, 300, -299, -300] {
         let request = signed_at((NOW.secs() + offset).to_string());
         assert_eq!(answer(&request), Ok(0), "{offset}");
-        // A fraction of a second on our clock does not narrow the window.
+        // A fraction of a second on this clock does not narrow the window.
         let late = request.at(Time::from_millis(NOW.millis() + 999));
         assert_eq!(answer(&late), Ok(0), "{offset}");
     }

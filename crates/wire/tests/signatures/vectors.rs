@@ -1,5 +1,5 @@
-//! Signatures that other implementations made: we make the same, accept theirs, and refuse them
-//! once anything is changed.
+//! Signatures of other implementations: this crate makes the same, accepts theirs, and refuses them once
+//! anything is changed.
 
 use data_encoding::BASE64;
 use gancho_domain::Time;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::request::{Request, recipe};
 
-/// An entry of a shape that is not known fails to be read, so that none is passed over.
+/// An entry of an unknown form fails to parse, so that none is skipped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Vector {
@@ -87,7 +87,7 @@ fn check_profile(index: usize, name: &str, vector: &Vector) {
         None => key.verifying_key(),
     };
     let recipe = Recipe::for_profile(&profile).unwrap();
-    // Only what is signed is spoiled: the other headers of these profiles prove nothing.
+    // Only signed parts are changed: the other headers of these profiles prove nothing.
     let signed: &[&str] = match name {
         "standard" => &["webhook-id", "webhook-timestamp", "webhook-signature"],
         "email-gateway" => &["X-Signature"],
@@ -125,7 +125,7 @@ fn check_partner(index: usize, vector: &Vector) {
     assert_eq!(request.key(&recipe, &[verifying]), Ok(0), "vector {index}, the long form");
 }
 
-/// The partner entries give no private key, but use one that other entries do give.
+/// The partner entries have no private key, but use one that other entries have.
 fn private_half_of(public: &str) -> SigningKey {
     let same = |v: &Vector| v.public_key_base64.as_deref() == Some(public);
     let mut pairs = vectors().into_iter().filter(same);
