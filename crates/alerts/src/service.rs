@@ -45,8 +45,7 @@ pub struct AlertService {
 struct EvaluationState {
     /// The alerts of the fleet.
     book: AlertBook,
-    /// The alert that this node raises for itself: that the store does not respond. No other node resolves
-    /// it.
+    /// The alert that this node raises for itself: that the store does not respond. No other node resolves it.
     own: AlertBook,
     /// Whether this node evaluates, and so has read what is stored.
     is_holder: bool,
@@ -364,8 +363,7 @@ impl AlertService {
     }
 }
 
-/// Logs that state could not be stored. A full or unavailable store has its own alert, so it is not logged
-/// here.
+/// Logs that state could not be stored. A full or unavailable store has its own alert, so it is not logged here.
 fn note_unstored(stored: Result<()>) {
     match stored {
         Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}

@@ -16,12 +16,12 @@ use crate::{
 /// A body in one piece needs no box; a stream has one.
 pub type AnswerBody = Either<Full<Bytes>, Body>;
 
-/// What an operation says about its act, where the path of the request does not.
+/// What an operation reports about its action if the path of the request does not say it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ActedOn {
     pub tenant: Option<TenantId>,
     pub resource: Option<String>,
-    /// Why, in the words of the caller.
+    /// The reason that the caller gave.
     pub reason: Option<String>,
     /// Whether nothing was done, so that there is nothing to record.
     pub is_dry_run: bool,
@@ -67,7 +67,7 @@ impl Answer {
         Self(response)
     }
 
-    /// A body that is produced piece by piece.
+    /// Creates a response whose body is produced piece by piece.
     pub fn stream(media_type: &'static str, body: Body) -> Self {
         let mut response = Response::new(Either::Right(body));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -80,21 +80,22 @@ impl Answer {
         self
     }
 
-    /// Names the tenant that was acted on, for the audit log, where the request does not.
+    /// Names the tenant for the audit log, if the request does not.
     #[must_use]
     pub fn about(mut self, tenant: TenantId) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().tenant = Some(tenant);
         self
     }
 
-    /// Says what was acted on, likewise. Never a name or an address of a person, which the audit log would keep.
+    /// Names the changed resource for the audit log. Never the name or address of a person, because the audit
+    /// log would store it.
     #[must_use]
     pub fn naming(mut self, resource: String) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().resource = Some(resource);
         self
     }
 
-    /// Says why it was done, likewise, if the caller said so.
+    /// Adds the caller's reason for the audit log, if there is one.
     #[must_use]
     pub fn because(mut self, reason: Option<String>) -> Self {
         if reason.is_some() {
@@ -103,14 +104,15 @@ impl Answer {
         self
     }
 
-    /// Says that the operation counted what it would do, and did nothing.
+    /// Marks a dry run: the operation counted what it would do, and did nothing.
     #[must_use]
     pub fn of_dry_run(mut self) -> Self {
         self.0.extensions_mut().get_or_insert_default::<ActedOn>().is_dry_run = true;
         self
     }
 
-    /// Names whom the memory of the response counts for while it waits to be sent. A small one is not counted.
+    /// Sets the owner that the memory of the response counts for while it waits to be sent. A small one is
+    /// not counted.
     #[must_use]
     pub(crate) fn owned_by(mut self, owner: ResponseOwner) -> Self {
         if !is_one_piece(self.0.body()) {
@@ -146,7 +148,7 @@ pub fn into_axum(response: Response<AnswerBody>) -> Response<Body> {
     response.map(Body::new)
 }
 
-/// Whole seconds for `Retry-After`, rounded up so that nobody retries too early.
+/// Rounds up to whole seconds for `Retry-After`, so that no client retries too early.
 pub fn whole_seconds(wait: std::time::Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

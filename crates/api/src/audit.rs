@@ -1,12 +1,13 @@
-//! Records administrative acts in the audit log: those that were done, and those that were refused.
+//! Records administrative actions in the audit log: both successful and refused ones.
 //!
-//! A dry run did nothing and is not recorded, unless it was refused.
+//! A dry run does nothing and is not recorded, unless it was refused.
 //!
-//! Invariant: the response to a recorded act is sent after its entry is stored. An entry that cannot be stored
-//! is logged, and does not undo the act.
+//! **Invariant.** The response to a recorded action is sent after its entry is stored. An entry that cannot
+//! be stored is logged, and does not undo the action.
 //!
-//! What strangers and tenants can cause is bounded, see [`limits`]: beyond a rate, acts are counted, and one entry says how
-//! many were left out. Requests without a valid credential are only counted.
+//! Unauthenticated callers and tenants can cause only a bounded number of entries, see [`limits`]: beyond a
+//! rate, actions are counted, and one entry reports how many were left out. Requests without a valid
+//! credential are only counted.
 
 pub(crate) mod limits;
 
@@ -33,19 +34,19 @@ use crate::{
 
 /// The operation of a login to the dashboard.
 pub const LOG_IN: &str = "log_in";
-/// The operation of an entry that stands for others, and its code. Its resource says how many.
+/// The operation of an entry that represents others, and its code. Its resource has their number.
 pub const LEFT_OUT: &str = "left_out";
-/// How long those that are left out are counted before they are reported.
+/// How long left-out actions are counted before they are reported.
 const REPORT_AFTER: Duration = Duration::from_mins(10);
-/// The code of an act whose caller disconnected before it had an outcome.
+/// The code of an action whose caller disconnected before it had an outcome.
 const DISCONNECTED: &str = "disconnected";
 /// The status that proxies log for it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Longer names of resources are cut off.
+/// Maximum length of a resource's name. Longer names are truncated.
 const MAX_RESOURCE: usize = 128;
 
-/// An act in progress.
+/// An action in progress.
 pub(crate) struct Act {
     api: Api,
     route: &'static Route,
@@ -59,7 +60,7 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    /// `None` for an operation that is never recorded.
+    /// Starts to record an operation. `None` for one that is never recorded.
     pub fn begin(
         api: &Api,
         route: &'static Route,
@@ -89,7 +90,8 @@ impl Act {
         }
     }
 
-    /// Stores the entry: wait for it before responding. It is stored even if the caller disconnects meanwhile.
+    /// Stores the entry. Wait for the returned handle before responding. The entry is stored even if the
+    /// caller disconnects meanwhile.
     pub fn end(mut self, outcome: &Result<Answer, Problem>) -> Option<JoinHandle<()>> {
         let actor = self.actor.take()?;
         let (status, code) = match outcome {
@@ -117,7 +119,7 @@ impl Act {
         self.store(entry)
     }
 
-    /// The last object that the path names: the tenant, or another one.
+    /// Returns the last object that the path names: the tenant, or another one.
     fn in_path(&self, is_tenant: bool) -> Option<String> {
         let mut all = self.path.iter().rev();
         let (name, value) = all.find(|(name, _)| (**name == *"tenant") == is_tenant)?;
@@ -155,7 +157,7 @@ impl Act {
 }
 
 impl Drop for Act {
-    /// The caller disconnected before the act had an outcome: it may have been done.
+    /// The caller disconnected before the action had an outcome: it may have been done.
     fn drop(&mut self) {
         if let Some(actor) = self.actor.take() {
             let resource = self.in_path(false).or_else(|| self.in_path(true)).unwrap_or_default();
@@ -165,8 +167,8 @@ impl Drop for Act {
     }
 }
 
-/// Records a login. `name` is the account that was named, if it exists: what else is typed there may be a
-/// password.
+/// Records a login. `name` is the account name, if the account exists. Any other text that was typed there
+/// may be a password.
 pub(crate) async fn record_login(
     api: &Api,
     actor: Option<&Actor>,
@@ -192,7 +194,7 @@ pub(crate) async fn record_login(
     }
 }
 
-/// Stores the entry, for the tenant of this name if it is given. `None` if there are too many.
+/// Stores the entry, for the tenant of this name if there is one. `None` if there are too many entries.
 fn record(api: &Api, mut entry: AuditEntry, tenant: Option<Box<str>>) -> Option<JoinHandle<()>> {
     let (is_done, now) = (entry.code.is_empty(), api.clock.now());
     match api.audit.admit(&entry.actor, entry.tenant, &entry.address, is_done, now) {
@@ -227,7 +229,7 @@ async fn append(api: &Api, entry: AuditEntry) {
     }
 }
 
-/// Reports those that are left out from `first` on by one entry, in a while, or when the gateway stops.
+/// Reports actions that are left out from `first` on in one entry, after a while or when the gateway stops.
 fn report_later(api: &Api, first: AuditEntry, counter: CounterKey) {
     let tasks = api.tasks.clone();
     let api = api.clone();
@@ -248,7 +250,7 @@ fn report_later(api: &Api, first: AuditEntry, counter: CounterKey) {
     });
 }
 
-/// The id or name of what was created.
+/// Returns the id or name of what was created.
 fn created(answer: &Answer) -> Option<String> {
     #[derive(Deserialize)]
     struct Created {

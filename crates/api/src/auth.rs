@@ -1,4 +1,4 @@
-//! Authentication of HTTP requests: reads the credential and `X-Tenant` from the headers, asks
+//! Authenticates HTTP requests: reads the credential and `X-Tenant` from the headers, calls
 //! [`gancho_access`], and turns its errors into problems.
 
 use gancho_access::{AccessError, KeyError, Needs, Principal, Role, ThrottleError};
@@ -9,7 +9,7 @@ use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
 
-/// Authenticates the caller, and checks that it has the access that is needed.
+/// Authenticates the caller, and checks that it has the required access.
 pub async fn authorize(
     api: &Api,
     headers: &HeaderMap,
@@ -49,7 +49,7 @@ async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Pri
     Ok(api.access.authenticate(token, named).await?)
 }
 
-/// The credential of a request whose response takes long, to check it again meanwhile.
+/// The credential of a request with a long response, to be checked again during the response.
 pub struct Credential {
     token: String,
     named: Option<String>,
@@ -57,14 +57,14 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// `None` for a caller in this process, who sends none.
+    /// Returns the credential; `None` for a caller in this process, which sends none.
     pub fn of(headers: &HeaderMap, needs: Needs) -> Option<Self> {
         let token = token(headers).ok()?.to_owned();
         let named = named_tenant(headers).ok().flatten().map(ToOwned::to_owned);
         Some(Self { token, named, needs })
     }
 
-    /// Whether it still gives the access that the operation needs. While the store is unavailable, it does.
+    /// Whether it still gives the required access. While the store is unavailable, it does.
     pub async fn is_valid(&self, api: &Api) -> bool {
         match api.access.authenticate(&self.token, self.named.as_deref()).await {
             Ok(principal) => principal.check(self.needs, Role::ReadOnly).is_ok(),
@@ -74,7 +74,7 @@ impl Credential {
     }
 }
 
-/// The one credential of the request.
+/// Returns the only credential of the request.
 fn token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = || {
         challenge(Problem::new(

@@ -1,9 +1,11 @@
-//! Memory budget for request bodies that are arriving: from partners, who are verified by their bodies, and to the API. Bytes
-//! are counted as they arrive, never as announced. When the budget is used up, the slowest sender loses its body, so that the
-//! next one can be read: a crowd of slow senders competes with itself.
+//! Memory budget for request bodies that are arriving: from partners, which are verified by their bodies, and
+//! to the API.
 //!
-//! A complete body keeps its bytes until it is answered and cannot be evicted. Another one is refused only
-//! if complete bodies fill the budget.
+//! Bytes are counted as they arrive, never as announced. When the budget is used up, the slowest sender loses
+//! its body, so that the next one can be read: slow senders compete only with each other.
+//!
+//! A complete body keeps its bytes until it is answered and cannot be evicted. A new body is refused only if
+//! complete bodies fill the budget.
 
 use std::{
     collections::HashMap,
@@ -27,7 +29,8 @@ use crate::{client_address::ClientAddress, codes, input::content, problem::Probl
 const SAMPLE: usize = 256;
 /// After this time a sender's speed can be judged.
 const GRACE: Duration = Duration::from_secs(1);
-/// The share of the budget that an address, or a partner, may hold before its bodies are evicted first.
+/// One part in this number of the budget is what an address, or a partner, may hold before its bodies are
+/// evicted first.
 const ADDRESS_SHARE: usize = 8;
 const PARTNER_SHARE: usize = 2;
 
@@ -59,7 +62,7 @@ struct Transfer {
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub address: ClientAddress,
-    /// Empty for the API's operator; otherwise the partner, or the tenant.
+    /// The partner or the tenant; empty for the operator at the API.
     pub partner: Box<str>,
     /// Whether its bytes are stored. A body for an unknown partner is read and dropped; it takes no memory,
     /// but is evicted like all others, so that the sender cannot tell the difference.
@@ -100,7 +103,7 @@ impl BodyBudget {
         Self { max_bytes, used: AtomicUsize::new(0), transfers: Mutex::default() }
     }
 
-    /// Takes the bytes of a body that came in one piece, as nearly all do.
+    /// Takes the bytes of a body that arrived in one piece, as nearly all do.
     pub fn hold(&self, bytes: usize) -> Result<HeldBytes<'_>, BudgetFullError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let held = HeldBytes { budget: self, bytes };
@@ -134,7 +137,7 @@ impl Drop for HeldBytes<'_> {
 }
 
 impl<'a> IncomingBody<'a> {
-    /// Counts bytes that arrived.
+    /// Counts bytes that have arrived.
     pub fn add(&self, bytes: usize) -> Result<(), EvictedError> {
         let mut transfers = self.budget.transfers.lock();
         if self.transfer.is_evicted.load(Ordering::Relaxed) {
@@ -152,7 +155,7 @@ impl<'a> IncomingBody<'a> {
         if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
     }
 
-    /// Reads what follows the first bytes, to the end, and completes the body. `store` takes each piece.
+    /// Reads the rest of the body, and completes it. `store` gets each piece.
     pub async fn read_rest<B>(
         self,
         body: &mut B,
@@ -191,7 +194,7 @@ impl<'a> IncomingBody<'a> {
     /// Completes the body, which can no longer be evicted.
     pub fn finish(self) -> Result<HeldBytes<'a>, EvictedError> {
         let mut transfers = self.budget.transfers.lock();
-        // What is removed here is not given back when `self` is dropped.
+        // Removed here, so it is not given back when `self` is dropped.
         let bytes = transfers.remove(&self.transfer).ok_or(EvictedError)?;
         drop(transfers);
         Ok(HeldBytes { budget: self.budget, bytes })
@@ -265,8 +268,9 @@ impl Transfers {
         ranked.min().map(|(_, place)| self.all[place].clone())
     }
 
-    /// The lowest rank is evicted first: unknown senders, then those beyond their share, then the slowest.
-    /// Transfers that have just begun come last, the oldest of them first.
+    /// Returns the rank of a transfer; the lowest is evicted first. Unknown senders come first, then those
+    /// beyond their share, then the slowest. Transfers that have just begun come last, the oldest of them
+    /// first.
     fn rank(&self, transfer: &Transfer, max_bytes: usize, now: Instant) -> impl Ord + use<> {
         let sender = &transfer.sender;
         let held = |bytes: Option<&usize>| bytes.copied().unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Lets every node show the circuit breakers that any node has opened.
 //!
-//! They meet in the store, by one small document of each node that has open ones. It expires with its node.
+//! Each node with open breakers writes a small document to the store, which expires with the node.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Under the node's number.
+/// The documents, by the node's number.
 const BREAKERS: Collection = Collection::operators("breakers");
 const PACE: Duration = Duration::from_secs(2);
 /// How often an unchanged document is written again, so that it does not expire.
@@ -53,7 +53,7 @@ impl BreakerRelay {
     /// Runs until it is stopped.
     pub async fn run(mut self, stop: CancellationToken) {
         while tokio::time::timeout(PACE, stop.cancelled()).await.is_err() {
-            // An unreachable store has its own alert, and a node then shows what it has seen itself.
+            // An unreachable store has its own alert, and the node shows only its own breakers then.
             if let Err(error) = self.round().await {
                 tracing::debug!(%error, "could not exchange open circuit breakers; will retry");
             }
@@ -111,7 +111,8 @@ impl Record {
         }
     }
 
-    /// Nodes of two versions may meet: what one cannot read is left out.
+    /// Converts the record. Nodes of two versions may run at the same time, so a record that cannot be read
+    /// is left out.
     fn breaker(self) -> Option<OpenBreaker> {
         Some(OpenBreaker {
             lane: self.lane.parse().ok()?,

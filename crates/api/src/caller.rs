@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Caller {
     pub address: ClientAddress,
-    /// On this machine, and not a proxy for someone else.
+    /// Whether it is on this machine, and not a proxy for someone else.
     pub is_local: bool,
     pub connection: Arc<ConnectionState>,
 }

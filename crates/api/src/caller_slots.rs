@@ -1,6 +1,6 @@
-//! Limits how many long responses a caller has at a time. Each caller has its own: however many others there are, and
-//! whether they read or not, nobody keeps another out. All together are bounded by the connections of the listener, which
-//! closes those that have been idle longest.
+//! Limits the concurrent long responses of each caller. Each caller has its own slots: however many others
+//! there are, and whether they read or not, no caller keeps another out. The total is bounded by the
+//! connections of the listener, which closes those that have been idle longest.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -18,7 +18,7 @@ type CallerKey = Option<TenantId>;
 
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Counts what runs, by caller.
+/// Counts running responses by caller.
 pub struct CallerSlots {
     /// What is limited, for the error message.
     noun: &'static str,
@@ -38,7 +38,7 @@ impl CallerSlots {
         Self { noun, max_of_tenant, max_of_operator, running: Arc::default() }
     }
 
-    /// `None` is the operator, also one who acts for a tenant.
+    /// Takes a slot. `None` is the operator, even if it acts for a tenant.
     pub fn take(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
         let max = if caller.is_some() { self.max_of_tenant } else { self.max_of_operator };
         let mut running = self.running.lock();

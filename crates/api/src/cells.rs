@@ -6,15 +6,15 @@ use async_trait::async_trait;
 use gancho_domain::TenantId;
 use gancho_store::Result;
 
-/// Manages the cells. A refused change is a [`gancho_store::StoreError::Refused`] with what to do.
+/// Manages the cells. A refused change is a [`gancho_store::StoreError::Refused`] that says what to do.
 #[async_trait]
 pub trait CellService: Send + Sync {
-    /// The home cell first.
+    /// Returns the cells, the home cell first.
     async fn cells(&self) -> Result<Vec<CellInfo>>;
 
     async fn add(&self, name: &str, url: &str) -> Result<()>;
 
-    /// A cell that drains gets no new tenants. Whether there is such a cell.
+    /// Sets whether a cell drains, so that it gets no new tenants. Returns whether the cell exists.
     async fn set_draining(&self, name: &str, is_draining: bool) -> Result<bool>;
 
     /// Begins to move a tenant to another cell.
@@ -23,7 +23,7 @@ pub trait CellService: Send + Sync {
     /// Takes back a move before the tenant lives in the new cell.
     async fn take_tenant_back(&self, tenant: TenantId) -> Result<MoveInfo>;
 
-    /// The last move of a tenant.
+    /// Returns the last move of a tenant.
     async fn tenant_move(&self, tenant: TenantId) -> Result<Option<MoveInfo>>;
 }
 
@@ -35,11 +35,11 @@ pub struct MoveInfo {
     pub state: MoveState,
     pub copied_rows: u64,
     pub removed_rows: u64,
-    /// How long nothing could be written for the tenant.
+    /// How long the tenant could not be written.
     pub closed: Option<Duration>,
-    /// Since it began, and until it ended.
+    /// The time since it began, until it ended.
     pub age: Duration,
-    /// Why it does not go on.
+    /// Why it does not continue.
     pub error: Option<String>,
 }
 

@@ -25,12 +25,13 @@ pub struct CursorScope {
 }
 
 impl CursorScope {
-    /// `path` is the path of the route, so that both forms of a path share cursors.
+    /// Creates the scope of a list. `path` is the path of the route, so that both forms of a path share
+    /// cursors.
     pub fn of(path: &'static str, tenant: Option<TenantId>, parameters: &Values<'_>) -> Self {
         Self { path, tenant, filter: parameters.fingerprint() }
     }
 
-    /// Of an operation whose filter is in its body.
+    /// Creates the scope of an operation whose filter is in its body.
     pub fn named(path: &'static str, tenant: TenantId, filter: String) -> Self {
         Self { path, tenant: Some(tenant), filter }
     }

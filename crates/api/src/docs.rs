@@ -25,11 +25,11 @@ use crate::{
     state::Api,
 };
 
-/// Nothing but the pages' own script and style may run there.
+/// Allows only the pages' own scripts and styles.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
-/// Made at the first request: most gateways are never asked.
+/// Built at the first request, because most gateways are never asked for it.
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| openapi::text().into());
 static PAGES: LazyLock<Pages> = LazyLock::new(|| Pages::of(&DOCUMENT));
 
@@ -88,7 +88,7 @@ fn page(status: StatusCode, media_type: &str, body: impl Into<axum::body::Body>)
     (status, headers, body.into()).into_response()
 }
 
-/// The body is made once, for all requests.
+/// Marks the response as the same for all requests, so that its body exists once.
 fn shared(mut response: Response) -> Response {
     response.extensions_mut().insert(SharedBody);
     response
@@ -106,7 +106,7 @@ const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;mar
 const LINKS: &str =
     "<p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p>";
 
-/// The page of an error code for listeners without the rest of the documentation, such as ingest.
+/// Returns the page of an error code for listeners without the other documentation, such as ingest.
 pub(crate) fn standalone_error_page(code: &str) -> Option<Answer> {
     let page = code_page(codes::find(code)?, "");
     let answer = Answer::of(StatusCode::OK, HeaderValue::from_static(HTML), page);

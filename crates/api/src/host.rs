@@ -1,5 +1,5 @@
-//! Checks the `Host` header. A gateway that listens on the loopback interface can be reached by any web page
-//! in the user's browser, under a name that its owner points to 127.0.0.1 (DNS rebinding). So such a gateway
+//! Checks the `Host` header. Any web page in the user's browser can reach a gateway that listens on the
+//! loopback interface, under a name that its owner points to 127.0.0.1 (DNS rebinding). So such a gateway
 //! accepts only names of this machine.
 
 use std::net::IpAddr;

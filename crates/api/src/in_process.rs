@@ -61,7 +61,8 @@ impl InProcessApi {
         whole(self.stream(principal, request).await).await
     }
 
-    /// The same for a response that is read piece by piece. The caller checks whether the principal may go on.
+    /// As [`Self::call`], for a response that is read piece by piece. The caller checks whether the principal
+    /// may continue.
     pub async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
         let mut request = request.map(Body::from);
         request.extensions_mut().insert(InProcessCaller(principal));
@@ -71,8 +72,8 @@ impl InProcessApi {
         }
     }
 
-    /// Authenticates a request from the network for another form of the API that is merged into the router, as the
-    /// API does: guesses are throttled and counted. A refusal is the API's own response.
+    /// Authenticates a request from the network for another form of the API that is merged into the router,
+    /// as the API does: guesses are throttled and counted. An error is the API's own response.
     pub async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>> {
         let api = &self.api;
         let outcome = if Hops::is_from_gateway(&parts.headers) {
@@ -96,7 +97,7 @@ impl InProcessApi {
         match &principal {
             Ok(principal) => {
                 self.api.throttle.succeed(from, token);
-                // A tenant's key is valid, and opens nothing here.
+                // A tenant's key is valid, but gives no access here.
                 if let Principal::Operator(operator) = principal {
                     audit::record_login(&self.api, Some(operator.actor()), "", from, None).await;
                 }
@@ -112,7 +113,7 @@ impl InProcessApi {
         principal.map_err(LoginError::Access)
     }
 
-    /// Records that someone signed in without a token or a password, by a link that was made in this process.
+    /// Records a login without a token or a password, by a link that was made in this process.
     pub async fn record_login(&self, operator: &Operator, from: AddressBlock) {
         audit::record_login(&self.api, Some(operator.actor()), "", from, None).await;
     }
@@ -146,7 +147,7 @@ impl InProcessApi {
         let api = &self.api;
         let credential = Secret::new(format!("{name}\n{}", *password));
         api.throttle.admit(from, &credential).await.map_err(LoginError::Throttled)?;
-        // Who logged in from this address before is not slowed down by those who guess from others.
+        // A user who logged in from this address before is not slowed down by guesses from others.
         let (account, address) = (account_key(name), from.to_string());
         let admitted = api.account_throttle.admit(account, &address).await;
         admitted.map_err(LoginError::Throttled)?;
@@ -186,7 +187,7 @@ async fn whole(response: Response<Body>) -> Response<Bytes> {
     }
 }
 
-/// Spellings of a name that mean the same account count as one.
+/// Returns the key of an account. Spellings of a name that mean the same account count as one.
 fn account_key(name: &str) -> ThrottleKey {
     ThrottleKey::account(&plain_name(name).unwrap_or_default())
 }

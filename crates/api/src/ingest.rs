@@ -41,7 +41,7 @@ pub struct IngestState {
     budget: BodyBudget,
     /// Addresses that sent a verified webhook.
     verified_addresses: RecentSet,
-    /// For guesses of the operator token.
+    /// Throttles guesses of the operator token.
     throttle: Throttle,
     refusal_pace: RefusalPace,
     pub settings: IngestSettings,

@@ -25,7 +25,7 @@ pub const UNKNOWN_FIELD: &str = "unknown_field";
 pub const MISSING_FIELD: &str = "missing_field";
 pub const INVALID_FIELD: &str = "invalid_field";
 
-/// Names of other gateways' APIs that no letter of our own resembles, and ours.
+/// Names in other gateways' APIs that do not resemble ours, with our names.
 const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("eventType", "type"),
     ("event_type", "type"),
@@ -84,7 +84,7 @@ impl FieldErrors {
     }
 }
 
-/// A caller's text for use in a message: shortened, and without control characters.
+/// Shortens a caller's text for a message, and removes control characters.
 pub fn excerpt(text: &str) -> String {
     let mut excerpt: String =
         text.chars().take(64).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
@@ -94,7 +94,7 @@ pub fn excerpt(text: &str) -> String {
     excerpt
 }
 
-/// A name as a segment of a JSON pointer.
+/// Escapes a name as a segment of a JSON pointer.
 pub fn pointer_segment(name: &str) -> String {
     excerpt(name).replace('~', "~0").replace('/', "~1")
 }

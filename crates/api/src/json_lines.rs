@@ -1,5 +1,5 @@
-//! Streams of JSON lines, for exports. A page is read when the client has read the one before, so that an export that nobody
-//! reads holds no more than a page.
+//! Streams JSON lines, for exports. A page is read when the client has read the one before, so that an export
+//! that nobody reads holds at most one page.
 
 use std::{io, sync::Arc};
 
@@ -53,7 +53,8 @@ where
     Ok(Answer::stream(MEDIA_TYPE, Body::from_stream(pages)))
 }
 
-/// The lines of the next page that is not empty. A page scans a limited number of rows, and may be empty.
+/// Returns the lines of the next page that is not empty. A page scans a limited number of rows, and may be
+/// empty.
 async fn lines<R, F>(
     read: &impl Fn(Option<Place>) -> F,
     mut after: Option<Place>,
@@ -76,7 +77,7 @@ where
     }
 }
 
-/// Breaks the stream off, so that an incomplete export cannot look complete.
+/// Breaks the stream, so that an incomplete export cannot look complete.
 fn broken(problem: &Problem) -> io::Error {
     io::Error::other(problem.code().code)
 }

@@ -8,7 +8,7 @@ use hyper::body::Body;
 
 use crate::answer::AnswerBody;
 
-/// What must be known about a request to finish its response.
+/// What the response needs to know about its request.
 pub(crate) struct KeepAlive {
     expects_continue: bool,
 }
@@ -18,8 +18,8 @@ impl KeepAlive {
         Self { expects_continue: parts.headers.contains_key(header::EXPECT) }
     }
 
-    /// Adds `Connection: close` if the rest of the request body is still to come. A client that is not told
-    /// would send its next request on this connection, and get no response.
+    /// Adds `Connection: close` if a part of the request body has not arrived yet. Otherwise the client would
+    /// send its next request on this connection, and get no response.
     pub(crate) fn finish<B>(
         &self,
         mut response: Response<AnswerBody>,
@@ -36,7 +36,7 @@ impl KeepAlive {
 }
 
 /// Whether the body of an answered request has fully arrived, so that its connection can be reused. Reads
-/// what has arrived, up to a limit, without waiting. `expects_continue` says that the client waits for `100
+/// what has arrived, up to a limit, without waiting. `expects_continue` means that the client waits for `100
 /// Continue`, which it must not get now.
 fn is_body_consumed<B>(expects_continue: bool, body: &mut B) -> bool
 where

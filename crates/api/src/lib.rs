@@ -1,18 +1,19 @@
-//! The JSON API: its operations, who may call them, and how requests and responses look.
+//! The JSON API: its operations, who may call them, and the form of requests and responses.
 //!
-//! In reading order: [`router`] has the table of routes, [`route`] says what an entry contains. [`serve`] handles
-//! a request: [`auth`] (authentication and authorization), [`input`] (strict parsing), the operation, then
-//! [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is a file, in the folder
-//! of its noun. [`render`], [`page`], [`cursor`] and `json_lines` are shared by responses; [`openapi`] and [`docs`] generate
-//! the documentation. [`in_process`] serves callers in this process, such as the dashboard. [`policy`] says which
-//! roles may run an operation, and whether it goes to the [`audit`] log. [`service`] is the tower service of the
-//! API; [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
-//! `caller` and `keep_alive`; beside them [`state`] (with [`cells`], [`key_ring`], [`reload`], [`tails`],
-//! `request_bodies` and `body_budget`, [`response_budget`], [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
+//! In reading order: [`router`] has the table of routes, [`route`] says what an entry contains. [`serve`]
+//! handles a request: [`auth`] (authentication and authorization), [`input`] (strict parsing), the operation,
+//! then [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is a file, in
+//! the directory of its noun. [`render`], [`page`], [`cursor`] and `json_lines` are shared by responses;
+//! [`openapi`] and [`docs`] generate the documentation. [`in_process`] serves callers in this process, such
+//! as the dashboard. [`policy`] says which roles may run an operation, and whether it is recorded in the
+//! [`audit`] log. [`service`] is the tower service of the API; [`ingest`] is the one for partners. Below them
+//! is [`listener`], with [`host`], [`client_address`], `caller` and `keep_alive`; beside them [`state`] (with
+//! [`cells`], [`key_ring`], [`reload`], [`tails`], `request_bodies` and `body_budget`, [`response_budget`],
+//! [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
 //!
-//! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome. It
-//! never creates a [`gancho_domain::TenantScope`] ([`gancho_access`] does), creates error responses only in
-//! [`problem`], and never reads a body before the caller is authenticated.
+//! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome.
+//! It never creates a [`gancho_domain::TenantScope`] ([`gancho_access`] does), creates error responses only
+//! in [`problem`], and never reads a body before the caller is authenticated.
 
 pub mod answer;
 pub mod audit;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// A line that is logged once in a while, with the number of times that it was left out.
+/// A line that is logged at most once per interval, with the number of times that it was suppressed.
 pub(crate) struct LineLimit {
     per: Duration,
     state: Mutex<State>,
@@ -21,7 +21,7 @@ impl LineLimit {
         Self { per, state: Mutex::new(State { logged_at: None, suppressed: 0 }) }
     }
 
-    /// Whether to log it now: then the number of lines that were left out before.
+    /// Returns whether to log it now, with the number of lines that were suppressed before.
     pub fn allow(&self) -> Option<u64> {
         let mut state = self.state.lock();
         if state.logged_at.is_some_and(|at| at.elapsed() < self.per) {

@@ -3,8 +3,8 @@
 //! framing.
 //!
 //! `connections` tracks open connections and chooses which to close; `guarded_stream` is the stream of a
-//! connection, with its deadlines; `framing` rejects ambiguous framing. The service that answers is passed
-//! in: `service` for the API, `ingest` for partners.
+//! connection, with its deadlines; `framing` rejects ambiguous framing. The caller passes the service that
+//! answers: `service` for the API, `ingest` for partners.
 
 mod connections;
 mod framing;
@@ -40,7 +40,7 @@ pub struct ListenSettings {
     /// Maximum open connections. Beyond it, the connection that has been idle longest without authentication
     /// is closed. A new one is refused only if all others are being answered.
     pub connections: usize,
-    /// The same limit for one address.
+    /// Maximum open connections of one address.
     pub connections_per_address: usize,
     /// Proxies, which have no limit per address.
     pub trusted_proxies: TrustedProxies,
@@ -80,16 +80,16 @@ content-length: 185\r\n\r\n\
 
 /// Pause after an accept error, e.g. when the system is out of file handles.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// Number of idle connections to close then.
+/// Number of idle connections that are closed in that case.
 const CONNECTIONS_TO_FREE: usize = 8;
 /// How long a stop waits for streams to end.
 const STREAM_GRACE: Duration = Duration::from_millis(500);
 /// How long a stop waits for clients to read their responses, and to send their requests.
 const RESPONSE_GRACE: Duration = Duration::from_secs(3);
-/// What the kernel may hold unsent of a connection, in bytes.
+/// Maximum unsent bytes of a connection in the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_UNSENT: u32 = 64 * 1024;
-/// How long a connection that makes room may go on with a request that is not complete.
+/// How long a connection that was chosen to be closed may continue with an incomplete request.
 const EVICTED_GRACE: Duration = Duration::from_secs(10);
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -101,7 +101,7 @@ pub struct Peer {
     pub trusted_proxies: TrustedProxies,
 }
 
-/// Accepts connections until `stop`, and returns when the last one is closed. `service` is called for each
+/// Accepts connections until `stop`, and returns when the last one is closed. Calls `service` for each
 /// connection.
 pub(crate) async fn accept_connections<S>(
     listener: TcpListener,
@@ -173,7 +173,7 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
     builder.http1_only()
 }
 
-/// Errors of the peer that need no reaction.
+/// Whether it is an error of the peer that needs no reaction.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -233,7 +233,7 @@ where
         let Self { stream, slot, service, stop } = self;
         let state = slot.connection.clone();
         let _open = OpenCount::new(traffic);
-        // Responses are small and waited for.
+        // Responses are small, and clients wait for them.
         let _ = stream.set_nodelay(true);
         limit_unsent(&stream);
         let guarded = GuardedStream::new(stream, &settings, &slot);
@@ -253,8 +253,8 @@ where
                 if !state.is_being_answered() {
                     return;
                 }
-                // A request that arrived in the meantime is answered. A body that is still arriving has some time, so that
-                // a crowd of slow senders does not come back at once.
+                // A request that arrived in the meantime is answered. A body that is still arriving gets some
+                // time, so that many slow senders do not reconnect at once.
                 connection.as_mut().graceful_shutdown();
                 let Some(ended) = finish(connection, EVICTED_GRACE, &state).await else { return };
                 ended
@@ -267,7 +267,8 @@ where
     }
 }
 
-/// Waits for a connection that was asked to close. After `grace`, only one that is being answered goes on; `None` for others.
+/// Waits for a connection that was asked to close. After `grace`, only one that is being answered continues;
+/// `None` for others.
 async fn finish<F: Future>(
     mut connection: Pin<&mut F>,
     grace: Duration,
@@ -280,8 +281,8 @@ async fn finish<F: Future>(
     }
 }
 
-/// Lets the kernel hold only so much that it could not send yet. Otherwise a client that does not read would take megabytes
-/// of memory that nothing counts.
+/// Limits how much unsent data the kernel holds. Otherwise a client that does not read would use megabytes of
+/// memory that nothing counts.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn limit_unsent(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(MAX_UNSENT);

@@ -54,12 +54,12 @@ impl Traffic {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Connections refused because too many were open.
+    /// Returns how many connections were refused because too many were open.
     pub fn shed(&self) -> u64 {
         self.shed.load(Ordering::Relaxed)
     }
 
-    /// Open connections.
+    /// Returns the number of open connections.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
@@ -100,17 +100,17 @@ impl Meter {
         self.audit_skipped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Acts that were not recorded in the audit log, because there were too many.
+    /// Returns how many actions were not recorded in the audit log, because there were too many.
     pub fn unrecorded_acts(&self) -> u64 {
         self.audit_skipped.load(Ordering::Relaxed)
     }
 
-    /// Invalid API keys, operator tokens and portal tokens.
+    /// Returns the number of invalid API keys, operator tokens and portal tokens.
     pub fn failed_logins(&self) -> u64 {
         self.failed_logins.load(Ordering::Relaxed)
     }
 
-    /// All counters that are not zero.
+    /// Returns all counters that are not zero.
     pub fn answers(&self) -> Vec<Answers> {
         const NAMES: [&str; CLASSES] = ["2xx", "3xx", "4xx", "5xx"];
         let mut all = Vec::new();
@@ -126,17 +126,17 @@ impl Meter {
         all
     }
 
-    /// Panics in handlers.
+    /// Returns the number of panics in handlers.
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
     }
 
-    /// Connections refused because too many were open.
+    /// Returns how many connections were refused because too many were open.
     pub fn shed(&self) -> u64 {
         self.traffic.shed()
     }
 
-    /// Open connections.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> u64 {
         self.traffic.open()
     }

@@ -1,5 +1,5 @@
-//! The OpenAPI document, generated from the table of routes: parameters and bodies from their fields, errors
-//! from what the route needs and takes.
+//! Generates the OpenAPI document from the table of routes: parameters and bodies from their fields, errors
+//! from what the route needs and accepts.
 
 pub(crate) mod examples;
 mod field_schema;
@@ -124,7 +124,7 @@ pub fn document() -> OpenApi {
         .build()
 }
 
-/// The document as it is served and checked in.
+/// Returns the document as it is served and checked in.
 pub fn text() -> String {
     let mut document = serde_json::to_value(document()).unwrap_or_default();
     examples::add(&mut document);
@@ -216,7 +216,7 @@ fn request_body(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Op
     Some(builder.content("application/json", content).build())
 }
 
-/// The body of `publishEvent` is a `PublishEventRequest`.
+/// Returns the name of a body's schema: that of `publishEvent` is `PublishEventRequest`.
 fn request_name(operation_id: &str) -> String {
     let (first, rest) = operation_id.split_at_checked(1).unwrap_or_default();
     format!("{}{rest}Request", first.to_ascii_uppercase())

@@ -21,12 +21,12 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// `tenant` is the owner of the list; `None` if the operator lists all tenants.
+    /// Starts a page. `tenant` is the owner of the list; `None` if the operator lists all tenants.
     pub fn of(call: &'a Call, tenant: Option<TenantId>, paging: &Paging) -> Result<Self, Problem> {
         Self::below(call, tenant, None, paging)
     }
 
-    /// The same for a list below an object in the path.
+    /// Starts a page of a list below an object in the path.
     pub fn below(
         call: &'a Call,
         tenant: Option<TenantId>,
@@ -44,14 +44,14 @@ impl<'a> Page<'a> {
         Ok(Self { call, scope, position, max })
     }
 
-    /// The page to request, for a list that the store paginates.
+    /// Returns the page to request, for a list that the store paginates.
     pub fn request(&self) -> Result<PageRequest, Problem> {
         let place = self.position.as_deref().map(<[u8; 32]>::try_from).transpose();
         let place = place.map_err(|_| Problem::internal("cursor with a wrong length"))?;
         Ok(PageRequest::new(self.max, place))
     }
 
-    /// The response. `next` is the position that the store returned.
+    /// Returns the response. `next` is the position that the store returned.
     pub fn answer<T: Serialize>(
         &self,
         data: Vec<T>,
@@ -60,23 +60,24 @@ impl<'a> Page<'a> {
         Answer::ok(&List { data, next_cursor: next.map(|place| self.seal(&place)) })
     }
 
-    /// The last name of the previous page, for a list ordered by name.
+    /// Returns the last name of the previous page, for a list ordered by name.
     pub fn after_name(&self) -> Option<&str> {
         std::str::from_utf8(self.position.as_deref()?).ok()
     }
 
-    /// The last id of the previous page, for a list ordered by id.
+    /// Returns the last id of the previous page, for a list ordered by id.
     pub fn after_id<K: Kind>(&self) -> Option<Id<K>> {
         self.position.as_deref()?.try_into().ok().map(Id::from_bytes)
     }
 
-    /// The number of rows to read: one more than a page has, to know whether there is a next page.
+    /// Returns the number of rows to read: one more than a page has, to find out whether there is a next
+    /// page.
     pub fn max_read(&self) -> usize {
         self.max + 1
     }
 
-    /// Returns the rows of this page, and the next cursor if there are more. `key` is what rows are ordered
-    /// by.
+    /// Returns the rows of this page, and the next cursor if there are more. `key` returns what rows are
+    /// ordered by.
     pub fn cut<R>(
         &self,
         mut rows: Vec<R>,

@@ -1,5 +1,6 @@
-//! What each operation takes of the role of a user, and whether it is recorded in the audit log: one line for
-//! every operation. A test fails for one that is not listed; such a one is for operators alone.
+//! The role that each operation requires of a user, and whether it is recorded in the audit log: one line for
+//! every operation. A test fails for an operation that is not listed; only operators may run such an
+//! operation.
 //!
 //! Roles limit people who log in. Credentials of tenants are limited by their scopes, see [`crate::route`].
 
@@ -7,12 +8,12 @@ use gancho_access::Role;
 
 use crate::route::Route;
 
-/// Whose calls of an operation are recorded in the audit log.
+/// Which callers of an operation are recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
-    /// Everyone's.
+    /// All callers.
     Always,
-    /// Those of people: the operator, users, and who is in the portal. Programs of tenants make such calls by the
+    /// People: the operator, users, and users of the portal. Programs of tenants make such calls by the
     /// thousand, and the delivery log has their effect.
     ForPeople,
     Never,
@@ -159,7 +160,7 @@ const POLICIES: &[(&str, Role, Recorded)] = &[
     ("deleteAlertSilence", Support, Always),
 ];
 
-/// The policy of an operation.
+/// Returns the policy of an operation.
 pub fn of(route: &Route) -> Policy {
     let found = POLICIES.iter().find(|(operation, ..)| *operation == route.operation_id);
     let (role, recorded) =
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Each change is recorded, but for those that tenants' programs make all the time.
+    /// Each change is recorded, except those that tenants' programs make all the time.
     #[test]
     fn what_changes_something_is_recorded() {
         let unrecorded: Vec<_> = ROUTES

@@ -27,7 +27,7 @@ struct ProblemParts {
     code: &'static Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// Members beyond those that every problem has.
+    /// Members in addition to those that every problem has.
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -45,12 +45,12 @@ struct ProblemBody<'a> {
     more: &'a Map<String, Value>,
 }
 
-/// What is wrong with one field of a request.
+/// An error in one field of a request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InvalidField {
     /// JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body.
     pub pointer: String,
-    /// What is wrong there, and how to fix it.
+    /// What is wrong, and how to fix it.
     pub detail: String,
 }
 
@@ -69,8 +69,8 @@ impl Problem {
         self.0.code
     }
 
-    /// The same for another tenant's object and for one that does not exist, so that the response reveals
-    /// nothing.
+    /// Returns the same error for another tenant's object and for one that does not exist, so that the
+    /// response reveals nothing.
     pub fn not_found(noun: Noun) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
         let detail = match noun {
@@ -90,7 +90,7 @@ impl Problem {
         Self::new(&codes::NOT_FOUND, detail)
     }
 
-    /// The path exists, and supports only these methods.
+    /// Returns the error for a path that supports only other methods.
     pub fn method_not_allowed(methods: &[&str]) -> Self {
         let list = match methods.split_last() {
             Some((last, [])) => (*last).to_owned(),
@@ -119,7 +119,7 @@ impl Problem {
         problem
     }
 
-    /// One field with an invalid value.
+    /// Returns the error for one field with an invalid value.
     pub fn field(pointer: &str, message: impl Into<String>) -> Self {
         let mut errors = FieldErrors::default();
         errors.invalid(pointer, message);
@@ -152,19 +152,19 @@ impl Problem {
         self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
-    /// A request of a gateway came back to it, or to another one's API.
+    /// Returns the error for a request of a gateway that reached it again, or another one's API.
     pub fn loop_detected() -> Self {
         let detail = "a gateway sent the request; change the URL of the webhook or the target of the source that points here";
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 
-    /// The store did not respond in time.
+    /// Returns the error if the store did not respond in time.
     pub fn no_answer() -> Self {
         let detail = "the database did not respond in time; whether the request was carried out is not known. Repeat it, a publish with the same idempotency key";
         Self::new(&codes::UNAVAILABLE, detail).retry_after(Duration::from_secs(5))
     }
 
-    /// An internal error. Its cause is logged, not shown to the caller.
+    /// Returns an internal error. Its cause is logged, not shown to the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
         tracing::error!(error = %what, "internal error");
         Self::new(
@@ -181,7 +181,7 @@ impl Problem {
         self.0.errors.iter().map(invalid_field).collect()
     }
 
-    /// Members beyond those that every problem has.
+    /// Returns the members in addition to those that every problem has.
     pub const fn more(&self) -> &Map<String, Value> {
         &self.0.more
     }

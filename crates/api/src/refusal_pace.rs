@@ -1,5 +1,5 @@
-//! Slows down strangers who are refused again and again, by address: each refusal takes processor time that others
-//! would have. Only the refusals wait: callers at the same address that are not refused do not notice.
+//! Slows down unauthenticated callers that are refused again and again, by address, because each refusal
+//! takes processor time from others. Only refusals wait: other callers at the same address are not affected.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 use crate::listener::AnswerGuard;
 
-/// An address may be refused once in this time without waiting.
+/// Time per refusal of an address that causes no wait.
 const SPACING: Duration = Duration::from_millis(10);
-/// What it may use of that at once.
+/// How much of that time an address may use at once.
 const BURST: Duration = Duration::from_secs(2);
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 pub struct RefusalPace {
-    /// Until when the refusals of an address use up its share.
+    /// Until when the refusals of an address have used up its share.
     used_until: Mutex<BoundedRecords<AddressBlock, Instant>>,
 }
 
@@ -50,7 +50,7 @@ impl RefusalPace {
         }
     }
 
-    /// Counts a refusal, and returns how long it has to wait.
+    /// Counts a refusal, and returns how long it must wait.
     fn refuse(&self, address: AddressBlock) -> Duration {
         let now = Instant::now();
         let mut used_until = self.used_until.lock();
@@ -80,7 +80,7 @@ mod tests {
         assert!(pace.refuse(address(2)).is_zero(), "others do not wait");
         let waits: Vec<_> = (0..1_000).map(|_| pace.refuse(address(1))).collect();
         assert_eq!(waits.last(), Some(&MAX_WAIT));
-        // It is not held against anybody for longer than it would have lasted.
+        // It is remembered no longer than it would have lasted.
         tokio::time::advance(BURST + MAX_WAIT).await;
         assert!(pace.refuse(address(1)).is_zero());
     }

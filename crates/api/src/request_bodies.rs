@@ -1,8 +1,8 @@
 //! Reads request bodies, and bounds the memory of those that do not arrive at once.
 //!
-//! A tenant may have [`TENANT_KIB`] of them in memory, from their first bytes until they are answered; further ones wait
-//! unread for its others. All of them together may take [`MAX_BYTES`]; beyond it, the slowest is dropped. While such a body
-//! is read, its connection can be closed to make room.
+//! A tenant may have [`TENANT_KIB`] of them in memory, from their first bytes until they are answered; its
+//! further bodies wait unread. All of them together may take [`MAX_BYTES`]; beyond it, the slowest is
+//! dropped. While such a body is read, its connection can be closed to make room.
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
 
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 const TENANT_KIB: usize = 16 * 1024;
-/// What has arrived by the time it is read, and is not counted.
+/// Bytes that have arrived when the body is read, which are not counted.
 const UNCOUNTED: usize = 64 * 1024;
 const UNKNOWN_LENGTH: usize = 256 * 1024;
 
@@ -70,7 +70,7 @@ impl RequestBodies {
                     return Ok((data, None));
                 }
                 Some(Some(data)) => start.extend_from_slice(&data),
-                // The end of a chunked body is a piece of its own.
+                // The end of a chunked body is a separate piece.
                 Some(None) => return Ok((start.freeze(), None)),
                 None => break,
             }
@@ -100,7 +100,8 @@ impl RequestBodies {
         }
     }
 
-    /// Waits for the tenant's other bodies. One whose length is not known counts little: all of them together are bounded.
+    /// Waits for the tenant's other bodies. A body of unknown length counts little, because all of them
+    /// together are bounded.
     async fn share(
         &self,
         tenant: TenantId,

@@ -1,9 +1,10 @@
 //! Memory budget for responses that wait to be sent, because their clients read slowly or not at all.
 //!
-//! A response is passed to its connection in small pieces, as the client reads. The rest is held here and counted for its
-//! owner. When all of them together hold too much, one is dropped, of an owner that holds more than an equal share: the one
-//! whose owner holds the most, in proportion to how fast it is read. Its memory is free at once; its client sees that the
-//! response is incomplete. So a client that does not read competes only with itself, however many connections it has.
+//! A response is passed to its connection in small pieces, as the client reads. The rest is held here and
+//! counted for its owner. When all responses together hold too much, one is dropped, of an owner that holds
+//! more than an equal share: the one whose owner holds the most, in proportion to how fast it is read. Its
+//! memory is free at once, and its client sees that the response is incomplete. So a client that does not
+//! read competes only with itself, however many connections it has.
 
 use std::{
     collections::HashMap,
@@ -22,11 +23,11 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 
-/// What a connection holds of a response. It is not counted.
+/// Bytes of a response in its connection, which are not counted.
 const PIECE: usize = 16 * 1024;
 /// Maximum bytes of all responses.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes in the first second.
+/// The assumed number of bytes read in the first second.
 const ASSUMED_RATE: usize = 1024 * 1024;
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -34,12 +35,12 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy)]
 pub struct SharedBody;
 
-/// Whom the memory of a response counts for.
+/// The owner that the memory of a response counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResponseOwner {
     Operator,
     Tenant(TenantId),
-    /// Where no caller is known: a page.
+    /// The address, for a page without a known caller.
     Address(AddressBlock),
 }
 
@@ -65,8 +66,8 @@ struct PendingResponse {
 }
 
 impl PendingResponse {
-    /// Nanoseconds for each byte that was read. A new one is assumed to be read at [`ASSUMED_RATE`], which counts less and
-    /// less.
+    /// Returns the nanoseconds for each byte that was read. A new response starts with [`ASSUMED_RATE`],
+    /// which counts less and less.
     fn slowness(&self, now: Instant) -> u128 {
         let age = now.saturating_duration_since(self.began) + Duration::from_secs(1);
         age.as_nanos() / (self.sent + ASSUMED_RATE) as u128
@@ -92,7 +93,7 @@ impl Default for ResponseBudget {
 }
 
 impl ResponseBudget {
-    /// Passes a response on in pieces, if it has more than one.
+    /// Forwards a response in pieces, if it has more than one.
     pub fn pace(
         self: &Arc<Self>,
         response: Response<Body>,
@@ -103,7 +104,7 @@ impl ResponseBudget {
         }
         let length = response.body().size_hint().exact();
         response.map(|mut inner| {
-            // What is complete is held from the beginning: a connection may not ask for it at all.
+            // A complete body is held from the start, because the connection may never ask for it.
             let whole = length.and_then(|_| inner.frame().now_or_never()??.ok()?.into_data().ok());
             let held = whole.map(|whole| self.hold(owner, whole));
             Body::new(PacedBody { budget: self.clone(), owner, inner, held, length })
@@ -159,7 +160,7 @@ impl Table {
             let of_owner = self.by_owner.get(&one.owner).copied().unwrap_or(0);
             (of_owner > share, of_owner as u128 * one.slowness(now))
         };
-        // Of equal ones the oldest.
+        // The oldest of equal ones.
         let worst =
             self.responses.iter().max_by_key(|(number, one)| (rank(one), u64::MAX - *number));
         if let Some((number, _)) = worst {
@@ -197,7 +198,8 @@ struct HeldResponse {
 }
 
 impl HeldResponse {
-    /// A copy, so that the connection keeps nothing of the rest alive. `None` after the last piece.
+    /// Returns the next piece, as a copy, so that the connection keeps nothing of the rest in memory. `None`
+    /// after the last piece.
     fn next_piece(&self) -> Result<Option<Bytes>, ResponseDroppedError> {
         let mut table = self.budget.table.lock();
         let held = table.responses.get_mut(&self.number).ok_or(ResponseDroppedError)?;
@@ -219,13 +221,13 @@ impl Drop for HeldResponse {
     }
 }
 
-/// The body of a response that is passed on in pieces.
+/// The body of a response that is forwarded in pieces.
 struct PacedBody {
     budget: Arc<ResponseBudget>,
     owner: ResponseOwner,
     inner: Body,
     held: Option<HeldResponse>,
-    /// What remains, if it is known.
+    /// The remaining bytes, if known.
     length: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A route, as data: who may call it, what it takes, what it returns and which errors it has. The router,
+//! A route, as data: who may call it, what it accepts, what it returns and which errors it has. The router,
 //! the checks before a call and the documentation use the same entry.
 
 use std::time::Duration;
@@ -28,9 +28,9 @@ pub type PathParts = Vec<(Box<str>, Box<str>)>;
 
 pub struct Route {
     pub method: Method,
-    /// Without `/v1`; the route answers with and without it.
+    /// The path without `/v1`; the route works with and without it.
     pub path: &'static str,
-    /// What clients call it, such as `publishEvent`. The audit log and the policies name it so.
+    /// The name of the operation in clients, such as `publishEvent`, in the audit log and in the policies.
     pub operation_id: &'static str,
     pub needs: Needs,
     pub query: &'static [Field],
@@ -38,7 +38,7 @@ pub struct Route {
     /// Whether the header `Idempotency-Key` is honored.
     pub takes_idempotency_key: bool,
     pub gives: Gives,
-    /// Error codes beyond those that follow from the other fields.
+    /// Error codes in addition to those that follow from the other fields.
     pub refuses: &'static [&'static Code],
     /// The tag in the documentation.
     pub tag: &'static str,
@@ -49,9 +49,9 @@ pub struct Route {
     pub run: fn(Call) -> BoxFuture<'static, Result<Answer, Problem>>,
 }
 
-/// Of operations that wait for nothing but the store.
+/// For operations that wait only for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Of operations that wait for other servers: an endpoint may take 60 s to respond.
+/// For operations that wait for other servers: an endpoint may take 60 s to respond.
 pub const PEER_TIMEOUT: Duration = Duration::from_secs(70);
 
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +138,7 @@ impl Route {
         run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
 
-    /// The path parameters, with the nouns that they name.
+    /// Returns the path parameters, with the nouns that they name.
     pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {
         let names = self
             .path
@@ -147,7 +147,7 @@ impl Route {
         names.map(|name| (name, noun(name)))
     }
 
-    /// All error codes that a caller may see, each once, ordered by status.
+    /// Returns all error codes that a caller may see, each once, ordered by status.
     pub fn all_refusals(&self) -> Vec<&'static Code> {
         let mut all = vec![
             &codes::BAD_REQUEST,
@@ -238,7 +238,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The tenant that the call works on. Routes that need one are not reached without it.
+    /// Returns the tenant that the call works on. Routes that need one are not reached without it.
     pub fn tenant(&self) -> Result<&TenantPrincipal, Problem> {
         match &self.principal {
             Principal::Tenant(principal) => Ok(principal),
@@ -249,7 +249,7 @@ impl Call {
         }
     }
 
-    /// The owner of the objects: the tenant, or the operator for all tenants.
+    /// Returns the owner of the objects: the tenant, or the operator for all tenants.
     pub fn owner(&self) -> Owner {
         match &self.principal {
             Principal::Tenant(principal) => Owner::Tenant(principal.scope()),
@@ -257,7 +257,7 @@ impl Call {
         }
     }
 
-    /// The tenant whose own limits count for the call; `None` for the operator, who may act for a tenant.
+    /// Returns the tenant whose own limits apply; `None` for the operator, who may act for a tenant.
     pub fn limited_tenant(&self) -> Option<TenantId> {
         self.principal.limited_tenant()
     }
@@ -276,12 +276,12 @@ impl Call {
         self.path.iter().find(|(known, _)| **known == *name).map_or("", |(_, value)| value)
     }
 
-    /// An id in the path. A malformed id is answered like one that does not exist.
+    /// Parses an id in the path. A malformed id gets the same response as one that does not exist.
     pub fn id<T: std::str::FromStr>(&self, name: &str) -> Result<T, Problem> {
         self.path_param(name).parse().map_err(|_| Problem::not_found(noun(name)))
     }
 
-    /// The query parameters, as the type whose fields the route declares.
+    /// Parses the query parameters into the type whose fields the route declares.
     pub fn parse_query<R: Request<'static>>(&self) -> Result<R, Problem> {
         debug_assert!(is_same(R::FIELDS, self.route.query), "{}", self.route.path);
         let mut slots = self.parameters.clone().into_slots();
@@ -289,7 +289,7 @@ impl Call {
             .ok_or_else(|| Problem::internal("a query does not match its type"))
     }
 
-    /// The body, as the type whose fields the route declares. An optional body may be empty.
+    /// Parses the body into the type whose fields the route declares. An optional body may be empty.
     pub fn parse_body<'a, R: Request<'a>>(&'a self) -> Result<R, Problem> {
         debug_assert!(is_same(R::FIELDS, self.route.takes.fields()), "{}", self.route.path);
         let is_left_out = matches!(self.route.takes, Takes::Maybe(_)) && self.body.is_empty();

@@ -19,13 +19,13 @@ use crate::{
     state::Api,
 };
 
-/// The API and its documentation, merged with `extra`.
+/// Returns the API and its documentation, merged with `extra`.
 pub fn router(api: &Api, extra: Router) -> Router {
     let router = api_router(api, by_path()).merge(docs::router(api));
     with_probes(api, router.merge(extra))
 }
 
-/// The router of a node without the API: its probes, and the operations that each node serves itself.
+/// Returns the router of a node without the API: its probes, and the operations that each node serves itself.
 pub fn node_router(api: &Api) -> Router {
     let own = |path: &&str| NODE_ROUTES.iter().any(|route| route.path == *path);
     let paths = by_path().into_iter().filter(|(path, _)| own(path)).collect();
@@ -39,7 +39,7 @@ const NODE_ROUTES: [&Route; 4] = [
     &sources::reload::ROUTE,
 ];
 
-/// The routes of the API alone, for callers in this process.
+/// Returns only the routes of the API, for callers in this process.
 pub(crate) fn operations_router(api: &Api) -> Router {
     let fallback = api.clone();
     api_router(api, by_path()).fallback(move |request: Request| async move {

@@ -1,6 +1,6 @@
 //! Handles a request: authorize → parse → run → respond.
 //!
-//! Invariant: nothing of a request is read before its caller is authenticated, and nothing is done before
+//! **Invariant.** Nothing of a request is read before its caller is authenticated, and nothing is done before
 //! all of it is read and valid.
 
 use std::{fmt::Display, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
@@ -92,7 +92,7 @@ where
     let storing = act.and_then(|act| act.end(&outcome));
     let is_unavailable =
         outcome.as_ref().is_err_and(|problem| *problem.code() == codes::UNAVAILABLE);
-    // Where the store gave no answer, its entry is stored when it does.
+    // If the store did not answer, the entry is stored when it does.
     if let Some(storing) = storing.filter(|_| !is_unavailable) {
         // A panic is logged by its own hook, and does not undo the act.
         let _ = storing.await;
@@ -104,7 +104,7 @@ where
 }
 
 /// Logs the response with its request id. Only internal errors are warnings: a gateway that is full or
-/// stopping says so elsewhere, once.
+/// stopping logs that elsewhere, once.
 fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     let request_id = id.to_str().unwrap_or_default();
     let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
@@ -115,7 +115,7 @@ fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     }
 }
 
-/// The operation that a request is for, and who calls it.
+/// The requested operation, and its caller.
 struct RequestedOperation<'a> {
     route: &'static Route,
     /// The lowest role of a user that may run it.
@@ -172,20 +172,22 @@ where
     Ok(within(route.timeout, running).await?.owned_by(owner))
 }
 
-/// A database that accepts requests and answers none must not leave callers without a response.
+/// Limits the time of the work: a database that accepts requests without answering must not leave callers
+/// without a response.
 async fn within<T>(
     timeout: Duration,
     work: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
     let mut work = pin!(work);
-    // Without looking at the clock if it is there at once, as what comes from a cache.
+    // Does not read the clock if the result is there at once, as from a cache.
     if let Poll::Ready(done) = poll!(work.as_mut()) {
         return done;
     }
     tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(Problem::no_answer()))
 }
 
-/// Counts what could not be accepted because the caller could not be looked up. What comes further is counted by the engine.
+/// Counts what could not be accepted because the caller could not be looked up. The engine counts everything
+/// after that.
 fn note_refusal(api: &Api, route: &Route, problem: &Problem) {
     if route.takes_idempotency_key && *problem.code() == codes::UNAVAILABLE {
         api.engine.note_unread_refusal();
@@ -252,7 +254,7 @@ fn refuse_method(routes: &[RouteHandle]) -> Result<Answer, Problem> {
     Err(Problem::method_not_allowed(&methods))
 }
 
-/// The response for unknown paths.
+/// Returns the response for unknown paths.
 pub fn no_route<B>(api: &Api, request: Request<B>) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -264,7 +266,7 @@ where
     refuse(api, request, problem)
 }
 
-/// The response for requests that are refused before they reach a route.
+/// Returns the response for requests that are refused before they reach a route.
 pub fn refuse<B>(api: &Api, request: Request<B>, problem: Problem) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -282,7 +284,7 @@ pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Resp
     answer.finish(id.clone())
 }
 
-/// The caller's request id if it is well-formed, or a new one.
+/// Returns the caller's request id if it is well-formed, or a new one.
 pub(crate) fn request_id(ids: &IdMaker, headers: &HeaderMap) -> HeaderValue {
     let plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');

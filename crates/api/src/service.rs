@@ -57,7 +57,7 @@ impl ApiService {
         Self { api, peer: None, router, hosts: hosts.map(Arc::new) }
     }
 
-    /// The service of one connection.
+    /// Returns the service of one connection.
     pub fn for_peer(&self, peer: Peer) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }

@@ -119,19 +119,20 @@ pub struct State {
     pub access: Access,
     pub throttle: Throttle,
     pub refusal_pace: RefusalPace,
-    /// Guesses of passwords, by account.
+    /// Throttles guesses of passwords, by account.
     pub account_throttle: Throttle,
     pub audit: AuditLimits,
     pub cursors: CursorSeal,
     pub meter: Meter,
-    /// Tests of webhooks, which wait for the response.
+    /// Running tests of webhooks, which wait for the response.
     pub tests: CallerSlots,
     /// Running exports.
     pub exports: CallerSlots,
     pub tails: Tails,
     pub response_budget: Arc<ResponseBudget>,
     pub request_bodies: RequestBodies,
-    /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
+    /// Limits the batches of a tenant that are read and stored at a time. Reading one takes as long as
+    /// hundreds of single calls.
     pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
     pub tasks: TaskTracker,
@@ -163,7 +164,7 @@ impl Deref for State {
 }
 
 impl Api {
-    /// `admin` and `ring` are secrets; the API does not expose them.
+    /// Creates the API. `admin` and `ring` are secrets; the API does not expose them.
     pub fn new(setup: ApiSetup, admin: OperatorToken, ring: Arc<KeyRing>) -> Self {
         let tasks = TaskTracker::new();
         let access = Access::new(

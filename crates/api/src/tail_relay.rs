@@ -1,12 +1,13 @@
-//! Makes a live tail the fleet's: while someone watches on a node, the others pass on what they do.
+//! Extends live tails to all nodes: while someone watches on one node, the others forward what they do.
 //!
-//! They meet in the store, by small documents of the operator that expire. A node with watchers keeps one in
-//! [`WATCHES`] that says what they may see; every other node that finds it watches the same on its own engine, and
-//! writes what happens to [`FEEDS`], twice a second at most. Nothing is read or written while no other node is alive, and
-//! nothing but one small read a second while nobody watches.
+//! Nodes communicate through the store, by small documents of the operator that expire. A node with watchers
+//! writes a document in [`WATCHES`] that says what they may see. Every other node that reads it watches the
+//! same on its own engine, and writes the changes to [`FEEDS`], at most twice a second. Nothing is read or
+//! written while no other node is alive, and only one small read per second happens while nobody watches.
 //!
-//! **Bounds.** A node passes on at most [`MAX_RATE`] changes a second for each tenant that is watched, and fewer where
-//! many are; the rest is counted as missed. What a feed loses, because the store was away, is not repeated.
+//! **Bounds.** A node forwards at most [`MAX_RATE`] changes per second for each watched tenant, and fewer if
+//! many are watched; the rest is counted as missed. What a feed loses because the store was unavailable is
+//! not repeated.
 
 mod record;
 
@@ -26,36 +27,37 @@ use tokio_util::sync::CancellationToken;
 use self::record::{Batch, ChangeRecord, Feed, Interest, Missed};
 
 const WATCHES: Collection = Collection::operators("tail_watch");
-/// Under the reader's number and the writer's.
+/// The feeds, by the number of the reader and of the writer.
 const FEEDS: Collection = Collection::operators("tail_feed");
 
 const PACE: Duration = Duration::from_millis(500);
 /// How often the other nodes are counted, and a watch is written again.
 const REFRESH: Duration = Duration::from_secs(5);
-/// A watch that was not written again for this long is over. Only this node's own clock is asked.
+/// How long a watch that is not written again stays valid, by this node's own clock alone.
 const STALE: Duration = Duration::from_secs(12);
-/// When the store may remove a document that nobody wrote again.
+/// When the store may remove a document that no node wrote again.
 const TTL: Duration = Duration::from_secs(60);
 /// Maximum nodes that are read.
 const MAX_NODES: usize = 64;
-/// Different tenants and lanes of one watch. Beyond it the lanes of a tenant are one,
+/// Maximum different tenants and lanes of one watch. Beyond it the lanes of a tenant count as one.
 const MAX_INTERESTS: usize = 32;
-/// and they share what a node passes on in a second, about: less of each, and none displaces another.
+/// Approximate changes per second that a node forwards for all interests together: each gets a share, and
+/// none displaces another.
 const MAX_RATE_IN_ALL: u32 = 1_600;
-/// Changes per second, about, that a node passes on for each of them.
+/// Approximate changes per second that a node forwards for each interest.
 const MAX_RATE: u32 = 50;
-/// Maximum changes in a batch, and batches in a feed: a reader that is late by a second has lost nothing.
+/// Maximum changes in a batch, and batches in a feed: a reader that is late by a second loses nothing.
 const MAX_BATCH: usize = 200;
 const MAX_BATCHES: usize = 4;
 
-/// Passes changes on between the nodes of one store.
+/// Forwards changes between the nodes of one store.
 pub struct TailRelay {
     engine: Arc<Engine>,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     refreshed_at: Option<Instant>,
     is_alone: bool,
-    /// What this node's watch says, and when it was written.
+    /// The content of this node's watch, and when it was written.
     watch: Option<(Vec<Interest>, Instant)>,
     /// The last batch that was read of each feed, by its key.
     read: HashMap<String, i64>,
@@ -66,7 +68,7 @@ pub struct TailRelay {
 struct Watch {
     version: u64,
     changed_at: Instant,
-    /// Each with the rate of its tail.
+    /// The interests, each with the rate of its tail.
     interests: HashMap<Interest, (Tail, u32)>,
     batches: VecDeque<Batch>,
 }
@@ -116,7 +118,7 @@ impl TailRelay {
         self.feed().await
     }
 
-    /// Says what this node's watchers want to see.
+    /// Writes what this node's watchers want to see.
     async fn watch(&mut self) -> Result<()> {
         let wanted = interests(&self.engine.tail_interests());
         let own = self.engine.node().0.to_string();
@@ -161,7 +163,7 @@ impl TailRelay {
         Ok(())
     }
 
-    /// Finds out what the watchers of other nodes want to see, and watches it.
+    /// Reads what the watchers of other nodes want to see, and watches it.
     async fn find_watches(&mut self) -> Result<()> {
         let own = self.engine.node().0.to_string();
         let found = self.store.documents(WATCHES, None, MAX_NODES).await?;
@@ -184,7 +186,7 @@ impl TailRelay {
         Ok(())
     }
 
-    /// Passes on what happened here.
+    /// Forwards what happened on this node.
     async fn feed(&mut self) -> Result<()> {
         let (own, now) = (self.engine.node().0, self.clock.now().micros());
         let mut feeds = Vec::new();
@@ -233,13 +235,13 @@ impl Watch {
         }
     }
 
-    /// Adds a batch of what happened since the last one. Returns whether anything did.
+    /// Adds a batch of the changes since the last one. Returns whether there were any.
     fn collect(&mut self, number: i64) -> bool {
         let mut seen: HashSet<*const DeliveryChange> = HashSet::new();
         let (mut changes, mut missed) = (Vec::new(), Vec::new());
         for (interest, (tail, _)) in &self.interests {
             let batch = tail.take(MAX_BATCH);
-            // Several may want the same change.
+            // Several watchers may want the same change.
             let new = batch.changes.iter().filter(|change| seen.insert(Arc::as_ptr(change)));
             changes.extend(new.map(|change| ChangeRecord::from(&**change)));
             if batch.missed > 0 {
@@ -258,7 +260,7 @@ impl Watch {
     }
 }
 
-/// What the watchers of a node want to see, without what they leave out of it themselves.
+/// Returns what the watchers of a node want to see, without their own filters.
 fn interests(watched: &[TailInterest]) -> Vec<Interest> {
     let mut wanted: Vec<_> = watched.iter().map(Interest::from).collect();
     wanted.sort();
@@ -272,7 +274,7 @@ fn interests(watched: &[TailInterest]) -> Vec<Interest> {
     wanted
 }
 
-/// Changes per second of each interest.
+/// Returns the changes per second of each interest.
 fn rate_of_each(interests: usize) -> u32 {
     (MAX_RATE_IN_ALL / interests.max(1) as u32).clamp(1, MAX_RATE)
 }

@@ -26,7 +26,8 @@ impl Default for Tails {
 }
 
 impl Tails {
-    /// The tail ends when the slot is dropped. `None` is the operator, also one who acts for a tenant.
+    /// Starts a tail, which ends when the slot is dropped. `None` is the operator, even if it acts for a
+    /// tenant.
     pub fn begin(&self, caller: Option<TenantId>) -> Result<CallerSlot, Problem> {
         self.slots.take(caller)
     }

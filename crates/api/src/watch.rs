@@ -47,7 +47,7 @@ pub struct WatchSetup {
     pub clock: Arc<dyn Clock>,
     /// `None` if receiving is disabled.
     pub inbound: Option<Arc<Inbound>>,
-    /// The disk on which it is, is measured.
+    /// The directory whose disk is measured.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ pub struct Watch {
     inbound: Option<Arc<Inbound>>,
     data_dir: Option<PathBuf>,
     observer: Observer,
-    /// Whether the store answered when it was last asked.
+    /// Whether the store answered the last check.
     store_check: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Time from a publish request to its events being durably stored.
     accept: Histogram,

@@ -1,4 +1,4 @@
-//! A client that sends what it is given, byte for byte, and reads one answer.
+//! A client that sends its input byte for byte, and reads one response.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,13 +9,13 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing in these tests takes as long.
+/// Longer than anything in these tests takes.
 const AMPLE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub struct Client {
     pub address: SocketAddr,
-    /// What every request carries.
+    /// The headers of every request.
     pub headers: Vec<(String, String)>,
 }
 
@@ -45,7 +45,7 @@ impl Reply {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The pointers of its faults.
+    /// Returns the pointers of its errors.
     pub fn pointers(&self) -> Vec<String> {
         let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
         errors.iter().map(|error| error["pointer"].as_str().unwrap().to_owned()).collect()
@@ -57,7 +57,7 @@ impl Reply {
         self
     }
 
-    /// A refusal of this code.
+    /// Checks that it is a refusal with this code.
     #[track_caller]
     pub fn refused(self, status: u16, code: &str) -> Self {
         let reply = self.is(status);
@@ -66,7 +66,7 @@ impl Reply {
         reply
     }
 
-    /// What differs from call to call left out.
+    /// Returns the body without the parts that differ from call to call.
     pub fn without_request_id(&self) -> Value {
         if self.body.is_empty() {
             return Value::Null;
@@ -110,7 +110,7 @@ impl Client {
         self.send(method, path, &[("content-type", "application/json")], bytes.as_deref()).await
     }
 
-    /// A body of any bytes, with any headers.
+    /// Sends a body of any bytes, with any headers.
     pub async fn send(
         &self,
         method: &str,
@@ -140,7 +140,7 @@ impl Client {
 /// Sends bytes, and reads until the other side closes.
 pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The other side may refuse and close before all is sent.
+    // The other side may refuse and close before everything is sent.
     let _ = stream.write_all(bytes).await;
     read_all(&mut stream).await
 }
@@ -148,7 +148,7 @@ pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 pub async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
     let mut answer = Vec::new();
     let reading = async {
-        // A connection that is reset after an answer has still answered.
+        // A connection may be reset after a response.
         while stream.read_buf(&mut answer).await.is_ok_and(|count| count > 0) {
             if is_endless(&answer) {
                 break;
@@ -159,7 +159,7 @@ pub async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
     answer
 }
 
-/// Whether an answer that has no end has begun.
+/// Whether a response without an end has begun.
 fn is_endless(answer: &[u8]) -> bool {
     read_head(answer).is_some_and(|reply| reply.header("content-type") == Some(EVENT_STREAM))
 }

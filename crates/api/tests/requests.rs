@@ -1,5 +1,5 @@
-//! A request for every route, made from the table: what the matrices go through. A route that is not
-//! known here fails the tests, so that no new one is forgotten.
+//! A request for every route, made from the table, for the tests over all routes. An unknown route fails the
+//! tests, so that no new one is forgotten.
 
 use gancho_api::{
     input::{Field, Kind, field::Noun},
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::http::{Client, Reply};
 
-/// A body that the route takes, with ids that name nothing.
+/// Returns a valid body for the route, with ids that name nothing.
 #[allow(clippy::match_same_arms, reason = "a line for each route")]
 pub fn body(route: &Route) -> Option<Value> {
     let body = match (&route.method, route.path) {
@@ -88,7 +88,7 @@ pub fn name(route: &Route) -> String {
     format!("{} {}", route.method, route.path)
 }
 
-/// A name or id of the right form that names nothing.
+/// Returns a valid name or id that names nothing.
 pub fn unknown(noun: Noun) -> String {
     match noun.prefix() {
         Some(prefix) => format!("{prefix}_01HZZZZZZZZZZZZZZZZZZZZZZZ"),
@@ -96,7 +96,7 @@ pub fn unknown(noun: Noun) -> String {
     }
 }
 
-/// The path with its parts filled in.
+/// Returns the path with its parameters.
 pub fn path(route: &Route, part: impl Fn(&str, Noun) -> String) -> String {
     let mut path = format!("/v1{}", route.path);
     for (name, noun) in route.path_fields() {
@@ -111,12 +111,12 @@ pub async fn call(client: &Client, route: &Route) -> Reply {
     client.call(route.method.as_str(), &path, body(route).as_ref()).await
 }
 
-/// Where a request can name something by id: in its path, after `?`, or in its body.
+/// The place of an id in a request: in its path, in its query, or in its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     Path(&'static str),
     Query(&'static str),
-    /// Down through objects.
+    /// The path through the objects of the body.
     Body(Vec<&'static str>),
 }
 
@@ -143,7 +143,7 @@ fn in_body(fields: &[Field], above: &[&'static str], all: &mut Vec<(Place, Noun)
     }
 }
 
-/// The route's request with one id put into one place, and unknown ones everywhere else.
+/// Calls the route with one id in one place, and unknown ones everywhere else.
 pub async fn call_with(client: &Client, route: &Route, place: &Place, id: &str) -> Reply {
     let mut path = path(route, |name, noun| match place {
         Place::Path(at) if *at == name => id.to_owned(),

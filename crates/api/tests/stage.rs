@@ -1,4 +1,4 @@
-//! A whole gateway on a real store, and hands to work it with.
+//! A whole gateway on a real store, with clients for it.
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ pub const ADMIN: &str = "operator-token-of-the-tests";
 pub struct Stage {
     pub api: Api,
     pub address: SocketAddr,
-    /// Where partners post to.
+    /// The address that partners post to.
     pub ingest: SocketAddr,
     pub stop: CancellationToken,
     engine: Arc<Engine>,
@@ -52,11 +52,11 @@ pub struct Choices {
     pub listen: ListenSettings,
     pub key_keeper: Option<Arc<dyn KeyRingService>>,
     pub ingest: IngestSettings,
-    /// What brings e-mails on their way; a sink where it is not given.
+    /// The e-mail transport. Default: a sink.
     pub transport: Option<Arc<dyn Transport>>,
-    /// Their plan; short where it is not given.
+    /// The plan of e-mails. Default: a short one.
     pub mail_plan: Option<RetryPlan>,
-    /// Rows that a page of a list looks at; as many as usual where it is not given.
+    /// Maximum rows that a page of a list scans. Default: the usual number.
     pub max_scanned: Option<usize>,
     /// Whether it only sends webhooks: it neither receives any nor sends e-mails.
     pub is_bare: bool,
@@ -226,7 +226,7 @@ impl Stage {
         Client { address: self.address, headers: Vec::new() }
     }
 
-    /// Someone at the ingest listener.
+    /// Returns a client of the ingest listener.
     pub fn partner(&self) -> Client {
         Client { address: self.ingest, headers: Vec::new() }
     }
@@ -235,7 +235,7 @@ impl Stage {
         self.anyone().with("authorization", &format!("Bearer {ADMIN}"))
     }
 
-    /// A new tenant, and a client that holds a key of its with every scope.
+    /// Creates a tenant, and a client with one of its keys that has every scope.
     pub async fn tenant(&self, slug: &str) -> Hands {
         self.tenant_with(json!({"slug": slug})).await
     }
@@ -247,7 +247,7 @@ impl Stage {
         Hands { client, slug, id: made["id"].as_str().unwrap().to_owned() }
     }
 
-    /// A client that holds a new key with these scopes.
+    /// Returns a client with a new key that has these scopes.
     pub async fn key(&self, slug: &str, scopes: &[&str]) -> Client {
         let path = format!("/v1/tenants/{slug}/api-keys");
         let made = self.operator().post(&path, &json!({"scopes": scopes})).await.is(201).json();
@@ -262,7 +262,7 @@ impl Drop for Stage {
     }
 }
 
-/// A tenant's own.
+/// A tenant and its client.
 pub struct Hands {
     pub client: Client,
     pub slug: String,
@@ -283,7 +283,7 @@ impl Hands {
         self.client.post("/v1/events", &event).await.is(202).json()
     }
 
-    /// The one delivery of an event, once it has this status.
+    /// Waits until the one delivery of an event has this status.
     pub async fn delivery(&self, event: &Value, status: &str) -> Value {
         let path =
             format!("/v1/deliveries?event_id={}&status={status}", event["id"].as_str().unwrap());
@@ -295,12 +295,12 @@ impl Hands {
     }
 }
 
-/// What is so at last, or the test fails.
+/// Waits until there is a value, or fails the test.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(look: impl Fn() -> F) -> T {
     gancho_testkit::wait_for("it comes to that", look).await
 }
 
-/// Answers every request with this status.
+/// Starts a receiver that answers every request with this status.
 pub async fn receiver(status: u16) -> (Receiver, String) {
     let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 2\r\nx-seen: yes\r\n\r\nok");
     let receiver = Receiver::plain(move |_| {
@@ -311,7 +311,7 @@ pub async fn receiver(status: u16) -> (Receiver, String) {
     (receiver, url)
 }
 
-/// A dead letter of this tenant's, of a webhook that answers 500 and is tried once.
+/// Makes a dead letter of this tenant, of a webhook that answers 500 and is tried once.
 pub async fn dead_letter(hands: &Hands, url: &str) -> (Value, Value) {
     let draft = json!({"url": url, "events": ["dead.letter"], "retry": {"schedule": []}});
     let webhook = hands.webhook_with(draft).await;
@@ -319,7 +319,7 @@ pub async fn dead_letter(hands: &Hands, url: &str) -> (Value, Value) {
     (webhook, hands.delivery(&event, "failed").await)
 }
 
-/// So that a list's rows can be compared.
+/// Returns the ids of a list, so that its rows can be compared.
 pub fn ids(reply: &Reply) -> Vec<String> {
     let rows = reply.json()["data"].as_array().unwrap().clone();
     rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()

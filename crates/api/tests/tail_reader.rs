@@ -11,12 +11,12 @@ use tokio::{
 
 use crate::http::{Client, read};
 
-/// Nothing in these tests takes as long.
+/// Longer than anything in these tests takes.
 const AMPLE: Duration = Duration::from_secs(30);
 
 pub struct TailReader {
     stream: TcpStream,
-    /// What has arrived and was not read yet, chunk sizes included.
+    /// Text that has arrived and was not read yet, including chunk sizes.
     text: String,
     pub head: String,
 }
@@ -28,7 +28,7 @@ pub struct TailEvent {
 }
 
 impl TailReader {
-    /// Returns once the head of a successful answer has arrived.
+    /// Returns once the head of a successful response has arrived.
     pub async fn open(client: &Client, path: &str) -> Self {
         let mut stream = TcpStream::connect(client.address).await.unwrap();
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n");
@@ -47,7 +47,7 @@ impl TailReader {
         reader
     }
 
-    /// The next event; `None` at the end of the answer.
+    /// Returns the next event; `None` at the end of the response.
     pub async fn next(&mut self) -> Option<TailEvent> {
         loop {
             if let Some(event) = self.take() {
@@ -59,7 +59,7 @@ impl TailReader {
         }
     }
 
-    /// The next change of a delivery.
+    /// Returns the next change of a delivery.
     pub async fn delivery(&mut self) -> Value {
         let event = self.next().await.expect("the tail goes on");
         assert_eq!(event.name, "delivery", "{event:?}");

@@ -46,17 +46,14 @@ struct Reservation {
 }
 
 impl Engine {
-    /// Stores the parcels of one tenant and returns one outcome for each, in order.
-    ///
-    /// Queues the deliveries marked `hold` on this node if they are due and there is room. Finishes even if
-    /// the caller goes away. Stores many parcels in several transactions, so that other tenants get their
-    /// turn in between; if one transaction fails, so do those after it.
+    /// Stores the parcels of one tenant and returns one outcome for each, in order. Queues the deliveries marked
+    /// `hold` on this node if they are due and there is room. Finishes even if the caller goes away. Stores many
+    /// parcels in several transactions, so that other tenants get their turn; if one fails, so do those after it.
     pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         self.accept_from(Origin::Caller, parcels).await
     }
 
-    /// As [`Self::accept`], for parcels from the store's intake. The transaction that stores them removes
-    /// them from it.
+    /// As [`Self::accept`], for parcels from the store's intake. Their transaction removes them from it.
     pub async fn accept_intake(
         self: &Arc<Self>,
         parcels: Vec<NewParcel>,
@@ -244,9 +241,8 @@ impl Engine {
         }
     }
 
-    /// Takes seats for the deliveries that are due and welcome, and marks them to be held. Without room, all
-    /// deliveries of a lane wait in the store. Test deliveries are always welcome, because someone waits for
-    /// the result. Takes none if this node may not hold any.
+    /// Takes seats for the deliveries that are due and welcome, and marks them to be held. Takes none without room
+    /// for all of a lane, or if this node may not hold any. Tests are always welcome: someone waits for the result.
     fn reserve(&self, parcels: &mut [NewParcel], may_hold: bool) -> Vec<Reservation> {
         let (now, max) = (self.clock.now(), self.store.max_placed());
         let mut reserved = Vec::new();
@@ -345,8 +341,7 @@ struct Turn {
     rows: usize,
 }
 
-/// Splits the parcels into turns of at most [`MAX_ROWS_STORING`] rows. A parcel with more rows has a turn
-/// alone.
+/// Splits the parcels into turns of at most [`MAX_ROWS_STORING`] rows. A parcel with more rows has a turn alone.
 fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
     let rows_of_all = parcels.iter().map(rows).sum();
     if rows_of_all <= MAX_ROWS_STORING {

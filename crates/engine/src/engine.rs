@@ -262,8 +262,7 @@ impl Engine {
         !self.stopping.is_cancelled() && self.membership.current().is_some()
     }
 
-    /// Watches what happens to deliveries from now on: what this node does, and what other nodes report to
-    /// it.
+    /// Watches what happens to deliveries from now on: what this node does, and what other nodes report to it.
     pub fn tail(&self, filter: TailFilter) -> Tail {
         self.tails.watch(filter)
     }
@@ -359,8 +358,7 @@ impl Engine {
     /// leases deliveries to this node and the moment they are queued, or they would stay leased for as long
     /// as the node lives. Returns `None` if the engine was aborted meanwhile.
     ///
-    /// The work is boxed before it is awaited: otherwise the caller's future would contain it as well and be
-    /// twice as large.
+    /// Boxed before it is awaited: otherwise the caller's future would contain it as well, at twice the size.
     pub fn run_to_completion<T, F>(
         &self,
         work: F,

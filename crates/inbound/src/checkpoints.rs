@@ -158,8 +158,7 @@ impl Checkpointer {
         checkpointer
     }
 
-    /// Returns why nothing is signed any more: the ledger or a file contradicts what was signed. `None` if
-    /// all is well.
+    /// Returns why nothing is signed any more, if so: the ledger or a file contradicts what was signed.
     pub fn suspension(&self) -> Option<String> {
         self.suspended.lock().clone()
     }
@@ -201,8 +200,7 @@ impl Checkpointer {
             made_at: self.clock.now().to_string(),
         };
         let note = self.keys.current().signer().sign(&checkpoint)?;
-        // The file comes first, because anyone who can change the ledger can change the checkpoints in the store
-        // as well.
+        // The file comes first: anyone who can change the ledger can change the checkpoints in the store too.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
         self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;

@@ -37,8 +37,7 @@ pub struct HealthService {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
-    /// Knows whether the clock can be trusted. Set after the engine has started, because its carriers need
-    /// this service first.
+    /// Knows whether the clock can be trusted. Set after its start: its carriers need this service first.
     engine: OnceLock<Weak<Engine>>,
     /// Dead letters that are reported together.
     digests: Digests,
@@ -304,8 +303,7 @@ impl HealthService {
             let stored = (fresh.version + 1, fresh.health.clone());
             let is_active = fresh.is_active;
             if self.store.change_endpoint(scope, fresh).await? {
-                // The tenant's endpoints are read again within seconds, not at once: thousands may begin to
-                // fail at the same time.
+                // The tenant's endpoints are read again within seconds: thousands may begin to fail at once.
                 if !is_active {
                     self.registry.forget(endpoint.tenant);
                 }

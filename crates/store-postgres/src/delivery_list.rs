@@ -58,8 +58,7 @@ struct ListQuery<'a> {
 }
 
 impl ListQuery<'_> {
-    /// Lists the deliveries of events with an external id. Several events may have the same id; they are read
-    /// one after the other.
+    /// Lists the deliveries of events with an external id, one event after the other.
     async fn named(
         &self,
         request: &PageRequest,
@@ -202,8 +201,7 @@ select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id >= $3
 order by p.id limit $4";
 
-/// Returns one step as SQL with its values. Its rows have the id of a match, or the position that was
-/// reached.
+/// Returns one step as SQL with its values. Its rows have the id of a match, or the position that was reached.
 pub(crate) fn scan_sql(
     scope: TenantScope,
     filter: &DeliveryFilter,

@@ -288,8 +288,7 @@ mod upgrade_tests {
         assert_eq!(sums, [("A".to_owned(), 1), ("B".to_owned(), 0)]);
     }
 
-    /// The migration moves work that earlier versions stored among the records, including ids, cursors and
-    /// leases.
+    /// The migration moves work that earlier versions stored among the records, including ids, cursors and leases.
     #[tokio::test]
     async fn work_among_the_records_is_brought_along() {
         let database = fresh_database().await.unwrap();

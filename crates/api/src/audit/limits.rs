@@ -1,7 +1,8 @@
-//! Decides what is recorded where there is too much, and counts what is left out.
+//! Decides what is recorded if there is too much, and counts what is left out.
 //!
-//! Strangers and tenants cannot fill the log: refused acts have a rate per caller and address, and one of all together;
-//! acts of a tenant's programs one per tenant. What is left out of a rate is counted, and reported by one entry.
+//! Unauthenticated callers and tenants cannot fill the log: refused actions have a rate per caller and
+//! address, and one in total; actions of a tenant's programs have one per tenant. Actions beyond a rate are
+//! counted, and reported in one entry.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -12,25 +13,25 @@ use gancho_access::{Actor, ActorKind};
 use gancho_domain::{Gcra, Rate, TenantId, Time};
 use parking_lot::Mutex;
 
-/// Refused acts of one caller from one address, and failed logins from one address.
+/// Maximum refused actions of one caller from one address, and failed logins from one address.
 const REFUSALS: Rate = Rate { count: 60, per: Duration::from_mins(10) };
-/// Refused acts and failed logins of all together.
+/// Maximum refused actions and failed logins in total.
 const ALL_REFUSALS: Rate = Rate { count: 3_000, per: Duration::from_mins(10) };
-/// Acts of one tenant's credentials.
+/// Maximum actions of one tenant's credentials.
 const TENANT_ACTS: Rate = Rate { count: 3_600, per: Duration::from_hours(1) };
-/// Callers share this many counters, by hash.
+/// The number of counters that callers share, by hash.
 const SLOTS: usize = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     Record,
-    /// The first that is left out of this counter since the last report: report how many there are in a while, with
-    /// [`AuditLimits::take_left_out`].
+    /// The first action that this counter leaves out since its last report. Report their number after a
+    /// while, with [`AuditLimits::take_left_out`].
     LeaveOutAndReport(CounterKey),
     LeaveOut,
 }
 
-/// One of the counters.
+/// Identifies one of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterKey {
     is_refusal: bool,
@@ -96,7 +97,7 @@ impl AuditLimits {
         }
     }
 
-    /// How many were left out since the last time.
+    /// Returns how many were left out since the last call.
     pub fn take_left_out(&self, key: CounterKey) -> u64 {
         std::mem::take(&mut self.counters(key).lock()[key.slot].left_out)
     }

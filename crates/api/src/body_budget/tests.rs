@@ -20,7 +20,7 @@ fn is_evicted(incoming: &IncomingBody<'_>) -> bool {
     incoming.transfer.is_evicted.load(Ordering::Relaxed)
 }
 
-/// Begins a transfer that is already this old.
+/// Starts a transfer that is already this old.
 fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> IncomingBody<'_> {
     let incoming = budget.begin(sender, 0).unwrap();
     let mut transfers = budget.transfers.lock();
@@ -46,7 +46,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[test]
 fn what_is_announced_takes_nothing_and_the_slowest_makes_room() {
     let budget = BodyBudget::new(1_000);
-    // A thousand senders that announce much and send a byte take a thousandth of it each.
+    // A thousand senders that announce much and send one byte use a thousandth of it each.
     let slow: Vec<_> =
         (0..900).map(|number| begun(&budget, sender(number, "a"), 1, 5 * SECOND)).collect();
     let quick = begun(&budget, sender(5_000, "b"), 90, 2 * SECOND);

@@ -1,4 +1,4 @@
-//! The API reference: a page for each group of operations, made from the OpenAPI document.
+//! The API reference: a page for each group of operations, generated from the OpenAPI document.
 
 use askama::Template;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::openapi::examples::{resolve, type_of};
 
-/// The pages by their names in the path; the start page has none.
+/// Returns the pages by their names in the path; the start page has none.
 pub fn pages(document: &Value) -> Vec<(String, String)> {
     let groups = groups(document);
     let mut pages = vec![(String::new(), start_page(document, &groups))];
@@ -25,7 +25,7 @@ pub fn pages(document: &Value) -> Vec<(String, String)> {
 #[template(path = "start.html")]
 struct StartPage<'a> {
     groups: &'a [Group],
-    /// A paragraph each.
+    /// The description, one paragraph each.
     about: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ fn operation(schemas: &Value, path: &str, method: &str, about: &Value) -> Operat
     }
 }
 
-/// `/v1/webhooks/{id}/test` becomes `/v1/webhooks/wh_01KA…/test`.
+/// Replaces parameters: `/v1/webhooks/{id}/test` becomes `/v1/webhooks/wh_01KA…/test`.
 fn sample_path(path: &str, about: &Value) -> String {
     let parameters = about["parameters"].as_array().into_iter().flatten();
     let in_path = parameters.filter(|parameter| parameter["in"] == "path");
@@ -190,7 +190,7 @@ fn kind(schemas: &Value, schema: &Value) -> String {
     }
 }
 
-/// `` `code`: title; `code`: title `` as the document has it.
+/// Parses an error as the document has it: `` `code`: title; `code`: title ``.
 fn error_line(status: &str, refusal: &Value) -> ErrorLine {
     let description = text(&refusal["description"]);
     let codes = description.split('`').skip(1).step_by(2).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The call of an operation in curl, Python and TypeScript.
+//! Renders the call of an operation in curl, Python and TypeScript.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -17,23 +17,23 @@ pub struct SampleCall<'a> {
     /// The id of the operation.
     pub id: &'a str,
     pub method: &'a str,
-    /// With sample values for its parameters.
+    /// The path, with sample values for its parameters.
     pub path: &'a str,
     pub is_for_operator: bool,
     pub body: Option<Value>,
 }
 
-/// A call by the clients. `clients/generate` writes them, as it knows what a method is called.
+/// A call with the clients. `clients/generate` writes them, because it knows the names of their methods.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct ClientSample {
     python: String,
     typescript: String,
-    /// Parameters without which the call is refused, as in a URL.
+    /// Parameters that the call requires, as in a URL.
     #[serde(default)]
     query: Option<String>,
 }
 
-/// By the id of the operation.
+/// The samples by the id of the operation.
 static SAMPLES: LazyLock<HashMap<String, ClientSample>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../assets/samples.json")).unwrap_or_default()
 });
@@ -47,7 +47,7 @@ impl Snippets {
     }
 }
 
-/// The name of the variable that holds the credential.
+/// Returns the name of the variable with the credential.
 const fn variable(call: &SampleCall) -> &'static str {
     if call.is_for_operator { "GANCHO_ADMIN_TOKEN" } else { "GANCHO_API_KEY" }
 }

@@ -65,7 +65,8 @@ impl Ingest {
         Ok((buffer.whole(), held))
     }
 
-    /// Only needed for bodies that arrive in pieces; all others take no more memory than their connection.
+    /// Reads what is known about the sender. Only needed for bodies that arrive in pieces; all others take no
+    /// more memory than their connection.
     async fn sender(&self, address: ClientAddress, partner: &str) -> Result<Sender, Problem> {
         let found = self.inbound.sources.find(partner).await?;
         Ok(Sender {

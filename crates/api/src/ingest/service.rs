@@ -70,8 +70,8 @@ impl Service<Request<Incoming>> for IngestService {
 /// The path of the error pages.
 const ERRORS: &str = "/docs/errors/";
 
-/// A partner's name has one spelling, so the path is compared as it is: encoded characters or further
-/// segments are not accepted.
+/// Answers a request. A partner's name has one spelling, so the path is compared as it is: encoded characters
+/// or further segments are not accepted.
 async fn answer(
     ingest: &Ingest,
     caller: &Caller,

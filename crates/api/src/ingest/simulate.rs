@@ -97,7 +97,7 @@ fn render(outcome: Outcome) -> Value {
         Outcome::Rejected(denied) => json!({
             "status": denied.status,
             "code": denied.code,
-            // Callers who may simulate may know the reason.
+            // Callers who may simulate may see the reason.
             "reason": denied.reason.name(),
             "detail": denied.detail,
         }),

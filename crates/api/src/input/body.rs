@@ -66,7 +66,7 @@ fn object<'a>(
     };
     let mut values = Values::none(fields);
     for (place, member) in members.iter().enumerate() {
-        // Requests have few members, so looking back is faster than a set.
+        // Requests have few members, so comparing with earlier ones is faster than a set.
         if members[..place].iter().any(|before| before.key == member.key) {
             return Err(duplicate_key(&member.key));
         }
@@ -92,7 +92,7 @@ fn object<'a>(
     Ok(values)
 }
 
-/// Members beyond this many are not parsed; no valid request has as many.
+/// Maximum members that are parsed; no valid request has as many.
 const MAX_MEMBERS: usize = 1_000;
 
 fn duplicate_key(key: &str) -> BodyError {
@@ -100,7 +100,7 @@ fn duplicate_key(key: &str) -> BodyError {
     BodyError::Malformed(format!("the key `{key}` appears twice in the same object; remove one"))
 }
 
-/// Returns `None` for an invalid value.
+/// Parses a value; `None` if it is invalid.
 fn value<'a>(
     field: &Field,
     text: &'a str,
@@ -177,7 +177,7 @@ pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
     }
 }
 
-/// The content of a JSON string; only decoded if it has escapes.
+/// Returns the content of a JSON string; only decoded if it has escapes.
 fn decode_string(text: &str) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
@@ -239,7 +239,8 @@ fn time(text: &str) -> Option<Time> {
     Some(Time::from_micros(time.as_microsecond()))
 }
 
-/// The last days of the year 9999, which some callers write for "never", and which a timestamp cannot hold.
+/// Parses the last days of the year 9999, which some callers write for "never", and which a timestamp cannot
+/// hold.
 fn end_of_time(text: &str) -> Option<jiff::Timestamp> {
     let (moment, offset) = text.split_at_checked("9999-12-31T23:59:59".len())?;
     let moment: jiff::civil::DateTime = moment.parse().ok()?;

@@ -29,7 +29,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// `application/json`, and no charset but UTF-8.
+/// Whether it is `application/json`, with no charset but UTF-8.
 fn is_json(value: &HeaderValue) -> bool {
     if value.as_bytes() == b"application/json" {
         return true;
@@ -58,7 +58,7 @@ pub fn announced_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The next bytes; `None` at the end.
+/// Returns the next bytes; `None` at the end.
 pub async fn next<B>(body: &mut B) -> Result<Option<Bytes>, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -73,7 +73,7 @@ where
     Ok(None)
 }
 
-/// The whole body, of which the first bytes were read.
+/// Returns the whole body, of which the first bytes were read.
 pub async fn collect<B>(mut whole: BytesMut, body: &mut B, max: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,

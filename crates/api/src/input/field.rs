@@ -10,7 +10,7 @@ pub struct Field {
     pub about: &'static str,
 }
 
-/// The number of fields in all parts together.
+/// Returns the number of fields in all parts together.
 pub const fn total(parts: &[&[Field]]) -> usize {
     let (mut count, mut part) = (0, 0);
     while part < parts.len() {
@@ -20,7 +20,7 @@ pub const fn total(parts: &[&[Field]]) -> usize {
     count
 }
 
-/// The fields of all parts, in their order. `N` is their [`total`].
+/// Returns the fields of all parts, in their order. `N` is their [`total`].
 pub const fn concat<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
     const NONE: Field =
         Field { name: "", kind: Kind::Flag, is_required: false, is_nullable: false, about: "" };
@@ -85,9 +85,9 @@ pub enum Kind {
         min: usize,
         max: usize,
     },
-    /// Any JSON value, kept as it was sent.
+    /// Any JSON value, stored as it was sent.
     Json,
-    /// Any JSON object, kept as it was sent.
+    /// Any JSON object, stored as it was sent.
     JsonObject {
         max: usize,
     },
@@ -95,7 +95,8 @@ pub enum Kind {
     Cursor,
 }
 
-/// What an id names. The isolation tests send another tenant's id in every field of this kind.
+/// The kind of object that an id names. The isolation tests send another tenant's id in every field of this
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noun {
     Tenant,
@@ -120,7 +121,7 @@ pub enum Noun {
 }
 
 impl Noun {
-    /// The prefix of such ids; `None` if it is a name.
+    /// Returns the prefix of such ids; `None` if it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
             Self::Tenant
@@ -143,7 +144,7 @@ impl Noun {
         }
     }
 
-    /// The noun in messages.
+    /// Returns the noun in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
@@ -175,7 +176,7 @@ impl Noun {
 }
 
 impl Kind {
-    /// What the field accepts, for messages.
+    /// Returns what the field accepts, for messages.
     pub fn expects(self) -> String {
         match self {
             Self::Text { min, max } if min > 0 => {

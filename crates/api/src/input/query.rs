@@ -28,7 +28,7 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
     let mut errors = FieldErrors::default();
     for (name, text) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let Some(index) = fields.iter().position(|field| field.name == name) else {
-            // A URL has no JSON pointers; the message contains the name.
+            // A URL has no JSON pointers, so the message contains the name.
             errors.unknown(String::new(), "parameter", &name, fields);
             continue;
         };

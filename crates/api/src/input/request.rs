@@ -146,12 +146,12 @@ macro_rules! request {
 
 pub(crate) use request;
 
-/// The value of a required field.
+/// Returns the value of a required field.
 pub fn required<'a, M, T: FromValue<'a, M>>(slots: &mut Slots<'a>, _: &Spec<M>) -> Option<T> {
     T::from_value(slots.next()??)
 }
 
-/// The value of a field that may be left out; null is the same as leaving it out.
+/// Returns the value of a field that may be missing; null is the same as missing.
 #[allow(clippy::option_option, reason = "the outer one is of the slots")]
 pub fn optional<'a, M, T: FromValue<'a, M>>(
     slots: &mut Slots<'a>,
@@ -163,7 +163,7 @@ pub fn optional<'a, M, T: FromValue<'a, M>>(
     }
 }
 
-/// The value of a field that may be left out, or reset with null.
+/// Returns the value of a field that may be missing, or reset with null.
 #[allow(clippy::option_option, reason = "the outer one is of the slots")]
 pub fn clearable<'a, M, T: FromValue<'a, M>>(
     slots: &mut Slots<'a>,

@@ -126,7 +126,7 @@ pub const fn objects<R: Request<'static>>(min: usize, max: usize) -> Spec<Object
 
 /// A Rust type for fields with the marker `M`.
 pub trait FromValue<'a, M>: Sized {
-    /// `None` only for a value that was parsed by another specification.
+    /// Converts a value. `None` only for one that was parsed by another specification.
     fn from_value(value: Value<'a>) -> Option<Self>;
 }
 

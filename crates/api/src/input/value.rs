@@ -52,7 +52,7 @@ impl<'a> Values<'a> {
         self.slots.into_iter()
     }
 
-    /// All values except those of the page, in a canonical form: what a cursor is bound to.
+    /// Returns all values except those of the page, in a canonical form, which a cursor is bound to.
     pub fn fingerprint(&self) -> String {
         let mut text = String::new();
         for (field, slot) in self.fields.iter().zip(&self.slots) {

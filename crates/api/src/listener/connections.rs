@@ -1,10 +1,10 @@
-//! Open connections, and which to close when there are too many: one whose request body does not arrive, or else the one that
-//! has been idle longest without authentication. Connections that are being answered are never closed, once the request was
-//! read.
+//! Tracks open connections, and decides which to close when there are too many: one whose request body does
+//! not arrive, or else the one that has been idle longest without authentication. A connection that is being
+//! answered is never closed, once its request was read.
 //!
-//! The same when heads of requests that do not arrive take too much memory.
+//! The same applies when incomplete heads of requests take too much memory.
 //!
-//! Each connection keeps its state in atomics, so that a request takes no lock here. The table is locked
+//! Each connection stores its state in atomics, so that a request takes no lock here. The table is locked
 //! when a connection opens or closes; the connection to close is chosen from a random sample.
 
 use std::{
@@ -26,9 +26,9 @@ use crate::client_address::TrustedProxies;
 /// Size of the sample. If a hundredth of the connections are idle, the sample nearly always contains one of
 /// them.
 const SAMPLE: usize = 256;
-/// Bytes of a head that every connection may hold.
+/// Bytes of a head that every connection may hold uncounted.
 const UNCOUNTED_HEAD: usize = 4 * 1024;
-/// Maximum bytes of all heads that have not arrived completely.
+/// Maximum bytes of all incomplete heads.
 const MAX_HEAD_BYTES: usize = 32 * 1024 * 1024;
 
 pub struct ConnectionTable {
@@ -37,7 +37,7 @@ pub struct ConnectionTable {
     trusted: TrustedProxies,
     began: Instant,
     open: Mutex<OpenConnections>,
-    /// Bytes of heads that have not arrived completely, beyond what every connection may hold.
+    /// Bytes of incomplete heads, beyond what every connection may hold.
     head_bytes: AtomicUsize,
 }
 
@@ -119,7 +119,7 @@ impl ConnectionState {
         }
     }
 
-    /// It answers with a stream that does not end by itself.
+    /// Notes that it answers with a stream that does not end by itself.
     pub fn mark_stream(&self) {
         self.has_stream.store(true, Ordering::Relaxed);
     }
@@ -132,12 +132,12 @@ impl ConnectionState {
         self.answering.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a request is being answered that was read completely.
+    /// Whether a completely read request is being answered.
     pub fn is_busy(&self) -> bool {
         self.is_being_answered() && !self.is_reading.load(Ordering::Relaxed)
     }
 
-    /// Closes it, even while it is being answered.
+    /// Closes the connection, even while it is being answered.
     pub fn close(&self) {
         self.must_close.store(true, Ordering::Release);
         self.closing.notify_waiters();
@@ -151,7 +151,8 @@ impl ConnectionState {
         }
     }
 
-    /// The connection with the highest rank is closed first; `None` if it must not be closed.
+    /// Returns the rank of the connection. The one with the highest rank is closed first; `None` if it must
+    /// not be closed.
     fn rank(&self, now: u64) -> Option<(bool, bool, u64)> {
         if self.is_busy() {
             return None;
@@ -162,7 +163,7 @@ impl ConnectionState {
         Some((is_reading, is_unknown, idle))
     }
 
-    /// The same for the memory of heads: the one that has been arriving longest.
+    /// Returns the rank for the memory of heads: the one that has been arriving longest is the highest.
     fn head_rank(&self, now: u64) -> Option<u64> {
         let is_large = self.head_bytes.load(Ordering::Relaxed) > UNCOUNTED_HEAD;
         is_large.then(|| now.saturating_sub(self.since.load(Ordering::Relaxed)))
@@ -267,7 +268,7 @@ impl ConnectionTable {
         Some(ConnectionSlot { table: self.clone(), connection })
     }
 
-    /// Closes up to `count` connections, because file handles are short.
+    /// Closes up to `count` connections, because there are too few file handles.
     pub fn make_room(&self, count: usize) -> usize {
         let mut open = self.open.lock();
         let mut gone = 0;
@@ -292,7 +293,7 @@ impl ConnectionTable {
     }
 }
 
-/// Positions below `count`: all of them if they are few, otherwise a random sample.
+/// Returns positions below `count`: all of them if they are few, otherwise a random sample.
 #[expect(
     clippy::disallowed_methods,
     reason = "a caller must not be able to foresee which are sampled"

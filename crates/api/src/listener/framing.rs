@@ -2,17 +2,17 @@
 //!
 //! Request smuggling exploits what two parsers understand differently: two lengths, a length and chunks, a
 //! length that is not plain digits, a line without CR, a folded header, a space before the colon, a chunk
-//! extension or a trailer. API clients need none of these, so they are rejected here, below the HTTP
-//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, so that the
-//! library answers 400 and closes.
+//! extension or a trailer. API clients need none of these, so they are rejected here, below the HTTP library.
+//! The bytes from there on are replaced by zeros, which no parser accepts as a request, so that the library
+//! answers 400 and closes.
 
-/// What the last byte belonged to.
+/// The part of a request that the last byte belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// An incomplete head.
     Head,
     Body,
-    /// Nothing: the next request may begin, or the connection was rejected.
+    /// No request: the next one may begin, or the connection was rejected.
     Between,
 }
 
@@ -69,7 +69,7 @@ impl Framing {
         Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default() }
     }
 
-    /// Whether the framing was ambiguous; nothing from there on is passed through.
+    /// Whether the framing was ambiguous. Nothing after that is passed through.
     pub fn is_rejected(&self) -> bool {
         self.state == State::Rejected
     }

@@ -40,7 +40,7 @@ pub struct GuardedStream {
     is_invalid_head_sent: bool,
     connection: Arc<ConnectionState>,
     table: Arc<ConnectionTable>,
-    /// Bytes of the head that is arriving.
+    /// Bytes of the incomplete head.
     head_bytes: usize,
     lingering: Option<Lingering>,
 }
@@ -158,7 +158,7 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Closes our side, and reads until the peer closes its side or takes too long.
+    /// Closes this side, and reads until the peer closes its side or takes too long.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let now = Instant::now();
         let lingering = self.lingering.get_or_insert(Lingering { since: now, is_shut: false });

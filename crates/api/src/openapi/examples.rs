@@ -1,10 +1,10 @@
-//! An example of each body and each response, made from its schema.
+//! Generates an example of each body and each response from its schema.
 
 use serde_json::{Map, Value, json};
 
 use crate::input::field::Noun;
 
-/// Deeper objects are left out.
+/// Maximum depth of objects in an example.
 const MAX_DEPTH: usize = 6;
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ULID: &str = "01KA4ZQ3N8V5T7W2X6Y9B1C4DE";
@@ -42,7 +42,7 @@ pub fn add(document: &mut Value) {
     }
 }
 
-/// An id or a name in a path.
+/// Returns an id or a name in a path.
 pub fn of_noun(noun: Noun) -> String {
     if let Some(prefix) = noun.prefix() {
         return format!("{prefix}_{ULID}");
@@ -61,7 +61,7 @@ pub fn of_noun(noun: Noun) -> String {
     name.to_owned()
 }
 
-/// The schema that a reference leads to.
+/// Returns the schema that a reference points to.
 pub fn resolve<'a>(schemas: &'a Value, schema: &'a Value) -> &'a Value {
     component(schema).map_or(schema, |name| &schemas[name])
 }
@@ -70,7 +70,7 @@ fn component(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str().and_then(|path| path.rsplit('/').next())
 }
 
-/// The type of a schema, without `null`.
+/// Returns the type of a schema, without `null`.
 pub fn type_of(schema: &Value) -> &str {
     match &schema["type"] {
         Value::Array(types) => {
@@ -84,13 +84,13 @@ struct Samples<'a> {
     schemas: &'a Value,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     /// The component that it is part of.
     component: &'a str,
     field: &'a str,
-    /// Whether optional fields are shown.
+    /// Whether optional fields are included.
     is_whole: bool,
     depth: usize,
 }
@@ -106,12 +106,13 @@ impl<'a> Place<'a> {
 }
 
 impl Samples<'_> {
-    /// A value as a response has it, with every field.
+    /// Returns a value as a response has it, with every field.
     fn response(&self, schema: &Value) -> Value {
         self.value(schema, Place::start(true))
     }
 
-    /// A body as a caller would begin with: what is required, or else the first field that is not for going on.
+    /// Returns a body as a new caller would write it: the required fields, or else the first field that is
+    /// not for paging.
     fn body(&self, schema: &Value) -> Value {
         let whole = self.value(schema, Place::start(false));
         if whole.as_object().is_some_and(Map::is_empty) {
@@ -241,7 +242,7 @@ fn text(schema: &Value, place: Place) -> String {
     fixed.to_owned()
 }
 
-/// The prefix of the ids of a component.
+/// Returns the prefix of the ids of a component.
 fn prefix_of(component: &str) -> Option<&'static str> {
     Some(match component {
         "AlertSilence" => "sil",

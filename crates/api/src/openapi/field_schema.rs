@@ -14,7 +14,7 @@ use crate::input::{
     field::{MAX_ID_LENGTH, Noun},
 };
 
-/// An object with these fields and no others.
+/// Returns an object with these fields and no others.
 pub fn object(fields: &[Field]) -> Object {
     let mut builder = ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -28,7 +28,7 @@ pub fn object(fields: &[Field]) -> Object {
     builder.build()
 }
 
-/// The objects inside of a body, by their names, and those inside of them.
+/// Collects the objects in a body by their names, and those inside of them.
 pub fn parts(fields: &[Field], all: &mut Vec<(String, RefOr<Schema>)>) {
     for field in fields {
         if let Kind::Object { name, fields } | Kind::Objects { name, fields, .. } = field.kind {
@@ -38,7 +38,8 @@ pub fn parts(fields: &[Field], all: &mut Vec<(String, RefOr<Schema>)>) {
     }
 }
 
-/// The schema of a `RetryBody` is a `RetryInput`: what is shown of it, `Retry`, may have other fields.
+/// Returns the name of an object in a body: that of `RetryBody` is `RetryInput`, because the `Retry` in
+/// responses may have other fields.
 fn part_name(name: &str) -> String {
     format!("{}Input", name.strip_suffix("Body").unwrap_or(name))
 }

@@ -1,4 +1,4 @@
-//! The errors of the flows and of the store, as problems.
+//! Converts the errors of the flows and of the store into problems.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::Problem;
 use crate::{answer::whole_seconds, codes, input::field::Noun, line_limit::LineLimit};
 
-/// In an outage every request fails alike.
+/// In an outage every request fails in the same way.
 static UNAVAILABLE_LINES: LineLimit = LineLimit::per(Duration::from_secs(5));
 
 impl From<StoreError> for Problem {

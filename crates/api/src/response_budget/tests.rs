@@ -11,7 +11,7 @@ fn table(max_bytes: usize) -> Arc<ResponseBudget> {
 }
 
 impl ResponseBudget {
-    /// Holds a response that began this long ago.
+    /// Holds a response that started this long ago.
     fn hold_since(
         self: &Arc<Self>,
         millis: u64,

@@ -1,4 +1,5 @@
-//! How changes look between nodes. Nodes of two versions may meet: what one cannot read is left out.
+//! The form of changes between nodes. Nodes of two versions may run at the same time, so what one cannot read
+//! is left out.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Interest {
     }
 }
 
-/// What one node passes on to another, newest last.
+/// What one node forwards to another, newest last.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Feed {
     pub batches: Vec<Batch>,
@@ -42,7 +43,7 @@ pub struct Feed {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Batch {
-    /// Larger than that of the batch before.
+    /// Larger than the number of the batch before.
     pub number: i64,
     pub changes: Vec<ChangeRecord>,
     pub missed: Vec<Missed>,

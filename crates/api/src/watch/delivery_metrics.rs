@@ -33,8 +33,8 @@ impl Watch {
     }
 }
 
-/// Codes are counted apart in the order of their names, so that a counter does not change its name; the engine
-/// bounds their number.
+/// Returns counts by code. Codes are named in the order of their names, so that a counter does not change its
+/// name; the engine bounds their number.
 fn named(counts: OutcomeCounts) -> BTreeMap<String, FailureCount> {
     let mut named: BTreeMap<String, FailureCount> = BTreeMap::new();
     let codes = counts.by_code.into_iter().map(|(code, count)| (code.as_str().to_owned(), count));
@@ -120,7 +120,7 @@ impl DeliveryMetrics {
         )
     }
 
-    /// By attempt number; the last one includes all further attempts.
+    /// Writes retries by attempt number; the last one includes all further attempts.
     fn retries(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         let numbers = numbers();
         let rows = self.lanes.iter().flat_map(|(lane, _, timing)| {
@@ -132,7 +132,7 @@ impl DeliveryMetrics {
         to.counter("retry_attempts", "Attempts after the first, by attempt number.", rows)
     }
 
-    /// The share of retries that succeeded, by attempt number.
+    /// Writes the share of retries that succeeded, by attempt number.
     fn retry_success(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         let numbers = numbers();
         let rows = self.lanes.iter().flat_map(|(lane, _, timing)| {
@@ -173,7 +173,7 @@ impl DeliveryMetrics {
     }
 }
 
-/// The attempt numbers of retries; the last one includes all further attempts.
+/// Returns the attempt numbers of retries; the last one includes all further attempts.
 fn numbers() -> Vec<String> {
     (2..)
         .take(gancho_engine::timings::LAST_ATTEMPT - 1)

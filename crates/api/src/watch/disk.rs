@@ -4,12 +4,12 @@ use std::path::Path;
 
 pub struct Disk {
     pub free: u64,
-    /// Of what can be used.
+    /// The size that can be used.
     pub size: u64,
 }
 
 impl Disk {
-    /// `None` if the directory cannot be looked at.
+    /// Reads the figures; `None` if the directory cannot be read.
     pub fn read(folder: &Path) -> Option<Self> {
         let disk = rustix::fs::statvfs(folder).ok()?;
         // As `df` counts: blocks that are reserved for the system can never be used.
@@ -17,7 +17,7 @@ impl Disk {
         Some(Self { free: disk.f_bavail * disk.f_frsize, size: usable * disk.f_frsize })
     }
 
-    /// The share that is in use.
+    /// Returns the used share.
     pub fn used(&self) -> f64 {
         1.0 - self.free as f64 / self.size.max(1) as f64
     }

@@ -40,8 +40,8 @@ struct Scrape {
 }
 
 impl Watch {
-    /// `accept` is the `Accept` header: OpenMetrics for clients that ask for it, the older text format for
-    /// all others.
+    /// Returns the metrics. `accept` is the `Accept` header: OpenMetrics for clients that ask for it, the
+    /// older text format for all others.
     pub async fn metrics(self: &Arc<Self>, meter: &Meter, accept: Option<&str>) -> Page {
         let snapshot = self.snapshot().await;
         let scrape = Scrape {

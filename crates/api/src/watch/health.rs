@@ -12,7 +12,7 @@ use super::{Page, Watch};
 const JSON: &str = "application/json";
 /// A store that takes longer is considered unavailable.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long an answer of the store counts.
+/// How long an answer of the store is valid.
 const FRESH: Duration = Duration::from_millis(250);
 
 impl Watch {
@@ -44,7 +44,8 @@ impl Watch {
         Page { status: code, content_type: JSON, body: body.to_string() }
     }
 
-    /// Anyone may ask, so all who ask within a moment get one answer of the store.
+    /// Returns whether the store answers. Anyone may call it, so all calls within a moment share one answer
+    /// of the store.
     async fn store_answers(&self) -> bool {
         let mut last = self.store_check.lock().await;
         if let Some((at, answers)) = *last

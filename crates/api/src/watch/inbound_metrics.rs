@@ -10,7 +10,7 @@ use super::{
 };
 
 pub struct InboundMetrics {
-    /// The busiest partners, and the rest as `other`.
+    /// The busiest partners, and the others as `other`.
     partners: Vec<(Box<str>, Counts)>,
     denied: BTreeMap<&'static str, u64>,
     reasons: Vec<(&'static str, u64)>,

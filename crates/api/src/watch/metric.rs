@@ -18,7 +18,7 @@ impl<'a> Writer<'a> {
         Self(encoder)
     }
 
-    /// A counter. The encoder appends `_total` to the name.
+    /// Writes a counter. The encoder appends `_total` to the name.
     pub fn counter<'l, R>(&mut self, name: &str, help: &str, rows: R) -> Result<(), Error>
     where
         R: IntoIterator<Item = (Labels<'l>, u64)>,
@@ -27,7 +27,7 @@ impl<'a> Writer<'a> {
         self.rows(name, help, MetricType::Counter, rows)
     }
 
-    /// A counter of fractional seconds.
+    /// Writes a counter of fractional seconds.
     pub fn seconds(&mut self, name: &str, help: &str, value: Option<f64>) -> Result<(), Error> {
         let row = value.map(|value| (Vec::new(), ConstCounter::new(value)));
         self.rows(name, help, MetricType::Counter, row.into_iter())

@@ -37,7 +37,7 @@ pub struct Observer {
     /// Held by the task that reads a snapshot.
     refreshing: Mutex<()>,
     names: RwLock<HashMap<TenantId, Name>>,
-    /// Tenants with counters of their own. A counter keeps its name, so this only grows, up to a number.
+    /// Tenants with their own counters. A counter keeps its name, so this only grows, up to a maximum.
     counted: RwLock<BTreeSet<TenantId>>,
 }
 
@@ -162,7 +162,7 @@ impl Watch {
         })
     }
 
-    /// The shares of the busiest tenants, with their names.
+    /// Returns the shares of the busiest tenants, with their names.
     async fn read_shares(&self, lane: Lane) -> Result<Vec<TenantShare>> {
         let mut shares = self.engine.shares(lane);
         shares.sort_by_key(|share| {
@@ -177,7 +177,7 @@ impl Watch {
         Ok(named)
     }
 
-    /// The ages of the dead letters in the store, as a histogram.
+    /// Returns the ages of the dead letters in the store, as a histogram.
     async fn read_ages(&self, total: u64, now: Time) -> Result<Buckets> {
         let times: Vec<Time> = AGES.iter().map(|age| now - *age).collect();
         let younger =
@@ -185,7 +185,8 @@ impl Watch {
         Ok(age_buckets(&younger, total))
     }
 
-    /// The busiest tenants get counters of their own, as long as there is room for more names.
+    /// Returns counts by tenant. The busiest tenants get their own counters, as long as there is room for
+    /// more names.
     async fn read_tenants(&self) -> Result<Vec<(Lane, BTreeMap<Name, TenantCount>)>> {
         let mut lanes = Vec::new();
         for lane in Lane::ALL {
@@ -233,14 +234,14 @@ impl Watch {
         Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age, ages: None })
     }
 
-    /// Names never change, so each is read once.
+    /// Returns the name of a tenant. Names never change, so each is read once.
     async fn name(&self, tenant: TenantId) -> Result<Name> {
         if let Some(name) = self.observer.names.read().get(&tenant) {
             return Ok(name.clone());
         }
         let name = match self.store.tenant(tenant).await {
             Ok(Some(found)) => Name::tenant(found.slug),
-            // One cell that does not answer must not hold up the figures of the others.
+            // One cell that does not answer must not delay the figures of the others.
             Err(_) => return Ok(Name::tenant(tenant.to_string())),
             Ok(None) => match self.partner(tenant).await? {
                 Some(text) => Name { label: "partner", text },
@@ -281,7 +282,8 @@ const AGES: [Duration; 8] = [
     Duration::from_hours(30 * 24),
 ];
 
-/// `younger` says how many are not older than each bound. Their sum is estimated by the bounds.
+/// Converts counts to buckets. `younger` has how many are not older than each bound. Their sum is estimated
+/// by the bounds.
 fn age_buckets(younger: &[u64], total: u64) -> Buckets {
     let mut buckets = Vec::with_capacity(AGES.len() + 1);
     let (mut before, mut sum) = (0, 0.0);
@@ -301,7 +303,7 @@ fn since(then: Option<Time>, now: Time) -> Duration {
     then.map_or(Duration::ZERO, |then| now.since(then))
 }
 
-/// The largest counts, and the sum of the others.
+/// Returns the largest counts, and the sum of the others.
 fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
     let mut all: Vec<(K, u64)> = counts.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

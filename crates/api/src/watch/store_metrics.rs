@@ -148,7 +148,7 @@ fn store(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     )
 }
 
-/// Of a gateway with several databases.
+/// Writes the metrics of a gateway with several databases.
 fn cells(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     let cells = &snapshot.cells;
     let up = cells.iter().map(|cell| {

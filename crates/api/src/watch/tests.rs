@@ -15,7 +15,7 @@ use gancho_testkit::stores::{StoreKind, StorePlace};
 use super::{Watch, WatchSetup};
 use crate::meter::Meter;
 
-/// Delivers some, retries some, fails some permanently.
+/// Delivers some, retries some, and fails some permanently.
 struct Moody;
 
 #[async_trait]

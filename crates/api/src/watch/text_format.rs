@@ -1,5 +1,5 @@
-//! The two formats of metrics: OpenMetrics for clients that ask for it, and the older text format, which
-//! every tool reads.
+//! Converts between the two formats of metrics: OpenMetrics for clients that ask for it, and the older text
+//! format, which every tool reads.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub fn convert(open: String, accept: Option<&str>) -> (&'static str, String) {
     }
 }
 
-/// The older format names a counter with its `_total`, and has no units and no end marker.
+/// Converts to the older format, which names a counter with its `_total`, and has no units and no end marker.
 fn plain(open: &str) -> String {
     let counters: Vec<&str> = open
         .lines()

@@ -1,4 +1,4 @@
-//! What belongs to another tenant is answered as what does not exist, wherever it is named.
+//! Another tenant's object gets the same response as one that does not exist, wherever it is named.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
 
 type Things = BTreeMap<Noun, String>;
 
-/// One of everything that a tenant can have.
+/// Creates one of everything that a tenant can have.
 async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     let webhook = hands.webhook(good).await;
     let event = hands.publish("own.type", json!({})).await;
@@ -46,7 +46,7 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     ])
 }
 
-/// A webhook that a partner has sent.
+/// Receives a webhook of a partner.
 async fn receipt(stage: &Stage) -> String {
     let (api, now) = (&stage.api, stage.api.clock.now());
     let parcel = Parcel {
@@ -104,7 +104,7 @@ async fn matrix(stage: &Stage) {
         }
     }
     assert!(seen > 60, "the matrix has {seen} entries");
-    // It was not the things themselves that were missing: their owner still sees them all.
+    // The objects themselves exist: their owner still sees all of them.
     for (noun, path) in [
         (Noun::Webhook, "/v1/webhooks/"),
         (Noun::Event, "/v1/events/"),
@@ -119,15 +119,16 @@ async fn matrix(stage: &Stage) {
     lists_hold_only_ones_own(&own.client, &theirs).await;
 }
 
-/// A name that is put rather than looked up makes one of one's own: nobody else's is touched.
+/// Whether the request creates an object by its name instead of looking it up, so that no other tenant's
+/// object is affected.
 fn is_made_by_name(noun: Noun) -> bool {
     noun == Noun::EventType
 }
 
-/// The parts of an answer that could give something away.
+/// Returns the parts of a response that could reveal something.
 fn shape(reply: &Reply) -> Value {
     let mut body = reply.without_request_id();
-    // What was made by name bears the name it was given; a dry run says when it was made.
+    // An object that is created by name has the given name; a dry run has its time.
     for own in ["name", "id", "created_at", "started_at", "finished_at"] {
         body.as_object_mut().map(|members| members.remove(own));
     }

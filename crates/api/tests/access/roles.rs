@@ -1,4 +1,4 @@
-//! What a user may do is what the role says, operation by operation.
+//! A user's role decides what the user may do, operation by operation.
 
 use bytes::Bytes;
 use gancho_access::{NewUser, Operator, Principal, Role};
@@ -15,7 +15,7 @@ use crate::{
 
 const PASSWORD: &str = "correct horse battery";
 
-/// What support may change: nothing else.
+/// The only changes that support may make.
 const SUPPORT: [(&str, &str); 23] = [
     ("POST", "/events/{event_id}/cancel"),
     ("POST", "/webhooks/{id}/test"),
@@ -42,7 +42,7 @@ const SUPPORT: [(&str, &str); 23] = [
     ("POST", "/sources/{partner}/receipts/retry"),
 ];
 
-/// What only operators read.
+/// What only operators may read.
 const HIDDEN: [&str; 4] = ["/webhooks/{id}/secret", "/users", "/users/{user}", "/audit"];
 
 fn is_allowed(role: Role, route: &Route) -> bool {
@@ -67,7 +67,7 @@ async fn log_in(api: &InProcessApi, role: Role) -> Operator {
     api.log_in_user(from, &user.name, password).await.unwrap().1
 }
 
-/// The code of the refusal; empty if there is none.
+/// Calls a route. Returns the status and the code of the refusal; empty if there is none.
 async fn call(api: &InProcessApi, principal: &Principal, route: &Route) -> (u16, String) {
     let path = path(route, |_, noun| unknown(noun));
     let body = body(route).map_or_else(Bytes::new, |body| body.to_string().into());
@@ -101,7 +101,7 @@ async fn every_role_on_every_operation() {
                 assert_ne!(status, 401, "{}", name(route));
                 let is_refused = (status, code.as_str()) == (403, "missing_role");
                 assert_eq!(!is_refused, is_allowed(role, route), "{role} {} {code}", name(route));
-                // Nothing else refuses a user.
+                // No other check refuses a user.
                 assert!(is_refused || status != 403, "{role} {} {code}", name(route));
             }
         }
@@ -157,7 +157,7 @@ async fn guesses_at_one_account_are_slowed_down_from_wherever_they_come() {
     let more: Vec<_> =
         futures_util::future::join_all((60..200).map(|number| guess(number, name))).await;
     assert!(more.iter().any(is_throttled), "each comes from another address");
-    // Who logged in from an address before still does.
+    // A user who logged in from an address before still can.
     let owner = api.log_in_user(known, name, Secret::new(PASSWORD.to_owned())).await;
     assert!(owner.is_ok());
 }

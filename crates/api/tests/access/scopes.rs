@@ -1,4 +1,4 @@
-//! What a key may do is what its scopes say, route by route.
+//! A key's scopes decide what it may do, route by route.
 
 use gancho_access::Right;
 use gancho_api::{

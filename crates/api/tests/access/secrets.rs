@@ -1,4 +1,4 @@
-//! What is secret is shown when it is made, and a bad key learns nothing.
+//! Secrets are shown only when they are created, and an invalid key reveals nothing.
 
 use gancho_access::{KeyId, key_text};
 use serde_json::json;
@@ -68,7 +68,7 @@ async fn bad_keys_are_answered_alike() {
     stage.operator().delete(&format!("{path}/{}", revoked["id"].as_str().unwrap())).await.is(204);
     let good = good["key"].as_str().unwrap();
     let (unknown, _) = key_text::new_key(KeyId::from_bits(77 << 80)).unwrap();
-    // The right id with another secret, and a check that fits.
+    // The right id with another secret, and a valid checksum.
     let (id, _) = key_text::parse(good).unwrap();
     let (wrong, _) = key_text::new_key(id).unwrap();
     let mut mistyped = good.to_owned();

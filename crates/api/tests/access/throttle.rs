@@ -1,4 +1,4 @@
-//! Who tries keys and tokens until one fits.
+//! Callers that try keys and tokens until one is valid.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use gancho_store::{Collection, Expect};
 
 use crate::stage::{Choices, Stage, eventually};
 
-/// faults.md 20: guesses become slow however many are made at once, and are counted; who is known is
-/// let in all the while, and who is not is soon again.
+/// faults.md 20: guesses become slow however many are made at once, and are counted; known callers are
+/// admitted all the while, and unknown ones soon again.
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_tokens_and_keys_are_slowed_down() {
     let stage = Stage::new().await;
@@ -31,12 +31,12 @@ async fn wrong_tokens_and_keys_are_slowed_down() {
     let refused = statuses.iter().filter(|status| **status == 429).count();
     assert_eq!(checked + refused, 400);
     assert!(refused > 300, "{checked} guesses were looked at in {:?}", began.elapsed());
-    // Good ones that were used from here do not wait.
+    // Valid ones that were used from here do not wait.
     let asked = Instant::now();
     stage.operator().get("/v1/tenants").await.is(200);
     hands.client.get("/v1/events").await.is(200);
     assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
-    // One that was never used from here does, for a moment.
+    // One that was never used from here waits for a moment.
     let asked = Instant::now();
     let reply = eventually(|| async {
         let reply = fresh.get("/v1/events").await;
@@ -73,7 +73,7 @@ async fn metrics_for_programs_on_this_machine() {
     }
 }
 
-/// faults.md B3: a key of the operator's own tenant, from before its slug was reserved, opens nothing.
+/// faults.md B3: a key of the operator's own tenant, from before its slug was reserved, gives no access.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
     let stage = Stage::new().await;

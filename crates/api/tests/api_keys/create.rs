@@ -1,4 +1,4 @@
-//! API keys: made, used and revoked.
+//! API keys: created, used and revoked.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn a_key_is_made_used_and_revoked() {
     let own = all["data"].as_array().unwrap().iter().find(|one| one["id"] == id).cloned().unwrap();
     assert!(own["revoked_at"].is_string());
 
-    // faults.md 14: it leaves the list, and so does when it was used.
+    // faults.md 14: it is removed from the list, and so is its last use.
     for (days, listed, noted) in [(89, true, true), (91, false, true), (401, false, false)] {
         let now = SystemClock.now() + Duration::from_hours(24 * days);
         while stage.api.store.prune(Time::ZERO, 100, now).await.unwrap().more {}
@@ -94,12 +94,12 @@ async fn people_of_a_tenant_make_keys_with_no_more_than_their_own_scopes() {
     assert_eq!(refused.json()["errors"][0]["pointer"], "/scopes/1");
     let key = stage.anyone().with("x-api-key", made["key"].as_str().unwrap());
     key.get("/v1/webhooks").await.is(200);
-    // A leaked key cannot make another that outlives it.
+    // A leaked key cannot create another one that outlives it.
     key.post("/v1/api-keys", &json!({})).await.refused(403, "not_for_api_keys");
     let one = format!("/v1/api-keys/{}", made["id"].as_str().unwrap());
     key.delete(&one).await.refused(403, "not_for_api_keys");
     portal.delete(&one).await.is(204);
-    // A key that publishes is the operator's, and may be what the operator publishes with.
+    // A key that publishes belongs to the operator's programs.
     let all = portal.get("/v1/api-keys").await.is(200).json();
     let all = all["data"].as_array().unwrap();
     let above = all.iter().find(|one| one["scopes"][0] == "publish").unwrap();

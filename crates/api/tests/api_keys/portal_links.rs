@@ -1,4 +1,4 @@
-//! Portal links: what they open, and how they are revoked.
+//! Portal links: their access, and how they are revoked.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A pause may say why. The reason is in the audit log, for those who may read it.
+//! A pause may have a reason. The audit log has it, for those who may read it.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ async fn reasons_are_recorded(stage: &Stage) {
         let pause = format!("{path}/pause");
         acting.post(&pause, &json!({"reason": REASON})).await.is(204);
         assert_eq!(newest(operation).await["reason"], REASON, "{operation}");
-        // Nothing has to be said, and what is no text is nothing.
+        // The reason is optional, and what is not a text is ignored.
         for body in [json!({}), json!({"reason": null}), json!({"reason": "  "})] {
             acting.post(&pause, &body).await.is(204);
             assert_eq!(newest(operation).await["reason"], Value::Null, "{body}");
@@ -41,7 +41,7 @@ async fn reasons_are_recorded(stage: &Stage) {
         for wrong in [json!("x".repeat(201)), json!("two\nlines"), json!(7)] {
             acting.post(&pause, &json!({"reason": wrong})).await.refused(422, "invalid_field");
         }
-        // What was refused is recorded without it.
+        // A refused action is recorded without its reason.
         let refused = newest(operation).await;
         assert_eq!((&refused["outcome"], &refused["reason"]), (&json!("refused"), &Value::Null));
         acting.post(&format!("{path}/resume"), &json!({})).await.is(204);
@@ -58,7 +58,7 @@ async fn on_postgres_too() {
     reasons_are_recorded(&Stage::postgres().await).await;
 }
 
-/// What the operator writes is for the operator's own people; what a tenant writes is the tenant's.
+/// The operator's reasons are for users of the operator; a tenant's are for the tenant.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_sees_its_own_reasons_and_not_the_operators() {
     let stage = Stage::new().await;

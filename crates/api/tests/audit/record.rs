@@ -1,5 +1,5 @@
-//! Administrative acts are recorded: who, what, on what, with which outcome. What tenants' programs do all the time is
-//! not.
+//! Administrative actions are recorded: the actor, the action, the resource and the outcome. Frequent calls
+//! of tenants' programs are not.
 
 use gancho_access::{NewUser, Principal, Role};
 use gancho_api::InProcessApi;
@@ -44,13 +44,13 @@ async fn acts_are_recorded(stage: &Stage) {
     assert_eq!(create["summary"], "Create a webhook");
     assert_eq!(create["address"], "127.0.0.1");
     assert!(create["request_id"].as_str().unwrap().starts_with("req_"));
-    // The tenant of a path or of what was created is known too.
+    // The tenant of a path or of what was created is recorded too.
     assert!(made.iter().all(|act| act["tenant_id"] == hands.id), "{made:?}");
     assert!(made[1]["resource"].as_str().unwrap().starts_with("key_"), "{made:?}");
     assert_eq!(made[2]["resource"], hands.id);
     assert_eq!(made[2]["actor"], json!({"kind": "operator", "name": null}));
 
-    // Someone in the portal is a person, and not a program.
+    // A user of the portal is a person, not a program.
     let link = operator.post("/v1/portal-links", &json!({"tenant": "m2"})).await.is(201).json();
     let token = link["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     let person = stage.anyone().with("authorization", &format!("Bearer {token}"));
@@ -175,7 +175,7 @@ async fn a_flood_of_refusals_does_not_fill_the_store() {
     let refused = acts(&stage.operator(), "outcome=refused").await;
     assert_eq!(refused.len(), 60, "as many as the rate allows, and none of strangers");
     assert_eq!(stage.api.meter.unrecorded_acts(), 140);
-    // What is done is recorded all the same.
+    // Completed actions are recorded nevertheless.
     hands.client.post("/v1/webhooks/events", &json!({"name": "own.type"})).await.is(201);
     assert_eq!(acts(&stage.operator(), "operation=createEventType").await.len(), 1);
 }

@@ -32,7 +32,7 @@ async fn large_letters(stage: &Stage) {
     found.dedup();
     assert_eq!(found.len(), 24, "each once");
 
-    // More than the sockets hold: these exports stand still.
+    // More than the sockets hold, so these exports stand still.
     let mut open = Vec::new();
     for _ in 0..8 {
         open.push(unread(stage, &hands, "/v1/dlq/export").await);
@@ -47,7 +47,7 @@ async fn large_letters(stage: &Stage) {
     assert_eq!(export.await.text().lines().count(), 24);
 }
 
-/// A response that stands still, since nobody reads it.
+/// Starts a response that stands still, because nobody reads it.
 async fn unread(stage: &Stage, hands: &Hands, path: &str) -> TcpStream {
     let key = &hands.client.headers[0].1;
     let head = format!(
@@ -56,14 +56,14 @@ async fn unread(stage: &Stage, hands: &Hands, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut begin = [0; 12];
-    // One that is dropped to make room for others may end before it begins.
+    // A response that is dropped to make room for others may end before it begins.
     if stream.read_exact(&mut begin).await.is_ok() {
         assert_eq!(&begin, b"HTTP/1.1 200");
     }
     stream
 }
 
-/// The bytes of a response up to its end, and whether it was whole.
+/// Returns the number of bytes of a response up to its end, and whether it was complete.
 async fn rest_of(mut stream: TcpStream) -> (usize, bool) {
     let mut text = Vec::new();
     let read = stream.read_to_end(&mut text).await;
@@ -78,7 +78,7 @@ async fn rest_of(mut stream: TcpStream) -> (usize, bool) {
     (body, read.is_ok() && is_whole)
 }
 
-/// Tenants with twelve dead letters of almost 1 MB each.
+/// Creates tenants with twelve dead letters of almost 1 MB each.
 async fn tenants_with_large_letters(stage: &Stage, count: usize) -> Vec<Hands> {
     let (_bad, url) = receiver(500).await;
     let text = "x".repeat(900_000);
@@ -98,8 +98,8 @@ async fn tenants_with_large_letters(stage: &Stage, count: usize) -> Vec<Hands> {
     tenants
 }
 
-/// Ten tenants have eight exports each that nobody reads, and open them again and again: another one, and the operator, get
-/// theirs all the same, and one that was read slowly from the beginning comes to its end.
+/// Ten tenants have eight exports each that nobody reads, and open them again and again. Another tenant and
+/// the operator get theirs nevertheless, and one that was read slowly from the start is completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_exports_keep_nobody_out() {
     let stage = Stage::new().await;
@@ -120,13 +120,13 @@ async fn unread_exports_keep_nobody_out() {
     assert!(is_whole && bytes > 12 * 900_000, "{bytes} bytes");
     let all = stage.operator().get("/v1/dlq/export").await.is(200);
     assert_eq!(all.text().lines().count(), 144);
-    // Also when it acts for a tenant that has taken all it may have.
+    // Also if it acts for a tenant that has used up its share.
     let acting = stage.operator().with("x-tenant", "t0").get("/v1/dlq/export").await.is(200);
     assert_eq!(acting.text().lines().count(), 12);
 }
 
-/// A tenant asks for pages on many connections and reads none: they take a bounded amount of memory, and the pages of others
-/// come whole.
+/// A tenant requests pages on many connections and reads none: they take a bounded amount of memory, and
+/// others get complete pages.
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_pages_take_a_bounded_amount_of_memory() {
     let stage = Stage::new().await;

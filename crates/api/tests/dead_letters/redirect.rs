@@ -1,4 +1,4 @@
-//! Dead letters that go to another webhook of their tenant, and purges that are counted first.
+//! Dead letters that are sent to another webhook of their tenant, and purges that are counted first.
 
 use gancho_testkit::receiver::Request;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn redirected(stage: &Stage) {
     .await;
     assert_eq!((&done["to"], &done["failed"]), (&elsewhere["id"], &json!(0)), "{done}");
     assert_eq!(total(&hands).await, json!(0));
-    // An event whose deliveries were given up at two webhooks goes there once.
+    // An event whose deliveries were given up at two webhooks is sent there once.
     let events = [&first["event_id"], &second["id"]];
     let arrived = eventually(|| async {
         let requests: Vec<String> = good.requests().iter().map(Request::text).collect();

@@ -21,7 +21,7 @@ async fn replayed_one_by_one_and_by_filter() {
         ids(&list).is_empty().then_some(())
     };
     eventually(is_empty).await;
-    // By filter: three more die, then the webhook recovers.
+    // By filter: three more become dead letters, then the webhook recovers.
     hands.client.patch(&path, &json!({"url": bad})).await.is(200);
     for n in 0..3 {
         let event = hands.publish("dead.letter", json!(n)).await;

@@ -1,4 +1,4 @@
-//! One delivery that waits is given up, and says why it cannot be where it has ended or is in flight.
+//! A waiting delivery is given up, or the response says why not: it has ended or is in flight.
 
 use gancho_testkit::receiver::{Receiver, Step};
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn one_is_given_up(stage: &Stage) {
     let id = ids(&hands.client.get(&of_webhook).await).remove(0);
     let cancel = format!("/v1/deliveries/{id}/cancel");
 
-    // Another tenant's is not to be found, and reading is not enough.
+    // Another tenant does not find it, and the right to read is not enough.
     let stranger = stage.tenant("m3").await;
     stranger.client.call("POST", &cancel, None).await.refused(404, "not_found");
     let reader = stage.key("m2", &["publish", "read"]).await;
@@ -29,10 +29,10 @@ async fn one_is_given_up(stage: &Stage) {
     assert_eq!((&row["id"], &row["status"]), (&json!(id), &json!("failed")), "{row}");
     assert_eq!(row["last_error_code"], "CANCELED");
     assert!(row["next_retry_at"].is_null() && row["waiting_for"].is_null(), "{row}");
-    // Among the dead letters for those who ask for it alone.
+    // Only a request for canceled ones finds it among the dead letters.
     assert!(ids(&hands.client.get("/v1/dlq").await).is_empty());
     assert_eq!(ids(&hands.client.get("/v1/dlq?code=CANCELED").await), std::slice::from_ref(&id));
-    // The other delivery of the event goes on.
+    // The other delivery of the event continues.
     let left = hands.client.get(waiting).await.is(200).json();
     assert_eq!(left["data"].as_array().unwrap().len(), 1);
     assert_eq!(left["data"][0]["webhook_id"], other["id"]);

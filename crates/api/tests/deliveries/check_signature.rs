@@ -1,4 +1,4 @@
-//! A signature that a receiver rejects: which part differs.
+//! Checks a signature that a receiver rejects: which part differs.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! All deliveries that match a filter, as JSON lines.
+//! Exports all deliveries that match a filter, as JSON lines.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ async fn exported(stage: &Stage) {
     let (_good, url) = receiver(200).await;
     let webhook = hands.webhook(&url).await;
     other.webhook(&url).await;
-    // More than a page of them, of which a few are of another type.
+    // More than a page of them, a few of which are of another type.
     let many: Vec<_> = (0..230)
         .map(|n| json!({"type": if n % 50 == 0 { "b.rare" } else { "a.b" }, "data": {"n": n}}))
         .collect();
@@ -40,7 +40,7 @@ async fn exported(stage: &Stage) {
     let page = hands.client.get("/v1/deliveries?limit=50").await.is(200).json();
     assert_eq!(found[..50], page["data"].as_array().unwrap()[..], "as in the list");
 
-    // With the list's filters. A page may find nothing, and the export goes on.
+    // With the list's filters. A page may find nothing, and the export continues.
     let of_webhook = format!("webhook_id={}", webhook["id"].as_str().unwrap());
     for (query, expected) in [
         ("event_type=b.rare", 5),
@@ -52,7 +52,7 @@ async fn exported(stage: &Stage) {
         let reply = hands.client.get(&format!("/v1/deliveries/export?{query}")).await.is(200);
         assert_eq!(lines(&reply).len(), expected, "{query}");
     }
-    // The operator sees whose they are.
+    // The operator sees their tenants.
     let all = lines(&stage.operator().get("/v1/deliveries/export?event_type=a.*").await.is(200));
     assert_eq!(all.iter().filter(|row| row["tenant"] == "other").count(), 1);
     let acting = stage.operator().with("x-tenant", "other");

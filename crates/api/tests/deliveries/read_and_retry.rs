@@ -1,4 +1,4 @@
-//! Deliveries: found, shown in full, and tried again.
+//! Deliveries: found, shown in full, and retried.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn shown_in_full() {
     assert!(attempt["latency_ms"].as_f64().unwrap() > 0.0 && attempt["error"].is_string());
     assert!(attempt["request_headers"]["x-webhook-signature"].is_string());
     assert!(!detail.to_string().contains("canary"), "{detail}");
-    // Below another webhook it is not to be found.
+    // It is not found below another webhook.
     let other = hands.webhook_with(json!({"url": url, "events": ["x.y"]})).await;
     let other = other["id"].as_str().unwrap();
     hands

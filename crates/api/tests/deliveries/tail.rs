@@ -1,4 +1,4 @@
-//! Live tails: what happens is seen as it happens, by those who may see it, for as long as they may.
+//! Live tails: callers see changes as they happen, if they may see them and as long as they may.
 
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ async fn a_tenant_has_eight_at_most() {
     for _ in 0..8 {
         open.push(TailReader::open(&own.client, TAIL).await);
     }
-    // The operator has tails of its own, also where it acts for that tenant.
+    // The operator has its own tails, even if it acts for that tenant.
     open.push(TailReader::open(&stage.operator().with("x-tenant", "own"), TAIL).await);
     open.push(TailReader::open(&stage.operator(), TAIL).await);
     let refused = own.client.get(TAIL).await.refused(429, "rate_limited");
@@ -159,7 +159,7 @@ async fn a_tenant_has_eight_at_most() {
     .await;
 }
 
-/// Many tails of others, read or not, take nothing from a tenant's own.
+/// Many tails of others, read or not, leave a tenant its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_tails_keep_no_other_out() {
     let stage = Stage::new().await;

@@ -1,5 +1,5 @@
-//! A delivery that waits says why, in the API. The webhook's own pause and rate are in `webhooks`, circuit breaker, retry
-//! and attempt with what causes them.
+//! A waiting delivery says why, in the API. The webhook's own pause and rate are tested in `webhooks`;
+//! circuit breaker, retry and attempt with their causes.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Hands, Stage, eventually, ids, receiver};
 
-/// A webhook that never answers, and how many requests it has.
+/// Creates a webhook that never answers. Its receiver counts the requests.
 async fn silent(hands: &Hands, more: &Value) -> Receiver {
     let silent = Receiver::plain(|_| vec![Step::ReadRequest, Step::Hang]).await.unwrap();
     let mut draft = json!({"url": format!("http://127.0.0.1:{}/hook", silent.port())});
@@ -20,7 +20,7 @@ async fn silent(hands: &Hands, more: &Value) -> Receiver {
     silent
 }
 
-/// What the one delivery of an event waits for, once it is that.
+/// Waits until the one delivery of an event waits for this reason.
 async fn waits_for(hands: &Hands, event: &Value, reason: &str) -> Value {
     let path = format!("/v1/deliveries?event_id={}", event["id"].as_str().unwrap());
     eventually(|| async {
@@ -82,7 +82,7 @@ async fn for_the_webhooks_own_limit_of_requests_in_flight() {
     waits_for(&hands, &first, "attempt").await;
 }
 
-/// A webhook that nobody knows yet gets a few requests at first, whatever it allows.
+/// A webhook without history gets a few requests at first, whatever it allows.
 #[tokio::test(flavor = "multi_thread")]
 async fn for_older_ones() {
     let stage = Stage::new().await;

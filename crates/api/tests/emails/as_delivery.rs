@@ -6,8 +6,7 @@ use crate::stage::Stage;
 
 use super::submit::{email, send, until};
 
-/// faults.md B5: among deliveries and dead letters an e-mail is shown as what it is, and its recipient to
-/// nobody.
+/// faults.md B5: among deliveries and dead letters an e-mail is shown as what it is, without its recipient.
 async fn as_a_delivery(stage: &Stage) {
     let hands = stage.tenant("m2").await;
     let add = json!({"address": "maria@example.com"});

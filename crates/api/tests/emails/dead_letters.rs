@@ -1,5 +1,5 @@
-//! An e-mail from its submission to its dead letter and back, over the real API, a real mail server and a real
-//! webhook.
+//! An e-mail from its submission to its dead letter and back, over the real API, with a real mail server and
+//! a real webhook.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::stage::{Choices, Stage, eventually, receiver};
 
 use super::submit::{email, send, until};
 
-/// The mail server that does as an address says.
+/// Returns a mail server that behaves as an address says.
 fn mail_server() -> Arc<dyn Transport> {
     static PORT: OnceLock<(PythonServer, u64)> = OnceLock::new();
     let (_, port) = PORT.get_or_init(|| {
@@ -25,7 +25,7 @@ fn mail_server() -> Arc<dyn Transport> {
 }
 
 /// Attempt → 421 → backoff → … → attempt 5 → dead letter with its reason. Each change is reported by webhook,
-/// numbered, with its recipient masked. Then the cause is mended, and the dead letter is replayed by hand.
+/// numbered, with its recipient masked. Then the cause is fixed, and the dead letter is replayed by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_submission_to_the_dead_letter_queue_and_back() {
     let stage = Stage::with(Choices { transport: Some(mail_server()), ..Choices::default() }).await;
@@ -33,7 +33,7 @@ async fn from_submission_to_the_dead_letter_queue_and_back() {
     let (receiver, url) = receiver(200).await;
     let webhook = json!({"url": url, "events": ["email.*"], "profile": "email-gateway", "secret": "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"});
     hands.webhook_with(webhook).await;
-    // Refused five times, and taken the sixth.
+    // Refused five times, and accepted the sixth.
     let id = send(&hands, &email("flaky-421-5@example.com")).await;
     let shown = until(&hands, &id, "FAILED").await;
     assert_eq!((&shown["attempts"], &shown["sesError"]), (&json!(5), &json!("421")));

@@ -1,4 +1,4 @@
-//! Letters that the sink has caught, as a developer looks at them.
+//! E-mails that the sink has captured, as a developer sees them.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ async fn what_was_caught_is_shown_whole() {
     let raw = whole["raw"].as_str().unwrap();
     assert!(raw.contains("Subject: A fatura\r\n") && raw.contains("Good morning"), "{raw}");
     assert_eq!(whole["size"], raw.len());
-    // Addresses are not masked there, so it is for the operator alone.
+    // Addresses are not masked there, so only the operator may see them.
     hands.client.get(&path).await.refused(403, "operator_only");
     operator.get("/v1/dev/emails/out_01HZZZZZZZZZZZZZZZZZZZZZZZ").await.refused(404, "not_found");
 

@@ -24,7 +24,7 @@ pub async fn send(hands: &Hands, email: &Value) -> String {
     reply["outboxId"].as_str().unwrap().to_owned()
 }
 
-/// The e-mail, once it has this status.
+/// Waits until the e-mail has this status.
 pub async fn until(hands: &Hands, id: &str, status: &str) -> Value {
     eventually(|| async {
         let shown = hands.client.get(&format!("/v1/emails/{id}")).await.is(200).json();
@@ -71,7 +71,8 @@ async fn flow(stage: &Stage) {
     assert_eq!(ids(&list("").await), [other.clone(), id.clone()]);
     assert_eq!(ids(&list("?externalId=BOL-M2-2025-00123").await), std::slice::from_ref(&id));
     assert_eq!(ids(&list("?status=FAILED").await), [""; 0]);
-    // By the whole address of the recipient, which is masked all the same. A sender or a text does not count.
+    // By the whole address of the recipient, which is masked in the response. A sender or a text does not
+    // match.
     let to_joao = list("?recipient=Joao@Example.com").await;
     assert_eq!(ids(&to_joao), std::slice::from_ref(&id));
     assert!(!to_joao.text().to_lowercase().contains("joao@"), "{}", to_joao.text());
@@ -86,7 +87,7 @@ async fn flow(stage: &Stage) {
     let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
     assert_eq!(ids(&list(&format!("?limit=1&cursor={cursor}")).await), [id]);
 
-    // They are no webhooks, and are among the deliveries only where they are asked for.
+    // They are not webhooks, and are listed among the deliveries only on request.
     let deliveries = |query: &str| {
         let (client, path) = (hands.client.clone(), format!("/v1/deliveries{query}"));
         async move { client.get(&path).await.is(200).json()["data"].as_array().unwrap().clone() }
@@ -133,7 +134,7 @@ async fn a_key_is_used_once() {
     let pointers = ["/idempotencyKey", "/attachments/0/content"];
     assert_eq!(more.refused(422, "invalid_field").pointers(), pointers);
     keyed.as_object_mut().unwrap().remove("attachments");
-    // An event under the same key is another thing.
+    // An event under the same key is separate.
     let event = json!({"type": "a.b", "data": {}, "idempotency_key": "k"});
     hands.client.post("/v1/events", &event).await.is(202);
 }
@@ -169,7 +170,7 @@ async fn ten_mebibytes_of_files() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let file = |bytes: usize| {
-        // Three bytes are four letters.
+        // Three bytes are four characters.
         assert_eq!(bytes % 3, 0);
         json!({"filename": "a.bin", "content": "QUJD".repeat(bytes / 3)})
     };

@@ -1,4 +1,4 @@
-//! Content that was erased is gone from every answer, is not delivered any more, and the act is recorded.
+//! Erased content is in no response any more, is not delivered any more, and the action is recorded.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The catalog, and what is added to it.
+//! The catalog, and additions to it.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn catalog(stage: &Stage) {
     own.client.delete(one).await.is(204);
     own.client.delete(one).await.refused(404, "not_found");
     own.client.delete("/v1/webhooks/events/invoice.paid").await.refused(409, "conflict");
-    // The operator's is everyone's.
+    // The operator's types are available to all tenants.
     stage.operator().put("/v1/webhooks/events/all.of.us", &json!({})).await.is(200);
     let seen = other.client.get("/v1/webhooks/events/all.of.us").await.is(200).json();
     assert_eq!(seen["catalog"], "operator");
@@ -50,7 +50,7 @@ async fn catalog(stage: &Stage) {
     assert!(names(&all).contains(&"all.of.us"));
 }
 
-/// Of many who create an event type at once, one gets the answer that it did.
+/// If many callers create an event type at once, one of them gets the response that it did.
 async fn created_once(stage: &Stage) {
     let own = stage.tenant("racer").await;
     let body = |number: usize| json!({"name": "race.won", "description": number.to_string()});

@@ -30,7 +30,7 @@ async fn keys(stage: &Stage) {
     ] {
         keyed.post("/v1/events", &other).await.refused(422, "idempotency_mismatch");
     }
-    // Another tenant's key is another key.
+    // Another tenant's key is separate.
     let other = stage.tenant("other").await;
     let theirs =
         other.client.with("idempotency-key", "k1").post("/v1/events", &event).await.is(202);

@@ -1,4 +1,4 @@
-//! Publishing: one event, many, and what is kept of them.
+//! Publishing: one event, many, and what is stored of them.
 
 use std::time::Duration;
 
@@ -152,7 +152,7 @@ async fn an_event_with_deliver_at_is_delivered_then() {
     let soon = gancho_domain::Clock::now(&gancho_domain::SystemClock) + Duration::from_secs(3_600);
     let event = json!({"type": "a.b", "data": 1, "deliver_at": soon.to_string()});
     let published = hands.client.post("/v1/events", &event).await.is(202).json();
-    // One that came after it and is due shows that the gateway was at work meanwhile.
+    // A later one that is due shows that the gateway was running meanwhile.
     let event = json!({"type": "a.b", "data": 2});
     let prompt = hands.client.post("/v1/events", &event).await.is(202).json();
     hands.delivery(&prompt, "delivered").await;

@@ -1,4 +1,4 @@
-//! What supervisors ask, and a handler that breaks.
+//! The probes of monitoring, and a handler that panics.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use gancho_api::key_ring::{KeyRingService, KeyUse, Rotation};
 
 use crate::stage::{Choices, Stage};
 
-/// One that breaks when it is asked, and turns when the test says so.
+/// Panics when it is called, and only waits until the test says so.
 struct Breaking;
 
 #[async_trait]

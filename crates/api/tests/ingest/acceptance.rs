@@ -1,5 +1,5 @@
-//! The four "proofs of done" of the partners' blueprint, run as it writes them, with `openssl` and
-//! `curl`; and the check of `X-Policy-Sign` with `openssl` alone.
+//! The four "proofs of done" of the partners' blueprint, run as written there, with `openssl` and `curl`; and
+//! the verification of `X-Policy-Sign` with `openssl` alone.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::{
     stage::{Stage, eventually, receiver},
 };
 
-/// Section 12 of the blueprint; prints the status, and the headers before it.
+/// Section 12 of the blueprint. Prints the headers, then the status.
 const CLIENT: &str = r#"
 ts=${TS:-$(date -u +%s)}
 base="${ts}.${BODY}"
@@ -58,7 +58,7 @@ async fn proofs(stage: &Stage) {
         (rows.len(), &rows[0]["partner"], &rows[0]["key_id"]),
         (1, &json!("acme"), &json!("k1"))
     );
-    // 2. An invalid one: 403, and nothing touched.
+    // 2. An invalid one: 403, and nothing is stored.
     assert_eq!(send(stage, "another secret of length", None).await.0, 403);
     assert_eq!(stage.api.store.ledger_size().await.unwrap(), 1);
     let noted = stage.operator().get("/v1/sources/acme/rejections").await.is(200).json();
@@ -71,9 +71,9 @@ async fn proofs(stage: &Stage) {
     })
     .await;
     assert_eq!(core.requests().len(), 1);
-    // 4. The core away: attempts rise until the dead letter.
+    // 4. The core is down: attempts increase until the dead letter.
     let away = {
-        // A port that was free a moment ago: nobody listens there.
+        // A port that was free a moment ago, on which nothing listens.
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         format!("http://{}/", listener.local_addr().unwrap())
     };
@@ -103,7 +103,7 @@ async fn the_four_proofs_on_postgres() {
     proofs(&Stage::postgres().await).await;
 }
 
-/// What a partner does with the header, the body that it sent, and the public key.
+/// The steps of a partner with the header, the body that it sent, and the public key.
 const VERIFY: &str = r#"
 cd "$FOLDER"
 hash=$(printf "%s" "$BODY" | openssl dgst -sha256 -r | cut -d' ' -f1)

@@ -1,4 +1,4 @@
-//! The ingest listener over TCP: its few paths, what it takes, and what it is sent by strangers.
+//! The ingest listener over TCP: its few paths, what it accepts, and what unknown senders send.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
 
 pub const SECRET: &str = "a secret of some length";
 
-/// A source `acme` with a key `k1`, dispatching to `target`.
+/// Creates a source `acme` with a key `k1`, which dispatches to `target`.
 pub async fn acme(stage: &Stage, target: &str) {
     let draft = json!({"partner": "acme", "target_url": target});
     stage.operator().post("/v1/sources", &draft).await.is(201);
@@ -90,7 +90,7 @@ async fn refusals_look_like_all_others() {
     partner.get("/webhooks/acme").await.refused(403, "deny_invalid_access");
 }
 
-/// The page that a refusal links to is there, on the listener that refused.
+/// The page that a refusal links to exists on the same listener.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_links_to_a_page_that_exists() {
     let stage = Stage::new().await;
@@ -152,7 +152,7 @@ async fn nothing_else_answers() {
     partner.post(&long, &json!({})).await.refused(404, "no_route");
 }
 
-/// Exact to the byte, announced or not; what is announced as too long is refused unread.
+/// Exact to the byte, announced or not; a body that is announced as too long is refused unread.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_size_of_a_body() {
     let stage = Stage::new().await;
@@ -232,7 +232,7 @@ async fn the_simulator_is_for_this_machine() {
         .refused(404, "not_found");
     let odd = json!({"partner": "acme", "bodi": 1});
     stage.partner().post("/webhooks/_simulate", &odd).await.refused(422, "unknown_field");
-    // Through something that stands before us, or under a name that is not this machine's.
+    // Through a proxy, or under a name that is not this machine's.
     let passed_on = stage.partner().with("x-forwarded-for", "203.0.113.9");
     passed_on.post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
     let body = asked.to_string();
@@ -249,7 +249,7 @@ async fn the_simulator_is_for_this_machine() {
     let closed = Stage::with(closed).await;
     closed.partner().post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
 
-    // Whatever stands before us on this machine may say nothing of it, so it takes the token.
+    // A proxy on this machine may not identify itself, so the operator token is required.
     let token = OperatorToken::new("the-token-of-the-operator").unwrap();
     let simulator = Simulator::Operator(token);
     let ingest = IngestSettings { simulator, ..IngestSettings::default() };
@@ -262,7 +262,7 @@ async fn the_simulator_is_for_this_machine() {
     right.post("/webhooks/_simulate", &asked).await.is(200);
 }
 
-/// Partners speak HTTP/1: nothing else has a deadline for every part of it.
+/// Partners use HTTP/1, because only there does every part have a deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn http_2_is_not_spoken_to_partners() {
     let stage = Stage::new().await;

@@ -1,6 +1,6 @@
-//! Every field of every request: the wrong type, too much, and a name that is not known. The cases
-//! come out of the documentation, so that a field that is not documented, or not checked as it is
-//! documented, fails here. What is not a caller's to set is refused, too.
+//! Every field of every request: the wrong type, too much, and an unknown name. The cases are generated from
+//! the documentation, so that a field that is not documented, or not checked as documented, fails here.
+//! Fields that callers may not set are refused too.
 
 use gancho_api::{
     input::field::Noun,
@@ -63,7 +63,7 @@ impl Table {
     }
 }
 
-/// Every property, with the way to it.
+/// Collects every property, with its path.
 fn properties(schema: &Value, above: &[String], all: &mut Vec<(Vec<String>, Value)>) {
     let Some(members) = schema["properties"].as_object() else { return };
     for (name, property) in members {
@@ -78,7 +78,7 @@ fn kind(schema: &Value) -> &str {
     kinds.as_str().or_else(|| kinds[0].as_str()).unwrap_or("any")
 }
 
-/// Values of every other type than the property's.
+/// Returns values of every type but the property's.
 fn of_other_types(schema: &Value) -> Vec<Value> {
     let all = [
         ("string", json!("text")),
@@ -91,14 +91,14 @@ fn of_other_types(schema: &Value) -> Vec<Value> {
     ];
     let is_nullable = schema["type"].as_array().is_some_and(|kinds| kinds.contains(&json!("null")));
     let own = kind(schema).to_owned();
-    // An object that may hold anything takes any object.
+    // An object that may contain anything accepts any object.
     all.into_iter()
         .filter(|(kind, _)| *kind != own && own != "any" && !(*kind == "null" && is_nullable))
         .map(|(_, value)| value)
         .collect()
 }
 
-/// Values of the right type beyond what is allowed.
+/// Returns values of the right type beyond the limits.
 fn too_much(schema: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     let number = |name: &str| schema[name].as_f64();

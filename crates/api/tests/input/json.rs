@@ -1,4 +1,4 @@
-//! Bodies that are not what they should be, and those that are and must stay so.
+//! Bodies that are invalid, and valid ones that must be stored unchanged.
 
 use crate::{
     http::{Client, Reply},
@@ -68,7 +68,7 @@ async fn json_that_is_no_object_is_not_called_malformed() {
     }
 }
 
-/// A field of another gateway's API that resembles none of ours.
+/// A field of another gateway's API that resembles none of this API.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_other_gateways_are_understood() {
     let stage = Stage::new().await;
@@ -148,7 +148,7 @@ async fn depth_to_the_limit() {
     }
 }
 
-/// What is JSON by RFC 8259, each as the data of an event.
+/// JSON by RFC 8259, each as the data of an event.
 const TAKEN: &[&[u8]] = &[
     b"null",
     b"true",
@@ -202,7 +202,7 @@ const TAKEN: &[&[u8]] = &[
     b"{\n\"x\"\n:\n1\n}",
 ];
 
-/// What looks like it and is not.
+/// Text that resembles JSON but is none.
 const REFUSED: &[&[u8]] = &[
     b"",
     b" ",

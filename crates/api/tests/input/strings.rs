@@ -1,4 +1,4 @@
-//! Strings that mean something to a database mean nothing here.
+//! Strings with a meaning for a database have none here.
 
 use gancho_api::{route::Needs, router::ROUTES};
 use serde_json::json;

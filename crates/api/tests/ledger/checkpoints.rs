@@ -1,4 +1,4 @@
-//! The ledger's standing, and checkpoints that are asked for.
+//! The status of the ledger, and requested checkpoints.
 
 use gancho_api::{IngestSettings, Simulator};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! More connections and bodies than fit: who makes room, and who is served all the same.
+//! More connections and bodies than there is room for: which are closed, and which are served nevertheless.
 
 use std::{io::ErrorKind, net::Ipv4Addr, time::Duration};
 
@@ -22,7 +22,7 @@ async fn from(number: u8, client: &Client) -> TcpStream {
     socket.connect(client.address).await.unwrap()
 }
 
-/// Nobody is trusted to speak for others: every address has its share.
+/// Trusts no proxy, so that every address has its share.
 fn direct(listen: ListenSettings) -> ListenSettings {
     ListenSettings { trusted_proxies: TrustedProxies::new([]), ..listen }
 }
@@ -33,7 +33,7 @@ async fn is_closed(stream: &mut TcpStream) -> bool {
     matches!(read, Ok(Ok(0) | Err(_)))
 }
 
-/// Begins a body of full size, and sends so much of it.
+/// Starts a body of full size, and sends this many bytes of it.
 async fn begin(stream: &mut TcpStream, partner: &str, bytes: usize) {
     let head = format!(
         "POST /webhooks/{partner} HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\n\
@@ -43,8 +43,8 @@ async fn begin(stream: &mut TcpStream, partner: &str, bytes: usize) {
     stream.write_all(&vec![b' '; bytes]).await.unwrap();
 }
 
-/// faults.md 6: slow strangers, from one address or many, who name a partner or nobody, make room
-/// for each other; who signs is never turned away.
+/// faults.md 6: slow unknown senders, from one address or many, with or without a partner's name, make room
+/// for each other; a sender with a valid signature is never refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_senders_take_room_from_themselves_alone() {
     for (addresses, bytes) in [(1, 1), (1, 60_000), (50, 200_000)] {
@@ -62,10 +62,10 @@ async fn slow_senders_take_room_from_themselves_alone() {
             let body = format!("{{\"n\":{number}}}");
             post(&stage.partner(), "/webhooks/acme", body.as_bytes()).await.is(204);
         }
-        // A body as large as they come finds room as well.
+        // A body of the maximum size finds room as well.
         let large = format!("\"{}\"", "a".repeat(262_142));
         post(&stage.partner(), "/webhooks/acme", large.as_bytes()).await.is(204);
-        // A client that was cut off was told: too slow, and not that the gateway is full.
+        // A disconnected client gets the reason: it was too slow, not that the gateway is full.
         for stream in &mut slow {
             let answer = read_all(stream).await;
             let reply = read(&answer).unwrap_or_else(|| panic!("{answer:?}"));
@@ -74,7 +74,7 @@ async fn slow_senders_take_room_from_themselves_alone() {
     }
 }
 
-/// faults.md 6: a partner that is not there is answered after its body, like one that is.
+/// faults.md 6: a partner that does not exist is answered after its body, like one that does.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_a_partner_cannot_be_told_by_when_a_body_is_refused() {
     let stage = Stage::new().await;
@@ -84,7 +84,7 @@ async fn who_is_a_partner_cannot_be_told_by_when_a_body_is_refused() {
     for partner in ["acme", "nobody"] {
         let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
         begin(&mut stream, partner, 200_000).await;
-        // Several webhooks that come later are answered first.
+        // Several later webhooks are answered first.
         for _ in 0..5 {
             post(&stage.partner(), "/webhooks/acme", b"{}").await.is(204);
         }
@@ -115,13 +115,13 @@ async fn idle_connections_make_room() {
     assert_eq!(stage.api.meter.shed(), 0);
 }
 
-/// Only if all are being answered is a new one turned away.
+/// A new connection is refused only if all others are being answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_being_answered_is_not_sent_away() {
     let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
     let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
     let hands = stage.tenant("acme").await;
-    // All turns of the tenant's batches are taken, so that further ones wait for theirs.
+    // The tenant's share of batches is used up, so that further ones wait.
     let turns = stage.api.batches.acquire(hands.id.parse().unwrap(), usize::MAX).await;
     let body = json!({"events": [{"type": "a.b", "data": {}}]}).to_string();
     let head = format!(
@@ -138,7 +138,7 @@ async fn who_is_being_answered_is_not_sent_away() {
     }
     // Sleeps until they wait for their turn: nothing tells from outside that they do.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    // Each has a place of its own, and nobody goes.
+    // Each has its own slot, and none is closed.
     let shed = || async {
         let answer = exchange(stage.address, b"").await;
         read(&answer)
@@ -154,7 +154,7 @@ async fn who_is_being_answered_is_not_sent_away() {
     }
 }
 
-/// faults.md 6, 32: an address that opens too many loses its own.
+/// faults.md 6, 32: an address that opens too many connections loses its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_has_a_share_of_the_connections() {
     let few = ListenSettings { connections_per_address: 5, ..ListenSettings::default() };
@@ -183,8 +183,8 @@ async fn an_address_has_a_share_of_the_connections() {
     assert_eq!(read(&read_all(&mut last).await).unwrap().json(), json!({"ok": true}));
 }
 
-/// A tenant begins bodies on all connections there are and does not go on: others are served all the same, and so is the
-/// tenant itself.
+/// A tenant starts bodies on all connections and does not continue: others are served nevertheless, and so is
+/// the tenant itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_bodies_of_a_tenant_keep_nobody_out() {
     let listen = direct(ListenSettings { connections: 20, ..ListenSettings::default() });
@@ -223,7 +223,7 @@ async fn large_bodies_of_a_tenant_wait_for_its_own() {
         stream.write_all(head.as_bytes()).await.unwrap();
         open.push(stream);
     }
-    // More than fits into sockets unread.
+    // More than sockets hold unread.
     let events: Vec<_> =
         (0..8).map(|_| json!({"type": "a.b", "data": "x".repeat(500_000)})).collect();
     let batch = json!({ "events": events });

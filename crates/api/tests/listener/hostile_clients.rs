@@ -1,4 +1,4 @@
-//! The listener among strangers: those who are slow, those who are many, and those who lie.
+//! The listener with hostile clients: slow, many, or lying.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 const SHORT: Duration = Duration::from_millis(300);
-/// Within this, what has a short deadline has ended, also on a busy machine.
+/// Within this time, everything with a short deadline has ended, even on a busy machine.
 const SOON: Duration = Duration::from_secs(8);
 
 pub fn hasty() -> Choices {
@@ -52,12 +52,12 @@ async fn who_drips_a_head_is_let_go() {
     let stage = Stage::with(hasty()).await;
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     let began = Instant::now();
-    // Each byte comes in time; the head does not.
+    // Each byte arrives in time; the head does not.
     for byte in b"GET /v1/tenants HTTP/1.1\r\nhost: localhost\r\nx-filler: ".iter().cycle() {
         if stream.write_all(&[*byte]).await.is_err() {
             break;
         }
-        // Sleeps as a slow client.
+        // Sleeps as a slow client does.
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(began.elapsed() < SOON);
     }
@@ -98,12 +98,12 @@ async fn lengths_to_the_limit() {
         "POST /v1/tenants HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {ADMIN}\r\n\
          content-type: application/json\r\nconnection: close\r\n"
     );
-    // What is announced as too long is refused before it is sent.
+    // A body that is announced as too long is refused before it is sent.
     let announced = format!("{head}content-length: 1001\r\n\r\n");
     assert_eq!(read(&exchange(stage.address, announced.as_bytes()).await).unwrap().status, 413);
     let expecting = format!("{head}content-length: 1001\r\nexpect: 100-continue\r\n\r\n");
     assert_eq!(read(&exchange(stage.address, expecting.as_bytes()).await).unwrap().status, 413);
-    // Without an announcement, as soon as it is.
+    // Without an announcement, as soon as it is too long.
     let mut chunks = format!("{head}transfer-encoding: chunked\r\n\r\n").into_bytes();
     for _ in 0..30 {
         chunks.extend_from_slice(b"64\r\n");
@@ -165,7 +165,7 @@ async fn names_that_are_not_this_machines() {
     }
 }
 
-/// A connection has one response at a time: with HTTP/2 it could hold hundreds that nobody reads.
+/// A connection has one response at a time: with HTTP/2 it could have hundreds that nobody reads.
 #[tokio::test(flavor = "multi_thread")]
 async fn http2_is_refused() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! A request that hides inside another one is never seen.
+//! A request that is hidden in another one is never processed.
 
 use crate::{
     http::{exchange, read},
@@ -68,7 +68,7 @@ async fn chunks_that_are_not_plain() {
     stage.operator().get("/v1/tenants/smuggled").await.refused(404, "unknown_tenant");
 }
 
-/// One answer, 400, and the connection is closed.
+/// Checks for one response, 400, after which the connection is closed.
 async fn refused(stage: &Stage, what: &str, request: &[u8]) {
     let answer = exchange(stage.address, request).await;
     let text = String::from_utf8_lossy(&answer).into_owned();

@@ -1,5 +1,5 @@
-//! Answers to requests that are not read to their end: the caller gets them, and learns that the
-//! connection is closed.
+//! Responses to requests that are not read to their end: the caller gets them, and sees that the connection
+//! is closed.
 
 use serde_json::json;
 use tokio::{
@@ -13,7 +13,7 @@ use crate::{
     stage::{ADMIN, Stage, receiver},
 };
 
-/// faults.md B12: the caller sends all of it before it looks for an answer, as simple clients do.
+/// faults.md B12: the caller sends everything before it reads the response, as simple clients do.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_long_is_answered_and_said_to_be_closed() {
     let stage = Stage::new().await;
@@ -40,7 +40,7 @@ async fn what_is_too_long_is_answered_and_said_to_be_closed() {
     }
 }
 
-/// What was refused before it was read, and came whole, does not cost the connection.
+/// A request that was refused unread, but arrived completely, does not cost the connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_body_that_nobody_reads_costs_nothing() {
     let stage = Stage::new().await;
@@ -66,7 +66,7 @@ async fn a_short_body_that_nobody_reads_costs_nothing() {
     read(&read_all(&mut stream).await).unwrap().is(201);
 }
 
-/// A client that asks first whether to send is answered, and sends nothing.
+/// A client that waits for permission to send gets the response, and sends nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_waits_for_100_continue_is_refused() {
     let stage = Stage::new().await;

@@ -1,4 +1,5 @@
-//! Streams that do not end by themselves, and a stop that does not wait for who has stopped reading.
+//! Streams that do not end by themselves, and a stop that does not wait for clients that have stopped
+//! reading.
 
 use std::{convert::Infallible, time::Duration};
 

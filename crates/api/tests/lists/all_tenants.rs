@@ -1,4 +1,4 @@
-//! Lists of the operator over all tenants: everything once, with the tenant it belongs to.
+//! Lists of the operator over all tenants: every row once, with its tenant.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{
     stage::{Stage, receiver},
 };
 
-/// All rows of a list, page by page.
+/// Returns all rows of a list, page by page.
 async fn all(client: &Client, list: &str) -> Vec<Value> {
     let (mut rows, mut path) = (Vec::new(), list.to_owned());
     loop {
@@ -47,7 +47,7 @@ async fn lists_of_all(stage: &Stage) {
     assert_eq!(delivered.len(), 7);
     assert!(all(&operator, "/v1/deliveries?limit=2&status=failed").await.is_empty());
 
-    // What belongs to one tenant is found without naming it.
+    // An object of one tenant is found without naming the tenant.
     let (slug, event) = &events[0];
     let found = all(&operator, &format!("/v1/deliveries?limit=5&event_id={event}")).await;
     assert_eq!(pairs(&found, "event_id"), [(slug.clone(), event.clone())]);
@@ -67,7 +67,7 @@ async fn lists_of_all(stage: &Stage) {
         operator.get(&path).await.refused(400, "tenant_required");
     }
 
-    // A tenant's list names no tenant, and takes no cursor of the operator's.
+    // A tenant's list has no tenant column, and accepts no cursor of the operator's.
     let own = tenants[0].client.get("/v1/deliveries?limit=1").await.is(200).json();
     assert!(own["data"][0].get("tenant").is_none(), "{own}");
     for list in ["/v1/deliveries?limit=1", "/v1/events?limit=1", "/v1/webhooks?limit=1"] {

@@ -1,4 +1,4 @@
-//! A cursor is good where it was given, as it was given.
+//! A cursor is valid only for its list, and unchanged.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn sealed(stage: &Stage) {
     let at = |path: &str, cursor: &str| format!("{path}&cursor={cursor}");
     let second = own.client.get(&at(list, &cursor)).await.is(200);
     assert_ne!(ids(&first), ids(&second));
-    // The page may be of another length, and the path of the other form.
+    // The page may have another length, and the path the other form.
     own.client.get(&at("/events?limit=2&event_type=a.b", &cursor)).await.is(200);
 
     let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Pages have a size, and lists no other order than their own.
+//! Pages have a size, and lists only their own order.
 
 use gancho_api::{route::Needs, router::ROUTES};
 

@@ -1,5 +1,5 @@
-//! A page looks at a bounded number of rows, says where to go on, and so comes to the end. (faults.md 3
-//! and 4)
+//! A page scans a bounded number of rows and returns where to continue, so that a list is read to its end.
+//! (faults.md 3 and 4)
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn choices() -> Choices {
     Choices { max_scanned: Some(FEW_SCANNED), ..Choices::default() }
 }
 
-/// The ids on all pages, and how many pages were empty and had a next.
+/// Returns the ids on all pages, and how many pages were empty and had a next one.
 async fn follow(client: &Client, path: &str) -> (Vec<String>, usize) {
     let (mut rows, mut empty, mut cursor) = (Vec::new(), 0, String::new());
     for _ in 0..1_000 {
@@ -67,13 +67,13 @@ async fn bounded(stage: &Stage) {
     assert_eq!(follow(&hands.client, "/v1/events?external_id=same").await.0.len(), 122);
     assert_eq!(follow(&hands.client, "/v1/deliveries?external_id=same").await.0.len(), 3 * 62);
 
-    // What is far back is found,
+    // A row that is far back is found.
     let (rows, empty) = follow(&hands.client, "/v1/events?event_type=sent.seldom").await;
     rare.reverse();
     assert_eq!((rows, empty > 0), (rare, true));
     let (rows, empty) = follow(&hands.client, "/v1/deliveries?event_type=sent.seldom").await;
     assert_eq!((rows.len(), empty > 0), (6, true));
-    // and what is not there is looked for in short steps.
+    // A search for what does not exist takes short steps.
     for path in [
         "/v1/events?event_type=nope",
         "/v1/events?event_type=nope&external_id=same",

@@ -1,5 +1,5 @@
-//! The API does what its documents say: the documents are made from the code, and the checked-in
-//! ones are not stale. `GANCHO_WRITE_DOCS=1` writes them.
+//! The API does what its documents say: they are generated from the code, and the checked-in ones are not
+//! stale. `GANCHO_WRITE_DOCS=1` writes them.
 
 use std::{collections::BTreeSet, fmt::Write, path::PathBuf};
 
@@ -31,7 +31,7 @@ fn the_checked_in_documents_are_fresh() {
     is_fresh("api.md", &with_operations());
 }
 
-/// docs/api.md with the table of all operations, by their tags.
+/// Returns docs/api.md with the table of all operations, by their tags.
 fn with_operations() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
     let document = std::fs::read_to_string(path).unwrap();
@@ -79,7 +79,7 @@ fn every_reference_leads_somewhere() {
     assert_eq!(count, ROUTES.len());
 }
 
-/// What a route answers is among what it is documented to answer.
+/// The responses of a route are among the documented ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_are_documented() {
     let stage = Stage::new().await;
@@ -168,7 +168,7 @@ fn operations_have_names_of_their_own() {
     }
 }
 
-/// A generator would have to make up a name for an object inside of another one.
+/// A generator would have to invent a name for an object inside of another one.
 #[test]
 fn objects_have_names() {
     fn check(schema: &Value, at: &str) {
@@ -201,7 +201,7 @@ fn objects_have_names() {
     assert!(schemas.contains_key("RateLimitInput") && schemas.contains_key("BatchError"));
 }
 
-/// Examples are what the gateway takes and returns: they fit their schemas.
+/// Examples match their schemas, so the gateway accepts and returns such values.
 #[test]
 fn examples_fit_their_schemas() {
     let document: Value = serde_json::from_str(&openapi::text()).unwrap();

@@ -1,4 +1,4 @@
-//! The body of every refusal, as callers read it: `snapshots/` has them all on one page.
+//! The body of every refusal, as callers read it: `snapshots/` has all of them on one page.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     stage::{Choices, Stage},
 };
 
-/// Codes that take more than a request to bring about, and the tests that do.
+/// Codes that need more than one request, and the tests that cause them.
 const ELSEWHERE: [&str; 10] = [
     "internal",          // health/probes.rs
     "ledger_broken",     // app: ledger/commands.rs

@@ -1,4 +1,4 @@
-//! How a refusal looks, whatever it is about.
+//! The form of a refusal, whatever it is about.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Queues: what waits, and holding it back.
+//! Queues: what waits, and pausing it.
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
-//! faults.md B1, B4, 11: what was received can be looked at, found from its deliveries and dead letters, and
-//! sent again.
+//! faults.md B1, B4, 11: receipts can be shown, found from their deliveries and dead letters, and sent again.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use crate::{
     stage::{Stage, eventually, ids, receiver},
 };
 
-/// A further source of this name, which signs as `acme` does.
+/// Creates another source of this name, which signs as `acme` does.
 async fn source(stage: &Stage, partner: &str, draft: Value) {
     let mut draft = draft;
     draft["partner"] = json!(partner);
@@ -120,14 +119,14 @@ async fn sent_again(stage: &Stage) {
     let operator = stage.operator();
     let retry = format!("/v1/sources/acme/receipts/{}/retry", row["id"].as_str().unwrap());
     operator.call("POST", &retry, None).await.is(202);
-    // Until it has ended: one that is under way is not sent again.
+    // Until it has ended, because one in flight is not sent again.
     eventually(|| async {
         let log = detail(&operator, &row).await["deliveries"][0]["attempt_log"].clone();
         (log.as_array().map(Vec::len) == Some(2)).then_some(())
     })
     .await;
     assert_eq!(first.requests().len(), 2);
-    // To the targets as they are now: the one that it went to, and one that came later.
+    // To the current targets: the one that it was sent to, and one that was added later.
     operator.patch("/v1/sources/acme", &json!({"targets": [one, two]})).await.is(200);
     let accepted = operator.post(&retry, &json!({})).await.is(202).json();
     assert_eq!(accepted["deliveries"].as_array().unwrap().len(), 2);
@@ -157,7 +156,8 @@ async fn sent_again(stage: &Stage) {
     operator.call("POST", missing, None).await.refused(404, "not_found");
 }
 
-/// faults.md B1 and 11 by filter: what was given up, and ids that came twice, reach the corrected target.
+/// faults.md B1 and 11 by filter: receipts that were given up, and ids that were received twice, reach the
+/// corrected target.
 async fn sent_again_by_filter(stage: &Stage) {
     let (_bad, bad) = receiver(500).await;
     let (good, url) = receiver(200).await;
@@ -264,7 +264,7 @@ async fn found_by_its_delivery(stage: &Stage) {
     })
     .await;
 
-    // The operator finds a tenant's too; a tenant finds its own alone.
+    // The operator also finds a tenant's; a tenant finds only its own.
     let own = format!("/v1/deliveries/{}", of_tenant["id"].as_str().unwrap());
     let mut found = operator.get(&own).await.is(200).json();
     let members = found.as_object_mut().unwrap();
@@ -283,7 +283,7 @@ async fn found_by_its_delivery(stage: &Stage) {
 
 async fn dead_letters_name_the_partner(stage: &Stage) {
     let (_bad, bad) = receiver(500).await;
-    // A tenant of the same name is somebody else.
+    // A tenant of the same name is a separate one.
     let hands = stage.tenant("beta").await;
     crate::stage::dead_letter(&hands, &bad).await;
     source(stage, "beta", json!({"target_url": bad, "retry": once()})).await;
@@ -321,7 +321,7 @@ async fn dead_letters_name_the_partner(stage: &Stage) {
     let share = r#"tenant_jobs_processed_total{lane="dispatch",partner="beta"}"#;
     assert!(metrics.contains(share) && !metrics.contains("tenant=\"ten_"), "{metrics}");
 
-    // Also once the source is gone.
+    // Also after the source was deleted.
     operator.delete("/v1/sources/beta").await.is(204);
     let left = operator.get("/v1/dlq?lane=dispatch").await.is(200).json()["data"][0].clone();
     assert_eq!((&left["partner"], &left["target_url"]), (&json!("beta"), &json!(null)));

@@ -10,7 +10,7 @@ async fn what_cannot_be_replayed() {
     let hands = stage.tenant("m2").await;
     for (body, status) in [
         (json!({"of": "events", "all": true}), 422),
-        // faults.md C4: a filter that got lost does not mean everything.
+        // faults.md C4: a missing filter does not mean everything.
         (json!({}), 422),
         (json!({"filter": {}}), 422),
         (json!({"all": false}), 422),

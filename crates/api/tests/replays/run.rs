@@ -35,7 +35,7 @@ async fn to_a_later_webhook(stage: &Stage) {
     hands.client.call("POST", &format!("{path}/cancel"), None).await.refused(409, "conflict");
 }
 
-/// Dead letters whose endpoint still fails, and one that does not.
+/// Dead letters whose endpoint still fails, and one whose endpoint does not.
 async fn outcomes_of_deliveries_that_fail_again(hands: &Hands) {
     let [(_failing, failing), (_healed, healed)] = [receiver(500).await, receiver(200).await];
     let draft = json!({"url": failing, "events": ["c.d"], "retry": {"schedule": []}});

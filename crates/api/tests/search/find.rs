@@ -1,4 +1,4 @@
-//! What exists is found: by its id, by its external id and by its name, by the operator among all tenants.
+//! Search finds what exists: by its id, its external id and its name; for the operator among all tenants.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ async fn everything_is_found(stage: &Stage) {
         assert_eq!(search(&operator, &id.to_lowercase()).await, found);
         let bare = id.split_once('_').unwrap().1;
         assert_eq!(search(&operator, bare).await, found, "{kind}");
-        // A tenant finds its own things, and of others nothing.
+        // A tenant finds its own objects, and none of others.
         let is_own = !matches!(kind, "tenant" | "api_key");
         assert_eq!(search(&acme.client, &id).await.len(), usize::from(is_own), "{kind}");
         assert!(search(&globex.client, &id).await.is_empty(), "{kind}");
@@ -63,7 +63,7 @@ async fn everything_is_found(stage: &Stage) {
     assert_eq!(search(&operator, "order-77").await, by_external_id);
     assert_eq!(search(&globex.client, "order-77").await, by_external_id);
     assert!(search(&acme.client, "order-77").await.is_empty());
-    // The notices about an e-mail have its external id as well.
+    // The events about an e-mail have its external id as well.
     let emails = search(&operator, "BOL-M2-2025-00123").await;
     assert!(emails.contains(&("email".to_owned(), sent, of_acme.clone())), "{emails:?}");
     for name in ["never.matched", "a.b"] {

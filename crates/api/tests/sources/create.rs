@@ -1,4 +1,4 @@
-//! Sources: made, shown, changed and deleted, and what is refused.
+//! Sources: created, shown, changed and deleted, and what is refused.
 
 use serde_json::json;
 

@@ -38,7 +38,7 @@ async fn keys_never_show_their_secrets() {
     operator.delete("/v1/sources/acme/keys/k2").await.is(204);
     operator.delete("/v1/sources/acme/keys/k2").await.refused(404, "not_found");
 
-    // Two sources may have keys of the same id.
+    // Two sources may have keys with the same id.
     for operation in ["putSourceKey", "deleteSourceKey"] {
         let query = format!("/v1/audit?operation={operation}&resource=acme/k2");
         let acts = operator.get(&query).await.is(200).json();

@@ -7,7 +7,7 @@ use crate::{
     stage::{Hands, Stage, dead_letter, eventually, receiver},
 };
 
-/// The totals of a read, once this many were accepted and all of them have ended.
+/// Waits until this many were accepted and all of them have ended, and returns the totals.
 async fn totals(client: &Client, path: &str, accepted: u64) -> Value {
     let reply = eventually(|| async {
         let stats = client.get(path).await.is(200).json();
@@ -24,7 +24,7 @@ async fn totals(client: &Client, path: &str, accepted: u64) -> Value {
     stats["totals"].clone()
 }
 
-/// Two that are delivered, and one that is refused for good; returns both webhooks.
+/// Publishes two events that are delivered, and one that is refused permanently. Returns both webhooks.
 async fn send(hands: &Hands, good: &str, bad: &str) -> (String, String) {
     let only = json!({"url": good, "events": ["good.*"]});
     let good = hands.webhook_with(only).await["id"].as_str().unwrap().to_owned();

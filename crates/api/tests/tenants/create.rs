@@ -1,4 +1,4 @@
-//! Tenants: made, found, changed and listed.
+//! Tenants: created, found, changed and listed.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A deleted tenant is gone with all that it had; others notice nothing.
+//! A deleted tenant is removed with all its data; others are not affected.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ async fn delete(stage: &Stage) {
     acme.client.get("/v1/webhooks").await.refused(401, "invalid_credentials");
     acme.client.post("/v1/events", &json!({"type": "order.paid", "data": 1})).await.is(401);
 
-    // Whatever is left of it is removed; the other tenant keeps everything.
+    // The rest of its data is removed; the other tenant keeps everything.
     let all = async || {
         stage.api.engine.erase_once().await.unwrap();
         let rows = operator.get("/v1/deliveries").await.is(200).json();
@@ -42,7 +42,7 @@ async fn delete(stage: &Stage) {
     let acts = operator.get("/v1/audit?operation=deleteTenant").await.is(200).json();
     assert_eq!(acts["data"].as_array().unwrap().len(), 2, "the refused one, too: {acts}");
 
-    // The slug is free, and what is new has nothing of the old.
+    // The slug is free, and a new tenant has nothing of the old one.
     let again = stage.tenant("acme").await;
     assert_ne!(operator.get("/v1/tenants/acme").await.is(200).json()["id"], id);
     assert_eq!(ids(&again.client.get("/v1/webhooks").await.is(200)), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! What a tenant sees of its plan.
+//! A tenant's view of its plan's usage.
 
 use serde_json::json;
 

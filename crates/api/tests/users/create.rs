@@ -1,4 +1,4 @@
-//! Users: made, changed and deleted.
+//! Users: created, changed and deleted.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn lifecycle(stage: &Stage) {
     let same = operator.patch(path, &json!({})).await.is(200).json();
     assert_eq!(same, changed, "nothing changes");
     operator.patch(path, &json!({"password": "another horse battery"})).await.is(200);
-    // The last operator too: the operator token always works.
+    // Even the last operator, because the operator token always works.
     operator.delete("/v1/users/bo").await.is(204);
     operator.delete("/v1/users/bo").await.refused(404, "not_found");
     operator.get("/v1/users/bo").await.refused(404, "not_found");

@@ -1,4 +1,4 @@
-//! Webhooks: made, changed and deleted, and what is refused.
+//! Webhooks: created, changed and deleted, and what is refused.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What holds up the deliveries of a webhook.
+//! What holds back the deliveries of a webhook.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ async fn a_webhook_says_what_holds_its_deliveries() {
     assert_eq!(webhook["paused_by"], json!(null));
     let path = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
     let operator = stage.operator();
-    // The closest one is named.
+    // The closest pause is named.
     for (what, level) in
         [("/v1/queues/webhook", "lane"), ("/v1/tenants/m2", "tenant"), (path.as_str(), "webhook")]
     {

@@ -11,7 +11,7 @@ async fn a_paused_webhook_waits() {
     let (receiver, url) = receiver(200).await;
     let webhook = hands.webhook(&url).await;
     let path = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
-    // faults.md C6: the pause is seen wherever the webhook is.
+    // faults.md C6: the pause is visible wherever the webhook is.
     let is_paused = async |expected: bool| {
         let shown = hands.client.get(&path).await.is(200).json();
         let listed = hands.client.get("/v1/webhooks").await.is(200).json();
@@ -50,8 +50,8 @@ async fn a_paused_webhook_waits() {
     eventually(|| async { (receiver.requests().len() == 1).then_some(()) }).await;
 }
 
-/// faults.md 3: what a page costs does not depend on how many endpoints of all tenants are paused. Here the pauses cannot be
-/// read at all.
+/// faults.md 3: the cost of a page does not depend on how many endpoints of all tenants are paused. Here the
+/// pauses cannot be read at all.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_do_not_read_the_pauses_of_all_tenants() {
     let stage = Stage::postgres().await;

@@ -1,4 +1,4 @@
-//! The test of a webhook goes the real way.
+//! The test of a webhook uses the real path.
 
 use serde_json::json;
 

@@ -155,8 +155,7 @@ impl<'a> ListQuery<'a> {
         Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
-    /// Returns the tenant's id, or null if the list is of all tenants. No tenant differs from null in the
-    /// statement.
+    /// Returns the tenant's id, or null if the list is of all tenants. No tenant differs from null in the statement.
     fn tenant(&self) -> Option<[u8; 16]> {
         self.scope.map(|scope| scope.tenant().bytes())
     }
@@ -185,8 +184,7 @@ impl<'a> ListQuery<'a> {
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Scans `step` rows of the table in a range. Returns the key of the last, or `None` if there are no
-    /// more.
+    /// Scans `step` rows of the table in a range. Returns the key of the last, or `None` if there are no more.
     fn look_between(
         &self,
         (first, end): (i64, i64),

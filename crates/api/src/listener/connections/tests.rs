@@ -100,7 +100,7 @@ fn heads_that_do_not_arrive_take_no_more_than_their_share_of_memory() {
     }
     let closed = slots.iter().filter(|slot| must_close(slot)).count();
     assert!(closed >= 5_000 - MAX_HEAD_BYTES / (head - UNCOUNTED_HEAD) - 1, "{closed}");
-    // Those that every client sends are not counted, and none of them is closed.
+    // Heads of usual size are not counted, and none of their connections is closed.
     let small = table.admit(from(5_000)).unwrap();
     table.count_head(&small.connection, UNCOUNTED_HEAD);
     assert!(!must_close(&small));

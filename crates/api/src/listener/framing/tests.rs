@@ -1,6 +1,6 @@
 use super::*;
 
-/// Feeds the text in pieces of different lengths. Returns what came out, and the last part.
+/// Feeds the text in pieces of different lengths. Returns the output, and the last part.
 fn fed(text: &str) -> (String, Part) {
     let mut outcomes = Vec::new();
     for length in [1, 2, 3, 7, 64, text.len().max(1)] {
