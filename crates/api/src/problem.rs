@@ -45,12 +45,12 @@ struct ProblemBody<'a> {
     more: &'a Map<String, Value>,
 }
 
-/// An error in one field of a request.
+/// What is wrong with one field of a request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InvalidField {
     /// JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body.
     pub pointer: String,
-    /// What is wrong, and how to fix it.
+    /// What is wrong there, and how to fix it.
     pub detail: String,
 }
 
