@@ -1,4 +1,5 @@
-//! The cells of a gateway with several databases: what is encrypted of them, and the operations of the API on them.
+//! The cells of a gateway with several databases: encrypts what is secret about them, and runs the API's
+//! operations on them.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl CellSecrets for RingSecrets {
     }
 }
 
-/// For the API.
+/// The cells for the API.
 pub struct Cells(pub Arc<CellStore>);
 
 #[async_trait]

@@ -24,10 +24,10 @@ use crate::{
     settings::{Settings, portal::read_logo},
 };
 
-/// How long a page waits for the store to say who asks for it.
+/// How long a page waits for the store to identify its user.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The pages of the dashboard.
+/// Returns the pages of the dashboard.
 pub fn router(api: &Api, settings: &Settings, login_links: Arc<LoginLinks>) -> axum::Router {
     gancho_dashboard::router(Setup {
         backend: Arc::new(ApiBackend(InProcessApi::new(api))),
@@ -160,7 +160,7 @@ impl Backend for ApiBackend {
     }
 }
 
-/// A store that does not answer at all is unavailable.
+/// Limits the time of the work: a store that does not answer at all is unavailable.
 async fn within<T, E>(
     work: impl Future<Output = Result<T, E>>,
     unavailable: impl FnOnce(StoreError) -> E,

@@ -29,7 +29,7 @@ impl Default for Options {
     }
 }
 
-/// A database that is open, before its cells are.
+/// An open database, before its cells are opened.
 enum Database {
     Sqlite(Arc<SqliteStore>),
     Postgres(Arc<PostgresStore>, gancho_store_postgres::Options),
@@ -47,7 +47,7 @@ impl Database {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             let usual = gancho_store_postgres::Options::default();
             let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
-            // On the heap: commands would carry the whole of it.
+            // On the heap, because otherwise the futures of all commands would contain it.
             let store = Box::pin(PostgresStore::connect(url, options.clone())).await;
             return Ok(Self::Postgres(store.context("cannot open the database")?, options));
         }
@@ -62,17 +62,18 @@ impl Database {
     }
 }
 
-/// The store with all of its cells, and the key ring by which they are found.
+/// The store with all of its cells, and the key ring that decrypts their URLs.
 pub struct OpenStore {
     pub store: Arc<dyn Store>,
-    /// The same, for lists and statistics, which may come from a replica.
+    /// The store for lists and statistics, which may come from a replica.
     pub reader: Arc<dyn Store>,
     pub ring: Ring,
-    /// `None` if there can be none.
+    /// `None` if the store cannot have any.
     pub cells: Option<Arc<CellStore>>,
 }
 
-/// Fails if the key ring of the database is missing. A file is opened for reading, so that nothing in it is changed.
+/// Fails if the key ring of the database is missing. Opens a file for reading, so that nothing in it is
+/// changed.
 pub async fn refuse_without_ring(url: &str, ring: &RingSource) -> anyhow::Result<()> {
     match url.strip_prefix("sqlite:").map(SqliteStore::open_any_version_to_read) {
         Some(Ok(store)) => ring.check(&*store).await,
@@ -105,12 +106,12 @@ pub async fn open_all(url: &str, options: Options, ring: RingSource) -> anyhow::
     })
 }
 
-/// Opens the store, or of several cells the home cell alone.
+/// Opens the store; with several cells only the home cell.
 pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Database::open(url, options).await?.store())
 }
 
-/// Opens the store for reading, also next to a running gateway, or a copy.
+/// Opens the store for reading, even next to a running gateway, or a copy.
 pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     match url.strip_prefix("sqlite:") {
         Some(path) => Ok(SqliteStore::open_to_read(path).context("cannot open the database")?),
@@ -119,7 +120,7 @@ pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     }
 }
 
-/// The schema of the database, without changing it.
+/// Returns the schema of the database, without changing it.
 pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
     let found = match url.strip_prefix("sqlite:") {
         Some(path) => gancho_store_sqlite::schema(path),
@@ -128,8 +129,8 @@ pub async fn schema(url: &str) -> anyhow::Result<SchemaVersion> {
     found.context("cannot open the database")
 }
 
-/// Whether a gateway could write to a database that has tables. Nothing is changed. Returns the time of the server, or the
-/// newest time in the file.
+/// Checks whether a gateway could write to a database that has tables. Changes nothing. Returns the time of
+/// the server, or the newest time in the file.
 pub async fn check_writable(url: &str) -> anyhow::Result<Option<Time>> {
     let Some(path) = url.strip_prefix("sqlite:") else {
         return Ok(Some(gancho_store_postgres::check_writable(url).await?));
@@ -144,7 +145,7 @@ pub async fn check_writable(url: &str) -> anyhow::Result<Option<Time>> {
     store.last_written().await.context("cannot read the database")
 }
 
-/// Whether a gateway could create its tables in a database that has none.
+/// Checks whether a gateway could create its tables in a database that has none.
 pub async fn check_may_create(url: &str) -> anyhow::Result<()> {
     match url.strip_prefix("sqlite:") {
         Some(_) => Ok(()),
@@ -155,7 +156,7 @@ pub async fn check_may_create(url: &str) -> anyhow::Result<()> {
 /// A cell of a database besides the home cell: its name, and its URL or why it cannot be read.
 pub type OtherCell = (String, anyhow::Result<String>);
 
-/// The cells of a database that is up to date, besides the home cell.
+/// Returns the cells of a database that is up to date, besides the home cell.
 pub async fn other_cells(
     url: &str,
     ring: impl FnOnce() -> anyhow::Result<RingSource>,
@@ -175,7 +176,7 @@ pub async fn other_cells(
     Ok(rows.into_iter().map(of_row).collect())
 }
 
-/// The newest schemas of SQLite and PostgreSQL that this version knows.
+/// Returns the newest schemas of SQLite and PostgreSQL that this version knows.
 pub fn schema_versions() -> [u32; 2] {
     [gancho_store_sqlite::SCHEMA_VERSION, gancho_store_postgres::SCHEMA_VERSION]
 }

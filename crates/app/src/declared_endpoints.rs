@@ -2,8 +2,7 @@
 //! environment, and one for the operator's notices.
 //!
 //! A document records which endpoint belongs to which declaration, so that a tenant's other endpoints are
-//! never touched. An endpoint that is no longer declared is disabled; one that is declared again is
-//! enabled.
+//! never changed. An endpoint that is no longer declared is disabled; one that is declared again is enabled.
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -30,7 +29,8 @@ struct DeclaredEndpoint {
 }
 
 impl DeclaredEndpoint {
-    /// The service whose rules apply to its URL: the operator's own endpoints may be in other networks.
+    /// Returns the service whose rules apply to its URL: the operator's own endpoints may be in other
+    /// networks.
     fn service<'a>(&self, gateway: &'a Gateway) -> &'a EndpointService {
         if self.slug == Tenant::OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
     }
@@ -95,7 +95,7 @@ async fn follow(gateway: &Gateway, wanted: &DeclaredEndpoint) -> anyhow::Result<
     Ok(())
 }
 
-/// The recorded endpoint, or one that was created just before a crash.
+/// Returns the recorded endpoint, or one that was created just before a crash.
 async fn find(
     gateway: &Gateway,
     scope: TenantScope,
@@ -126,7 +126,7 @@ async fn change(
     // A secret that cannot be decrypted any more is replaced by the declared one.
     let stored = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != stored.as_ref().map(|secret| secret.as_str());
-    // The normalized URL: two spellings of one address are not a change.
+    // Normalized, because two spellings of one address are not a change.
     let url = wanted.service(gateway).client.policy().parse(&wanted.url)?;
     let is_other_url = url.as_str() != endpoint.url;
     let is_other_profile = endpoint.profile != wanted.profile;

@@ -1,4 +1,4 @@
-//! How the other commands find the gateway of `gancho dev` in the same directory: it writes its address
+//! Lets the other commands find the gateway of `gancho dev` in the same directory: it writes its address
 //! beside its token.
 
 use std::{net::SocketAddr, path::Path};
@@ -15,13 +15,13 @@ pub fn announce(data_dir: &Path, address: SocketAddr) -> anyhow::Result<()> {
     private_file::replace(&data_dir.join(ADDRESS), &format!("{address}\n"))
 }
 
-/// What to do where a command that reads the data directory was probably meant for that of `gancho dev`.
+/// Returns the hint for a command that reads the data directory when that of `gancho dev` was probably meant.
 pub fn hint() -> Option<&'static str> {
     let is_there = Path::new(DATA_DIR).join(TOKEN).exists();
     is_there.then_some("for the data of `gancho dev`, add --data-dir .gancho-dev")
 }
 
-/// The gateway of `gancho dev` in this directory, if it runs.
+/// Returns the gateway of `gancho dev` in this directory, if it is running.
 pub async fn find() -> Option<Remote> {
     let folder = Path::new(DATA_DIR);
     let address = private_file::read(&folder.join(ADDRESS)).ok()??;

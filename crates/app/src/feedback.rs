@@ -1,5 +1,5 @@
-//! SES reports arrive as webhooks and go to the outbox. Receiving and e-mail do not know each other, so
-//! they are connected here: the target `gancho:email-feedback` of a source.
+//! Passes reports of SES, which arrive as webhooks, to the outbox. Receiving and e-mail do not depend on each
+//! other, so they are connected here, by the target `gancho:email-feedback` of a source.
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure};
@@ -9,7 +9,7 @@ use gancho_mail::{
     feedback::{FeedbackError, ReportOutcome, parse},
 };
 
-/// Not retried: a later attempt cannot read it either.
+/// Not retried, because a later attempt cannot read it either.
 const NOT_FEEDBACK: &str = "NOT_FEEDBACK";
 
 pub struct EmailFeedback(pub FeedbackService);

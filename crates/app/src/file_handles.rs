@@ -1,5 +1,5 @@
-//! File handles: every connection uses one. The limit is raised as far as the system allows and divided,
-//! so that incoming connections never take the handles that deliveries, the store and the API need.
+//! File handles: every connection uses one. The limit is raised as far as the system allows and divided, so
+//! that incoming connections never use the handles that deliveries, the store and the API need.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -8,7 +8,7 @@ use crate::{
     settings::{Role, Settings},
 };
 
-/// For the store, the logs, the listeners, name servers and the runtime itself.
+/// Handles for the store, the logs, the listeners, name servers and the runtime itself.
 const RESERVE: usize = 96;
 /// Used if the system sets no limit.
 const UNLIMITED: usize = 1 << 20;
@@ -24,7 +24,7 @@ pub fn raise() -> usize {
     current.map_or(UNLIMITED, |current| usize::try_from(current).unwrap_or(UNLIMITED))
 }
 
-/// What the settings ask for, in file handles.
+/// Returns how many file handles the settings need.
 pub fn wanted(settings: &Settings, setup: &Setup) -> usize {
     connections(settings, &setup.lanes, idle(setup)).total() + RESERVE
 }
@@ -32,7 +32,7 @@ pub fn wanted(settings: &Settings, setup: &Setup) -> usize {
 fn connections(settings: &Settings, lanes: &Lanes, idle: usize) -> Connections {
     let has = |role, count: usize| if has_role(settings, role) { count } else { 0 };
     Connections {
-        // Health and metrics are answered by every node.
+        // Every node answers health and metrics.
         api: settings.max_connections,
         ingest: has(Role::Ingest, settings.ingest_max_connections),
         deliveries: has(Role::Worker, lanes.connections()),
@@ -67,7 +67,7 @@ pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
     );
 }
 
-/// The lanes of the settings, as far as the open-file limit allows.
+/// Returns the lanes of the settings, as far as the open-file limit allows.
 pub fn fitting_lanes(settings: &Settings, idle: usize) -> Lanes {
     let mut lanes = Lanes::of(settings);
     let wanted = connections(settings, &lanes, idle);
@@ -76,16 +76,16 @@ pub fn fitting_lanes(settings: &Settings, idle: usize) -> Lanes {
     lanes
 }
 
-/// Connections that may be open at once.
+/// Maximum concurrent connections by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
-    /// To the API.
+    /// Connections to the API.
     pub api: usize,
-    /// Of partners, who are strangers until they have signed something.
+    /// Connections of partners, which are unauthenticated until a signature is verified.
     pub ingest: usize,
-    /// Deliveries of every lane on the wire.
+    /// Deliveries of every lane in flight.
     pub deliveries: usize,
-    /// Kept for the next delivery.
+    /// Idle connections for the next delivery.
     pub idle: usize,
 }
 
@@ -94,8 +94,8 @@ impl Connections {
         self.api + self.ingest + self.deliveries + self.idle
     }
 
-    /// What of this fits into `limit`. Deliveries come first, up to a third; the API and partners share
-    /// what is left, a quarter of it at least for the API.
+    /// Returns the part of this that fits into `limit`. Deliveries come first, up to a third; the API and
+    /// partners share the rest, at least a quarter of it for the API.
     pub fn within(self, limit: usize) -> Self {
         if self.total() + RESERVE <= limit {
             return self;
@@ -109,7 +109,7 @@ impl Connections {
         Self { api, ingest, deliveries, idle }
     }
 
-    /// The part of `count` deliveries that remains when all are cut to the share in `self`.
+    /// Returns the part of `count` deliveries that remains when all are reduced to the share in `self`.
     pub fn scale(self, wanted: Self, count: u32) -> u32 {
         if self.deliveries >= wanted.deliveries {
             return count;

@@ -1,5 +1,5 @@
-//! The gateway, put together: store, engine, the flows and what watches them. `serve`, `dev`, `pipe`
-//! and `bench` all start here, so that what one of them shows is what the others do.
+//! Assembles the gateway: the store, the engine, the flows and their monitoring. `serve`, `dev`, `pipe` and
+//! `bench` all start here, so that they behave the same.
 
 mod alerting;
 mod archiving;
@@ -49,14 +49,14 @@ use receiving::Receiving;
 
 use crate::{cells::Cells, key_ring::Ring, key_rotator::KeyRotator};
 
-/// Loops that have been told to end are not waited for any longer than this.
+/// Maximum wait for loops that were asked to end.
 const TASK_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The shared parts that every other part is built from.
 #[derive(Clone)]
 pub struct Base {
     store: Arc<dyn Store>,
-    /// For lists and statistics.
+    /// The store for lists and statistics.
     reader: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     registry: Arc<Registry>,
@@ -69,7 +69,7 @@ pub struct Gateway {
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub endpoints: Arc<EndpointService>,
-    /// For the operator's own, which may be where no tenant's may.
+    /// Endpoints of the operator, whose addresses are less restricted than those of tenants.
     pub own_endpoints: EndpointService,
     pub ring: Ring,
     pub watch: Arc<watch::Watch>,
@@ -79,7 +79,7 @@ pub struct Gateway {
     pub has_archive: bool,
     /// `None` if no webhooks are received.
     pub receiving: Option<Receiving>,
-    /// `None` if the store can have none.
+    /// `None` if the store cannot have any.
     cells: Option<Arc<CellStore>>,
     /// The two HTTP clients, whose address policies can be reloaded.
     clients: [gancho_egress::Client; 2],
@@ -96,9 +96,9 @@ pub struct Gateway {
     pub reloader: Option<Arc<dyn ReloadService>>,
     /// `None` if traces are off. Stopped after the engine.
     traces: Option<(Arc<TraceExporter>, CancellationToken)>,
-    /// Sends notices as messages. Told to stop after everything that has notices.
+    /// Sends notices as messages. Stopped after everything that has notices.
     messenger: (TaskTracker, CancellationToken),
-    /// Whatever runs beside the engine; stopping ends it.
+    /// The tasks beside the engine; stopping ends them.
     tasks: TaskTracker,
     stopping: CancellationToken,
 }
@@ -112,17 +112,17 @@ impl Gateway {
         }
     }
 
-    /// E-mails that wait and that this gateway does not send.
+    /// Returns how many e-mails wait that this gateway does not send.
     pub async fn unsent_emails(&self) -> gancho_store::Result<u64> {
         if self.mailing.is_some() { Ok(0) } else { email_off::count(&*self.store).await }
     }
 
-    /// The service of the ingest listener.
+    /// Returns the service of the ingest listener.
     pub fn ingest(&self, simulator: Simulator) -> Option<Ingest> {
         self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base, simulator))
     }
 
-    /// What the API is made of.
+    /// Creates the API.
     pub fn api(&self, admin: OperatorToken, settings: gancho_api::Settings) -> Api {
         let setup = ApiSetup {
             store: self.store.clone(),
@@ -151,7 +151,7 @@ impl Gateway {
         Api::new(setup, admin, self.ring.keys.clone())
     }
 
-    /// A new endpoint that wants everything.
+    /// Creates an endpoint that subscribes to everything.
     pub async fn add_endpoint(
         &self,
         tenant: &Tenant,
@@ -168,7 +168,7 @@ impl Gateway {
         Ok(self.endpoints.create(scope, tenant, draft).await?.endpoint.id)
     }
 
-    /// Stops softly: lets what is in flight finish within the time, gives the rest back to the store.
+    /// Stops softly: lets deliveries in flight finish within the time, and returns the others to the store.
     pub async fn drain(&self, within: Duration) -> StopSummary {
         self.watch.stopping();
         self.stopping.cancel();
@@ -179,7 +179,7 @@ impl Gateway {
             stop.cancel();
         }
         let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, self.tasks.wait()).await;
-        // What ended while the engine was stopping.
+        // For deliveries that ended while the engine was stopping.
         let _ = tokio::time::timeout(TASK_STOP_TIMEOUT, self.health.send_digests(true)).await;
         // Only now are there no more notices.
         let (tasks, stop) = &self.messenger;

@@ -1,4 +1,4 @@
-//! The key ring: from the settings, or from a file that is made once, with the database.
+//! The key ring: from the settings, or from a file that is created once, with the database.
 
 use std::{
     collections::BTreeMap,
@@ -24,14 +24,14 @@ const HINT: &str = "hint: copy master.key from another node of this database or 
 #[derive(Clone)]
 pub struct Ring {
     pub keys: Arc<KeyRing>,
-    /// `None` if the ring is a setting: then it cannot be changed from here.
+    /// `None` if the ring is a setting, which cannot be changed from here.
     pub file: Option<PathBuf>,
-    /// Whether this process has made it.
+    /// Whether this process has created it.
     pub is_new: bool,
 }
 
-/// Where the ring comes from. A new one is made only once the database is open and holds nothing that
-/// another ring has sealed.
+/// The source of the ring. A new one is created only once the database is open and has nothing that another
+/// ring has encrypted.
 #[derive(Clone)]
 pub enum RingSource {
     Loaded(Ring),
@@ -47,13 +47,13 @@ impl From<Ring> for RingSource {
 
 pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
     if let Some(text) = &settings.master_key {
-        // Where a line cannot be broken, a semicolon does.
+        // A semicolon replaces a line break where that is not possible.
         let text = text.reveal().replace(';', "\n");
         let keys = KeyRing::parse(&text).context("master_key")?;
         return Ok(Ring { keys: Arc::new(keys), file: None, is_new: false }.into());
     }
     match &settings.master_key_file {
-        // A file that was named is not made: a slip in its name must not make every secret unreadable.
+        // A configured file is not created: a typo in its name must not make every secret unreadable.
         Some(path) => match private_file::read(path)? {
             Some(text) => Ok(parsed(&text, path)?.into()),
             None => bail!(
@@ -66,7 +66,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
     }
 }
 
-/// The file of the ring; `None` if the ring is a setting.
+/// Returns the file of the ring; `None` if the ring is a setting.
 pub fn path(settings: &Settings) -> Option<PathBuf> {
     if settings.master_key.is_some() {
         return None;
@@ -75,7 +75,7 @@ pub fn path(settings: &Settings) -> Option<PathBuf> {
     Some(named.unwrap_or_else(|| settings.data_dir.join(FILE)))
 }
 
-/// The one in a data folder.
+/// Returns the ring in a data directory.
 pub fn in_folder(folder: &Path) -> anyhow::Result<RingSource> {
     let path = folder.join(FILE);
     Ok(match private_file::read(&path)? {
@@ -85,15 +85,16 @@ pub fn in_folder(folder: &Path) -> anyhow::Result<RingSource> {
 }
 
 impl RingSource {
-    /// Fails if there is no ring for what the store holds. It may be of an earlier version, and then cannot always be read:
-    /// [`Self::open`] fails later.
+    /// Fails if there is no ring for the secrets in the store. The store may be of an earlier version, and
+    /// then cannot always be read: [`Self::open`] fails later.
     pub async fn check(&self, store: &dyn Store) -> anyhow::Result<()> {
         let Self::Missing(path) = self else { return Ok(()) };
         refuse_if_in_use(path, &keys_in_use(store).await.unwrap_or_default())
     }
 
-    /// The ring, made with mode 0600 where there is none. Fails, and writes nothing, if the database
-    /// already holds sealed secrets: a new ring could not open them and would hide that the old one is gone.
+    /// Returns the ring. Creates it with mode 0600 if there is none. Fails, and writes nothing, if the
+    /// database already has encrypted secrets: a new ring could not decrypt them and would hide that the old
+    /// one is missing.
     pub async fn open(self, store: &dyn Store) -> anyhow::Result<Ring> {
         let path = match self {
             Self::Loaded(ring) => return Ok(ring),
@@ -131,8 +132,8 @@ fn parsed(text: &str, path: &Path) -> anyhow::Result<Ring> {
 }
 
 impl Ring {
-    /// Says which ring does not fit where the gateway's signing key does not open with it. One that was
-    /// made just now goes away again: another node has set the database up at the same moment.
+    /// Explains which ring is wrong if the gateway's signing key cannot be decrypted with it. Removes a ring
+    /// that was created just now, because another node has set the database up at the same moment.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         if !matches!(error.downcast_ref(), Some(SigningKeysError::Unusable(_))) {
             return error;
@@ -151,7 +152,7 @@ impl Ring {
         ))
     }
 
-    /// Adds a key to the file. It seals here only after [`Ring::refresh`].
+    /// Adds a key to the file. This process encrypts with it only after [`Ring::refresh`].
     pub fn add_key(&self) -> anyhow::Result<u32> {
         let Some(path) = &self.file else {
             bail!(
@@ -165,7 +166,7 @@ impl Ring {
         Ok(longer.newest())
     }
 
-    /// Takes on what the file has by now. Says whether anything was new.
+    /// Loads the current content of the file. Returns whether anything was new.
     pub fn refresh(&self) -> anyhow::Result<bool> {
         let Some(path) = &self.file else { return Ok(false) };
         let text = private_file::read(path)?
@@ -179,7 +180,7 @@ impl Ring {
         Ok(true)
     }
 
-    /// Removes a key from the file, for good.
+    /// Permanently removes a key from the file.
     pub fn drop_key(&self, number: u32) -> anyhow::Result<()> {
         let path = self
             .file

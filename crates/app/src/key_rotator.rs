@@ -1,7 +1,7 @@
-//! Keys of the ring: adding one, sealing everything with it, and seeing which are still in use.
+//! Rotates keys of the ring: adds one, re-encrypts everything with it, and shows which are still in use.
 //!
-//! A kill at any point leaves nothing that cannot be read: the ring only ever grows here, a record is
-//! re-encrypted in one write, and what was not reached keeps its old key until the next run.
+//! Whenever the process is killed, everything stays readable: the ring only grows here, a record is
+//! re-encrypted in one write, and records that were not reached keep their old key until the next run.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -22,17 +22,17 @@ use crate::{
     sealed_records::{keys_in_use, next_tenants},
 };
 
-/// How often a process that runs looks whether its ring's file has grown.
+/// How often a running process checks whether its ring's file has grown.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a record is read again because it was changed concurrently.
+/// How often a record is read again if it was changed concurrently.
 const TRIES: usize = 10;
 
 pub struct KeyRotator {
     store: Arc<dyn Store>,
     ring: Ring,
-    /// Their URLs and identities are encrypted, too.
+    /// The cells, whose URLs and identities are encrypted too.
     cells: Option<Arc<CellStore>>,
-    /// One rotation at a time.
+    /// Locked during a rotation, so that there is one at a time.
     busy: Mutex<()>,
 }
 
@@ -41,7 +41,7 @@ impl KeyRotator {
         Self { store, ring, cells, busy: Mutex::default() }
     }
 
-    /// Adds a key if asked to, and re-encrypts everything with the newest.
+    /// Re-encrypts everything with the newest key, after it has added one if `new_key` is set.
     pub async fn rotate(&self, new_key: bool) -> anyhow::Result<Rotation> {
         let _one = self.busy.lock().await;
         if new_key {
@@ -63,8 +63,8 @@ impl KeyRotator {
         Ok(Rotation { newest: keys.newest(), resealed, keys: keys.numbers() })
     }
 
-    /// How many endpoints, sources and the like have something sealed with each key, those of the ring
-    /// that none has included.
+    /// Returns how many endpoints, sources and other records each key encrypts, including keys of the ring
+    /// that encrypt none.
     pub async fn in_use(&self) -> anyhow::Result<BTreeMap<u32, u64>> {
         let mut counts: BTreeMap<u32, u64> =
             self.ring.keys.numbers().into_iter().map(|number| (number, 0)).collect();
@@ -156,7 +156,8 @@ impl KeyRotator {
         Ok(resealed)
     }
 
-    /// A concurrent change of the endpoint has used the newest key as well, or the endpoint is read again.
+    /// Re-encrypts an endpoint. A concurrent change has used the newest key as well, or the endpoint is read
+    /// again.
     async fn reseal(&self, scope: TenantScope, mut endpoint: Endpoint) -> anyhow::Result<bool> {
         let id = endpoint.id;
         for _ in 0..TRIES {
@@ -175,7 +176,7 @@ impl KeyRotator {
     }
 }
 
-/// For the API, by which a gateway that runs is asked.
+/// For the API of a running gateway.
 #[async_trait]
 impl key_ring::KeyRingService for KeyRotator {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {

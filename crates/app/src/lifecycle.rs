@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listens from when it is made, so that no signal is missed before anyone waits for it.
+/// Listens from its creation on, so that no signal is missed before anyone waits for it.
 pub struct Stop {
     signals: Option<(Signal, Signal)>,
 }
@@ -11,11 +11,11 @@ impl Stop {
     pub fn listen() -> Self {
         let terminate = signal(SignalKind::terminate());
         let interrupt = signal(SignalKind::interrupt());
-        // Without signals the process can only be killed, and that is safe too.
+        // Without signals the process can only be killed, which is safe too.
         Self { signals: terminate.ok().zip(interrupt.ok()) }
     }
 
-    /// Comes back each time the process is asked to stop.
+    /// Returns each time the process is asked to stop.
     pub async fn requested(&mut self) {
         match &mut self.signals {
             Some((terminate, interrupt)) => tokio::select! {

@@ -46,7 +46,7 @@ impl LoginProfiles {
         let Some(text) = private_file::read(&path)? else {
             return Ok(Self { path, ..Self::default() });
         };
-        // The parser's error would repeat the line, which may hold a key.
+        // The parser's error would repeat the line, which may contain a key.
         let read: Result<Self, _> = toml::from_str(&text);
         let all = read.map_err(|error| {
             let at = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
@@ -72,7 +72,7 @@ impl LoginProfiles {
         self.save()
     }
 
-    /// Says whether there was one.
+    /// Removes a profile. Returns whether there was one.
     pub fn remove(&mut self, name: &str) -> anyhow::Result<bool> {
         let had = self.profiles.remove(name).is_some();
         if had {

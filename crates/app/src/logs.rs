@@ -1,5 +1,5 @@
-//! Logging to standard error, as text or JSON. Secrets never reach the log, since their types do not
-//! show them.
+//! Logs to standard error, as text or JSON. Secrets never reach the log, because their types do not show
+//! them.
 
 use std::{io::IsTerminal, sync::OnceLock};
 
@@ -13,10 +13,10 @@ pub const QUIET: &str = "warn";
 /// Replaces the filter of the running process.
 static SET_FILTER: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
 
-/// Libraries whose lines say again what the gateway says itself, with what it does about it.
+/// Libraries whose log lines repeat what the gateway logs itself, with its reaction.
 const QUIETED: &str = "tokio_postgres=error,deadpool_postgres=error,deadpool=error";
 
-/// What is logged at a level, which may name targets of its own.
+/// Returns the filter of a level, which may name its own targets.
 fn filter(level: &str) -> Option<EnvFilter> {
     EnvFilter::try_new(format!("{QUIETED},{level}")).ok()
 }
@@ -35,7 +35,7 @@ pub fn start(format: LogFormat, level: &str) {
     let filter =
         filter(requested.as_deref().unwrap_or(level)).unwrap_or_else(|| EnvFilter::new(QUIET));
     let (to_terminal, is_json) = (std::io::stderr().is_terminal(), is_json(format));
-    // A closed log pipe must not end the gateway, as reporting it would.
+    // A closed log pipe must not end the gateway, which a reported error would do.
     let lines =
         fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     // A second start, as in tests, changes nothing.

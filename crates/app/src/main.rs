@@ -66,19 +66,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Before the command line is parsed, since its errors are JSON too.
+/// Whether JSON is requested. Called before the command line is parsed, because its errors are JSON too.
 fn is_json_asked_for() -> bool {
     std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
-    // Before anything is opened, whatever the command.
+    // Before anything is opened, for every command.
     file_handles::raise();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Boxed, so that the runtime has one copy of all commands and not one for each of its kinds.
+    // Boxed, so that the binary has one copy of all commands, not one for each kind of runtime.
     let command: Pin<Box<dyn Future<Output = anyhow::Result<()>>>> = Box::pin(cli.run());
     let done = runtime.block_on(command);
-    // Reading standard input cannot be canceled: do not wait for it.
+    // Reading standard input cannot be canceled, so it is not waited for.
     runtime.shutdown_background();
     done
 }

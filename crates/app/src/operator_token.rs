@@ -29,7 +29,7 @@ impl Token {
     }
 }
 
-/// The effective token. Generated if there is none.
+/// Returns the effective token. Generates it if there is none.
 pub fn of(settings: &Settings) -> anyhow::Result<Token> {
     if let Some(text) = &settings.admin_token {
         return Ok(Token { text: text.clone(), file: None, is_new: false });
@@ -39,7 +39,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<Token> {
     Ok(Token { text: Secret::new(text.trim()), file: Some(path), is_new: made == Creation::Now })
 }
 
-/// The token if it exists, for commands that call a running gateway.
+/// Returns the token if it exists, for commands that call a running gateway.
 pub fn find(settings: &Settings) -> anyhow::Result<Option<Secret>> {
     if let Some(text) = &settings.admin_token {
         return Ok(Some(text.clone()));
@@ -48,7 +48,7 @@ pub fn find(settings: &Settings) -> anyhow::Result<Option<Secret>> {
     Ok(text.map(|text| Secret::new(text.trim())))
 }
 
-/// Why a token is weak, if it is.
+/// Returns why a token is weak, if it is.
 pub fn weakness(token: &str) -> Option<&'static str> {
     const MIN_LENGTH: usize = 32;
     const MIN_DISTINCT: usize = 10;
@@ -66,7 +66,7 @@ pub fn weakness(token: &str) -> Option<&'static str> {
     }
 }
 
-/// 256 random bits.
+/// Returns 256 random bits.
 fn random() -> anyhow::Result<String> {
     let secret = gancho_wire::new_secret()?;
     let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);

@@ -1,5 +1,5 @@
-//! Files that only their owner may read, written so that a power cut leaves the old one or the new
-//! one and never a part.
+//! Files that only their owner may read. A power failure during a write leaves the old or the new file, never
+//! a part.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, Permissions},
@@ -12,8 +12,8 @@ use anyhow::{Context, bail};
 
 const OWNER_ONLY: u32 = 0o600;
 
-/// The file's text, trimmed; makes the file with what `make` gives if it is not there. Two processes
-/// that start at once agree on what the first has made.
+/// Returns the file's text, trimmed. Creates the file with the result of `make` if it does not exist. Two
+/// processes that start at once agree on the first one's content.
 pub fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> anyhow::Result<String>,
@@ -29,7 +29,7 @@ pub fn read_or_make(
         .with_context(|| format!("cannot write to the directory {}", folder.display()))?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_all()?;
-    // It appears whole, and only if no other was faster.
+    // It appears complete, and only if no other process was faster.
     match new.persist_noclobber(path) {
         Ok(_) => {
             sync_folder(folder)?;
@@ -44,7 +44,7 @@ pub fn read_or_make(
     }
 }
 
-/// The data folder, made for its owner alone if it is not there.
+/// Creates the data directory for its owner alone, if it does not exist.
 pub fn folder(path: &Path) -> anyhow::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -59,8 +59,8 @@ pub enum Creation {
     Before,
 }
 
-/// Nothing if it is not there. A file that its group or others may open is refused: what is in it is no
-/// secret.
+/// Returns the text; `None` if the file does not exist. Refuses a file that its group or others may read,
+/// because its content is no secret.
 pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -80,10 +80,10 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Puts a new text in the place of the old one at once.
+/// Replaces the old text by a new one atomically.
 pub fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = folder_of(path);
-    // Its own name, so that what a kill has left behind is replaced the next time.
+    // A fixed name, so that the next write replaces what a kill has left behind.
     let beside = path.with_extension("new");
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,7 +1,7 @@
-//! The built-in receiver: takes webhooks, checks them as a customer would, and can be told to fail.
+//! The built-in receiver: accepts webhooks, verifies them as a customer would, and fails on request.
 //!
-//! `POST /control {"mode": "ok" | "fail" | "slow", "count": 1}` says how it answers from now on, or for
-//! a number of requests; `GET /control` returns the current mode. Every other request is a webhook.
+//! `POST /control {"mode": "ok" | "fail" | "slow", "count": 1}` sets how it responds from now on, or for a
+//! number of requests; `GET /control` returns the current mode. Every other request is a webhook.
 
 mod control;
 
@@ -24,12 +24,12 @@ use tokio_util::task::TaskTracker;
 
 pub use control::{Control, Mode};
 
-/// One webhook as it came in.
+/// A webhook as received.
 #[derive(Debug)]
 pub struct Arrival {
     pub id: String,
     pub body: Bytes,
-    /// Why it would not have been trusted, if so.
+    /// Why a customer would not have trusted it.
     pub refusal: Option<&'static str>,
     pub answered: u16,
 }
@@ -46,13 +46,13 @@ struct State {
     control: Control,
 }
 
-/// How long it takes to answer while it is slow: within every profile's time limit.
+/// The response time of the slow mode, which is within every profile's timeout.
 const SLOW: Duration = Duration::from_secs(3);
 const MAX_SIZE: usize = 2 << 20;
 const CONTROL: &str = "/control";
 
 impl Receiver {
-    /// Takes what comes to the listener. Arrivals come out of the channel.
+    /// Serves the listener, and sends arrivals to the channel.
     pub fn start(
         listener: TcpListener,
         secret: &str,
@@ -68,7 +68,7 @@ impl Receiver {
         Ok((Self { address, state }, seen))
     }
 
-    /// How it answers.
+    /// Returns the control of its behavior.
     pub fn control(&self) -> &Control {
         &self.state.control
     }
@@ -86,7 +86,7 @@ async fn accept(listener: TcpListener, state: Arc<State>, tasks: TaskTracker) {
         tasks.spawn(async move {
             let mut server = hyper::server::conn::http1::Builder::new();
             server.timer(TokioTimer::new());
-            // A client that goes away is not worth a word.
+            // A client that disconnects is ignored.
             let _ = server.serve_connection(TokioIo::new(stream), serve).await;
         });
     }

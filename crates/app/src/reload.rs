@@ -13,7 +13,7 @@ use crate::{
     settings::{self, Flags},
 };
 
-/// As they are written: what the gateway made of them for this machine is no change.
+/// The settings as written. Adjustments by the gateway for this machine do not count as changes.
 type ShownSettings = Vec<(&'static str, String)>;
 
 /// Settings that are applied without a restart, besides the policy pack.
@@ -53,7 +53,7 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// `running` are the settings that the gateway was started with.
+    /// Creates the reloader. `running` are the settings that the gateway was started with.
     pub fn new(
         parts: ReloadableParts,
         flags: Flags,
@@ -86,7 +86,7 @@ impl Reloader {
 impl ReloadService for Reloader {
     fn load(&self) -> Result<Box<dyn FnOnce() -> ReloadedSettings + Send + '_>, String> {
         let read = settings::load(&self.flags).map_err(|error| error.to_string())?;
-        // A file that is being replaced must not turn everything into its default.
+        // A file that is being replaced must not reset everything to its default.
         if let (Some(file), None) = (&self.file, &read.file) {
             return Err(format!(
                 "{} is gone: restore it, or restart the gateway without it",
@@ -106,8 +106,8 @@ impl ReloadService for Reloader {
     }
 }
 
-/// What can change while the process runs is taken over; the rest keeps the value it was started with. Secrets are masked
-/// in what is compared, so a changed one is not noticed; it needs a restart.
+/// Takes over settings that can change while the process runs; others keep their value from the start.
+/// Secrets are masked in the comparison, so a changed secret is not noticed; it needs a restart.
 fn take_over(running: &mut ShownSettings, written: ShownSettings) -> ReloadedSettings {
     let mut report = ReloadedSettings::default();
     for ((name, value), (_, new)) in running.iter_mut().zip(written) {

@@ -1,9 +1,8 @@
-//! The client of a gateway's API, local or remote: HTTP/1.1 over TCP or TLS, with connections that are used
-//! again. It reaches the server that the user names and no other: customers' URLs are for the client of
-//! `egress`.
+//! The client of a gateway's API, local or remote: HTTP/1.1 over TCP or TLS, with reused connections. It
+//! connects only to the server that the user names: customers' URLs are for the client of `egress`.
 //!
 //! In reading order: `server` is the address, `connection` opens connections, `error` says what went wrong
-//! and what to do, `stream` reads answers piece by piece, `events` reads those that have no end.
+//! and what to do, `stream` reads responses piece by piece, `events` reads those without an end.
 
 mod connection;
 mod error;
@@ -42,7 +41,7 @@ pub struct Remote {
     tenant: Option<HeaderValue>,
 }
 
-/// Re-encrypting all secrets may take a while.
+/// Long, because re-encrypting all secrets may take a while.
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
 const MAX_SIZE: usize = 32 << 20;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -54,17 +53,18 @@ impl Remote {
         Self { server: Arc::new(server), connections, token, tenant: None }
     }
 
-    /// The gateway that listens there. On all addresses means on this machine's own too.
+    /// Returns a client of the gateway that listens there. An address for all interfaces includes this
+    /// machine's own.
     pub fn at(listen: SocketAddr, token: Secret) -> Self {
         Self::new(ServerUrl::at(listen), Some(token), &Trust::default())
     }
 
-    /// A listener that gets no token, such as the one for partners.
+    /// Returns a client of a listener that gets no token, such as the one for partners.
     pub fn open_to_all(listen: SocketAddr) -> Self {
         Self::new(ServerUrl::at(listen), None, &Trust::default())
     }
 
-    /// The same, acting for a tenant.
+    /// Returns the same client, acting for a tenant.
     pub fn acting_for(self, tenant: &str) -> anyhow::Result<Self> {
         let Ok(tenant) = HeaderValue::from_str(tenant) else {
             anyhow::bail!("invalid tenant name. hint: use the tenant's slug or id");
@@ -90,7 +90,7 @@ impl Remote {
         self.call(Method::GET, path, None, None).await
     }
 
-    /// The body of an answer as it is.
+    /// Returns the body of a response unchanged.
     pub async fn get_bytes(&self, path: &str) -> Result<Bytes, RemoteError> {
         let request = self.request(Method::GET, path, None, None)?;
         let (head, body) = self.exchange(request).await?;
@@ -118,7 +118,7 @@ impl Remote {
         self.call(Method::POST, path, Some(text(body)?), None).await
     }
 
-    /// Posts JSON that is written already. The key makes it safe to send it again.
+    /// Posts JSON text. The key makes it safe to send it again.
     pub async fn post_once(
         &self,
         path: &str,
@@ -155,7 +155,7 @@ impl Remote {
         Err(RemoteError::refused(&self.server, &head, &body))
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(Parts, Bytes), RemoteError> {
         let answered = async {
             let (response, connection) = self.send(request).await?;
@@ -169,7 +169,7 @@ impl Remote {
         timeout(TO_ANSWER, answered).await.map_err(|_| late())?
     }
 
-    /// Sends a request, on a connection that was used before if there is one. One that the server has closed
+    /// Sends a request, on an idle connection if there is one. A connection that the server has closed
     /// meanwhile is replaced, as long as nothing of the request was sent.
     async fn send(
         &self,

@@ -1,4 +1,4 @@
-//! Which stored secrets are encrypted with which keys of the ring.
+//! Counts which keys of the ring encrypt which stored secrets.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use gancho_vault::KeyRing;
 
 use crate::key_ring::RingSource;
 
-/// Tenants looked through at a time.
+/// Maximum tenants in one step.
 const BATCH: usize = 200;
 
-/// The number of stored secrets that are encrypted with each key.
+/// Returns the number of stored secrets that each key encrypts.
 pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
     let mut counts = reseal::in_use(store).await?;
     let mut after = None;
@@ -28,7 +28,7 @@ pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>
     Ok(counts)
 }
 
-/// The keys of the store that the ring lacks; all of them if it is another ring.
+/// Returns the keys of the store that the ring lacks; all of them if it is another ring.
 pub async fn missing_keys(store: &dyn Store, ring: &RingSource) -> anyhow::Result<Vec<u32>> {
     let used: Vec<u32> = keys_in_use(store).await?.into_keys().collect();
     let RingSource::Loaded(ring) = ring else { return Ok(used) };
@@ -42,7 +42,7 @@ pub async fn missing_keys(store: &dyn Store, ring: &RingSource) -> anyhow::Resul
     }
 }
 
-/// The next tenants in the order of their slugs; nothing behind the last.
+/// Returns the next tenants in the order of their slugs; none after the last.
 pub async fn next_tenants(
     store: &dyn Store,
     after: &mut Option<String>,

@@ -1,4 +1,4 @@
-//! The API and what receives from partners, each on its listener, and how they are closed.
+//! The API and the ingest service, each on its listener, and how they are closed.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
 
 pub struct Servers {
     pub address: SocketAddr,
-    /// Where partners post; `None` if none may.
+    /// The address that partners post to; `None` if there is none.
     pub ingest: Option<SocketAddr>,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -66,7 +66,7 @@ impl Servers {
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let login_links = Arc::new(LoginLinks::default());
-        // A node that only delivers or receives can still be watched.
+        // A node that only delivers or receives can still be monitored.
         let router = if has_role(settings, Role::Api) {
             let pages = dashboard::router(&api, settings, login_links.clone());
             gancho_api::router(&api, pages.merge(svix::router(&api)))
@@ -103,7 +103,7 @@ impl Servers {
         Ok(())
     }
 
-    /// The address of a new link that signs in to the dashboard once, for the holder of the operator token.
+    /// Returns a new link that signs in to the dashboard once, for the holder of the operator token.
     pub async fn login_link(&self, token: &Secret) -> Option<String> {
         let principal = self.api.access.authenticate(token.reveal(), None).await.ok()?;
         let Principal::Operator(operator) = principal else { return None };
@@ -111,14 +111,14 @@ impl Servers {
         Some(format!("{}{path}", self.api.settings.public_url))
     }
 
-    /// No more connections are taken, and requests that are being answered are finished.
+    /// Accepts no more connections. Requests that are being answered are finished.
     pub fn close(&self) {
         self.api.tails.close();
         self.stop.cancel();
     }
 
-    /// Turns `/readyz` to 503 while requests are still served, so that load balancers send them elsewhere, and then
-    /// stops softly.
+    /// Makes `/readyz` return 503 while requests are still served, so that load balancers send them
+    /// elsewhere, and then stops softly.
     pub async fn stop(&self, gateway: &Gateway, settings: &Settings) -> StopSummary {
         gateway.watch.stopping();
         if !settings.lame_duck.is_zero() {
@@ -127,18 +127,18 @@ impl Servers {
         self.drain(gateway, settings.stop_timeout).await
     }
 
-    /// Stops softly: takes no more requests, then lets the gateway finish what is in flight, all within the
-    /// time.
+    /// Stops softly: accepts no more requests, then lets the gateway finish deliveries in flight, all within
+    /// the time.
     pub async fn drain(&self, gateway: &Gateway, within: Duration) -> StopSummary {
         let until = Instant::now() + within;
         gateway.watch.stopping();
-        // The engine keeps working meanwhile, so that callers that wait for an attempt get its outcome. A caller
-        // that dawdles must not take the time that deliveries on the wire need.
+        // The engine keeps working meanwhile, so that callers that wait for an attempt get its outcome. A
+        // slow caller must not use up the time that deliveries in flight need.
         let _ = tokio::time::timeout(within / 2, self.closed()).await;
         gateway.drain(until.saturating_duration_since(Instant::now())).await
     }
 
-    /// Until the last connection has ended.
+    /// Returns when the last connection has ended.
     async fn closed(&self) {
         self.close();
         self.tasks.close();
@@ -147,7 +147,7 @@ impl Servers {
     }
 }
 
-/// What holds for both listeners.
+/// Returns the limits of both listeners.
 fn limits(settings: &Settings) -> ListenSettings {
     ListenSettings {
         connections_per_address: settings.max_connections_per_address,
@@ -165,7 +165,7 @@ fn metrics_for(settings: &Settings, listening: SocketAddr) -> MetricsFor {
     }
 }
 
-/// The name under which people reach the gateway.
+/// Returns the host name under which people reach the gateway.
 fn public_host(settings: &Settings) -> Option<String> {
     let uri: http::Uri = settings.public_url.as_ref()?.as_str().parse().ok()?;
     uri.host().map(ToOwned::to_owned)

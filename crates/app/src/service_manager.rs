@@ -1,5 +1,5 @@
-//! Tells the service manager (systemd) when the gateway is ready and when it stops, as `Type=notify` expects.
-//! Without `NOTIFY_SOCKET` nothing is sent.
+//! Notifies the service manager (systemd) when the gateway is ready and when it stops, as `Type=notify`
+//! expects. Without `NOTIFY_SOCKET` nothing is sent.
 
 use std::{
     convert::Infallible,
@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 
-/// How much more time to start is asked for, three times within it.
+/// How much more time to start is requested, three times within it.
 const MORE_TIME: Duration = Duration::from_secs(60);
 
-/// The gateway is starting, as long as this lives.
+/// Keeps the gateway in the starting state until dropped.
 #[expect(dead_code, reason = "dropping it is what ends the thread")]
 pub struct Starting(mpsc::Sender<Infallible>);
 
@@ -36,8 +36,8 @@ impl ServiceManager {
         }
     }
 
-    /// Asks for more time to start, again and again until the result is dropped: migrating a large database takes as
-    /// long as it takes. From a thread of its own, which nothing that blocks can hold up.
+    /// Requests more time to start, again and again until the result is dropped, because the migration of a
+    /// large database has no fixed duration. Uses a separate thread, so that nothing blocks it.
     pub fn starting(&self) -> Option<Starting> {
         let manager = Self { address: Some(self.address.clone()?), watchdog: None };
         let (ended, is_ended) = mpsc::channel::<Infallible>();
@@ -68,7 +68,7 @@ impl ServiceManager {
         }
     }
 
-    /// A service manager that cannot be reached must not stop the gateway.
+    /// Sends a message. A service manager that cannot be reached must not stop the gateway.
     fn send(&self, state: &str) {
         if let Some(address) = &self.address
             && let Ok(socket) = UnixDatagram::unbound()
@@ -78,7 +78,7 @@ impl ServiceManager {
     }
 }
 
-/// A path, or the name of an abstract socket after an `@`.
+/// Parses a path, or the name of an abstract socket after an `@`.
 fn address(path: &str) -> Option<SocketAddr> {
     match path.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name).ok(),

@@ -20,7 +20,7 @@ use crate::api_backend::ApiBackend;
 /// Room for what surrounds the payload of a message.
 const ENVELOPE_BYTES: usize = 4 * 1024;
 
-/// Everything below `/api/v1`.
+/// Routes everything below `/api/v1`.
 pub fn router(api: &Api) -> axum::Router {
     gancho_svix::router(Setup {
         backend: Arc::new(ApiBackend(InProcessApi::new(api))),
@@ -69,7 +69,7 @@ impl Backend for ApiBackend {
     }
 }
 
-/// Requests with an idempotency key.
+/// Returns the collection of requests with an idempotency key.
 fn collection(key: &RecordKey) -> Collection {
     const KIND: &str = "svix_request";
     match key.owner {

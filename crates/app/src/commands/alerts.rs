@@ -143,7 +143,7 @@ async fn test(client: &ClientArgs) -> anyhow::Result<()> {
     outcome(channels)
 }
 
-/// A script must notice a channel that does not work.
+/// Fails if a channel does not work, so that a script notices it.
 fn outcome(channels: &[Value]) -> anyhow::Result<()> {
     let failed = channels.iter().filter(|channel| !text(&channel["error"]).is_empty());
     let failed: Vec<String> = failed.map(|channel| text(&channel["channel"])).collect();

@@ -89,7 +89,7 @@ impl Create {
         if self.acting.client.json {
             return table::json(&made);
         }
-        // Only the key goes to standard output, so that it can be stored by a script.
+        // Only the key is written to standard output, so that a script can store it.
         table::say(&text(&made["key"]))?;
         anstream::eprintln!(
             "Created {} ({}). The key is shown only once.",

@@ -1,7 +1,7 @@
-//! `gancho apply`, `gancho diff` and `gancho export`: what a gateway is set up with, as a file.
+//! `gancho apply`, `gancho diff` and `gancho export`: the configuration of a gateway as a file.
 //!
-//! `declaration` reads the file and `node` writes it, `fields` says what each thing may declare, `current` reads the gateway, `plan`
-//! compares the two, `execute` acts.
+//! `declaration` reads the file and `node` writes it, `fields` says what each resource may declare, `current`
+//! reads the gateway, `plan` compares the two, `execute` makes the changes.
 
 mod current;
 mod declaration;

@@ -95,7 +95,7 @@ fn show(acts: &[Value]) -> Table {
     shown
 }
 
-/// The name of a user, or the kind of the others.
+/// Returns the name of a user, or the kind of other actors.
 fn who(actor: &Value) -> String {
     match (actor["kind"].as_str(), actor["name"].as_str()) {
         (Some("user"), Some(name)) => name.to_owned(),

@@ -28,7 +28,7 @@ pub struct Backup {
     flags: Flags,
 }
 
-/// For a PostgreSQL database.
+/// The error for a PostgreSQL database.
 const POSTGRES: &str = "gancho backup copies an embedded database. For PostgreSQL use its own tools. hint: `pg_dump --format=custom` for a copy, or continuous archiving (`archive_command` and `pg_basebackup`) to restore any point in time; see docs/operations.md";
 
 impl Backup {
@@ -80,7 +80,7 @@ impl Backup {
     }
 }
 
-/// The path of an embedded database.
+/// Returns the path of an embedded database.
 pub fn embedded(url: &str) -> anyhow::Result<PathBuf> {
     let path = url.strip_prefix("sqlite:");
     path.map(PathBuf::from).ok_or_else(|| Failure::usage(POSTGRES))

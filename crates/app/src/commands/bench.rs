@@ -1,4 +1,4 @@
-//! `gancho bench`: how fast the parts are on this machine.
+//! `gancho bench`: measures the speed of the parts on this machine.
 
 mod child;
 mod claim;

@@ -1,4 +1,4 @@
-//! `gancho cells`: the databases of a gateway that has several. A running gateway does the work.
+//! `gancho cells`: manages the databases of a gateway with several, through a running gateway.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Access to a gateway, shared by the commands that call one: `ClientArgs` says which, `chosen_server` finds
+//! Access to a gateway, shared by the commands that call one: `ClientArgs` selects it, `chosen_server` finds
 //! it, and [`rows`] reads its lists.
 
 mod chosen_server;
@@ -35,7 +35,7 @@ pub struct ReasonArgs {
 }
 
 impl ReasonArgs {
-    /// The body of the request that pauses.
+    /// Returns the body of the request that pauses.
     pub fn body(&self) -> Value {
         self.reason.as_ref().map_or_else(|| json!({}), |reason| json!({ "reason": reason }))
     }
@@ -63,16 +63,16 @@ pub struct AnyTenantArgs {
 
 /// Rows per request.
 const PAGE: usize = 100;
-/// Tenants that a message names.
+/// Maximum tenants that a message names.
 const NAMED_TENANTS: usize = 20;
 
 impl ClientArgs {
-    /// The gateway, as the user has chosen it.
+    /// Returns a client of the gateway that the user has chosen.
     pub async fn gateway(&self) -> anyhow::Result<Remote> {
         Ok(self.server.choose().await?.remote)
     }
 
-    /// The same, acting for a tenant if one is named here or in the profile.
+    /// As [`Self::gateway`], acting for a tenant if one is named here or in the profile.
     pub async fn gateway_for(&self, tenant: Option<&str>) -> anyhow::Result<Remote> {
         let chosen = self.server.choose().await?;
         match tenant.or(chosen.tenant.as_deref()) {
@@ -89,7 +89,7 @@ impl AnyTenantArgs {
 }
 
 impl TenantArgs {
-    /// The gateway, to call it with the tenant's API key or as the operator on behalf of the tenant.
+    /// Returns a client that uses the tenant's API key, or acts for the tenant as the operator.
     pub async fn gateway(&self) -> anyhow::Result<Remote> {
         let chosen = self.client.server.choose().await?;
         let tenant = match self.tenant.clone().or(chosen.tenant) {
@@ -101,7 +101,7 @@ impl TenantArgs {
     }
 }
 
-/// The tenant that is meant if none is named: the only one.
+/// Returns the only tenant, which is meant if none is named.
 pub async fn only_tenant(remote: &Remote) -> anyhow::Result<String> {
     let tenants = rows(remote, "/v1/tenants", NAMED_TENANTS).await?;
     let slugs: Vec<String> = tenants.rows.iter().map(|tenant| text(&tenant["slug"])).collect();
@@ -145,7 +145,7 @@ pub fn filtered(path: &str, filters: &[(&str, &Option<String>)]) -> String {
     all
 }
 
-/// All rows of a list that has no pages.
+/// Returns all rows of a list that has no pages.
 pub async fn all_rows(remote: &Remote, path: &str) -> anyhow::Result<Rows> {
     let list = remote.get(path).await?;
     let rows = list["data"].as_array().context("unexpected response from the gateway")?;

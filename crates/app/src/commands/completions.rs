@@ -1,4 +1,4 @@
-//! `gancho completions` and `gancho man`: made from the command line itself.
+//! `gancho completions` and `gancho man`: generated from the command line itself.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `gancho deliveries`: what happens to deliveries.
+//! `gancho deliveries`: searches and follows deliveries.
 //!
 //! `show` prints one with its attempts, `tail` prints changes as they happen.
 
@@ -191,7 +191,7 @@ fn path(id: &str) -> String {
     format!("/v1/deliveries/{}", part(id))
 }
 
-/// One line for each delivery.
+/// Returns a table with one line for each delivery.
 pub fn table(rows: &[Value]) -> Table {
     let has_tenants = rows.iter().any(|row| row["tenant"].is_string());
     let heads: &'static [&'static str] = if has_tenants {

@@ -2,8 +2,7 @@
 //! next.
 //!
 //! `stage` sets up the sample tenant, its API key and its endpoint; `feed` follows the deliveries, and
-//! `rejections` what was not accepted; `screen` prints; `keyboard` reads keys, and `actions` does what they
-//! stand for.
+//! `rejections` rejected webhooks; `screen` prints; `keyboard` reads keys, and `actions` runs their actions.
 
 mod actions;
 mod feed;
@@ -47,7 +46,7 @@ impl Dev {
     pub async fn run(self) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut stop = Stop::listen();
-        // What goes wrong is on the screen already.
+        // The screen shows errors already.
         logs::start(LogFormat::Pretty, "error");
         let tasks = TaskTracker::new();
         let (stage, arrivals) = Box::pin(stage::set(&self.data_dir, self.port, &tasks)).await?;
@@ -79,7 +78,8 @@ impl Dev {
     }
 }
 
-/// Shows deliveries and answers keys until `q` is pressed. Without a terminal, until the process is asked to stop.
+/// Shows deliveries and handles keys until `q` is pressed. Without a terminal, until the process is asked to
+/// stop.
 async fn follow(stage: &Stage, feed: &mut Feed) -> anyhow::Result<()> {
     let mut rejections = Rejections::from_now(stage).await?;
     let mut keyboard = Keyboard::open()?;

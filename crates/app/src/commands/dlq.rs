@@ -1,6 +1,6 @@
 //! `gancho dlq`: dead letters, the deliveries that failed permanently.
 //!
-//! `replay` sends them again, `export` writes them to a file, `import` brings them back.
+//! `replay` sends them again, `export` writes them to a file, `import` restores them.
 
 mod export;
 mod import;
@@ -154,7 +154,7 @@ fn path(id: &str) -> String {
     format!("/v1/dlq/{}", part(id))
 }
 
-/// How many dead letters match.
+/// Returns how many dead letters match.
 async fn total(remote: &Remote, filter: &Filter) -> anyhow::Result<u64> {
     let stats = remote.get(&filter.path("/v1/dlq/stats")).await?;
     Ok(stats["total"].as_u64().unwrap_or(0))
@@ -204,7 +204,7 @@ impl Purge {
     }
 }
 
-/// `1 dead letter`, `2,000 dead letters`.
+/// Returns text such as `1 dead letter` or `2,000 dead letters`.
 fn letters_of(number: u64) -> String {
     table::many(number as usize, "dead letter")
 }

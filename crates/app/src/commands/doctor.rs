@@ -1,8 +1,9 @@
-//! `gancho doctor`: checks this machine for running a gateway, one line for each check, with the remedy.
+//! `gancho doctor`: checks whether a gateway can run on this machine, with one line for each check and its
+//! remedy.
 //!
 //! `report` collects and prints, `machine` checks the system, `data` the data directory and the store,
-//! `archive` the archive of dead letters, `receiving` the policy pack and the ledger, `peers` the servers that the settings name,
-//! `server` whether a gateway runs.
+//! `archive` the archive of dead letters, `receiving` the policy pack and the ledger, `peers` the servers
+//! that the settings name, `server` whether a gateway runs.
 
 mod archive;
 mod data;

@@ -20,7 +20,7 @@ pub struct Download {
 }
 
 impl Download {
-    /// Reads the lines at a path. `noun` is what one of them is; `expected` is their number, or 0 if it is not known.
+    /// Reads the lines at a path. `noun` names a line; `expected` is their number, or 0 if it is unknown.
     pub async fn run(
         self,
         remote: &Remote,

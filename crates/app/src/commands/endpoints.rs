@@ -145,7 +145,7 @@ impl Endpoints {
     }
 }
 
-/// The gateway, acting for the tenant of an endpoint. The operator need not name it.
+/// Returns a client that acts for the tenant of an endpoint. The operator need not name it.
 async fn gateway_of(acting: &AnyTenantArgs, id: &str) -> anyhow::Result<Remote> {
     let remote = acting.gateway().await?;
     if acting.tenant.is_some() || remote.has_api_key() || remote.is_acting() {
@@ -155,7 +155,7 @@ async fn gateway_of(acting: &AnyTenantArgs, id: &str) -> anyhow::Result<Remote> 
     remote.acting_for(&text(&endpoint["tenant_id"]))
 }
 
-/// The API path of an endpoint.
+/// Returns the API path of an endpoint.
 fn path(id: &str) -> String {
     format!("/v1/webhooks/{}", part(id))
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::remote::Remote;
 
-/// Deliveries in flight are waited for.
+/// How long to wait for deliveries in flight.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
@@ -91,7 +91,7 @@ impl ErasureArgs {
     }
 }
 
-/// All pages, again while something is in flight.
+/// Erases all pages, and again while something is in flight.
 async fn erase(remote: &Remote, field: &str, value: &str) -> anyhow::Result<Value> {
     let began = Instant::now();
     let mut total = json!({});
@@ -105,7 +105,7 @@ async fn erase(remote: &Remote, field: &str, value: &str) -> anyhow::Result<Valu
     }
 }
 
-/// Returns how many were in flight.
+/// Erases one page. Returns how many were in flight.
 async fn pass(
     remote: &Remote,
     field: &str,

@@ -104,7 +104,7 @@ impl EventTypes {
     }
 }
 
-/// The API path of an event type.
+/// Returns the API path of an event type.
 pub fn path(name: &str) -> String {
     format!("/v1/webhooks/events/{}", part(name))
 }
@@ -133,7 +133,7 @@ impl Write {
         let draft = self.draft()?;
         draft.require("--description")?;
         let remote = self.acting.gateway().await?;
-        // The API replaces the whole type: what is not given is taken from the old one.
+        // The API replaces the whole type, so missing properties are taken from the old one.
         let mut whole = remote.get(&path(&self.name)).await?;
         let changes = serde_json::to_value(&draft)?;
         for (name, value) in changes.as_object().into_iter().flatten() {

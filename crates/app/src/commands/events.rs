@@ -1,4 +1,4 @@
-//! `gancho events`: what was published.
+//! `gancho events`: searches published events.
 
 mod rejected;
 

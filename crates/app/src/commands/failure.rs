@@ -76,12 +76,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The first cause of this type.
+/// Returns the first cause of this type.
 fn cause<E: std::error::Error + 'static>(error: &anyhow::Error) -> Option<&E> {
     error.chain().find_map(|cause| cause.downcast_ref())
 }
 
-/// The exit code, and the stable word for the error.
+/// Returns the exit code, and the stable word for the error.
 fn kind(error: &anyhow::Error) -> (u8, &str) {
     if let Some(failure) = cause::<Failure>(error) {
         return (failure.exit, failure.code);
@@ -121,7 +121,7 @@ pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
     exit
 }
 
-/// For a person.
+/// Prints an error for a person.
 pub fn tell(what: &str, hint: Option<&str>) {
     anstream::eprintln!("{RED}error:{RED:#} {what}");
     if let Some(hint) = hint {
@@ -151,7 +151,7 @@ fn exit_of(error: &RemoteError) -> u8 {
     }
 }
 
-/// The error and its causes, and the first hint of one of them.
+/// Returns the error and its causes, and the first hint of one of them.
 fn message_of(error: &anyhow::Error) -> (String, Option<String>) {
     let texts: Vec<String> = error.chain().map(ToString::to_string).collect();
     let parts = || texts.iter().map(|text| split(text));
@@ -159,10 +159,10 @@ fn message_of(error: &anyhow::Error) -> (String, Option<String>) {
     (whats.join(": "), parts().find_map(|(_, hint)| hint).map(ToOwned::to_owned))
 }
 
-/// A message and what to do, which it ends with: `… . hint: …`.
+/// Splits a message from its hint: `… . hint: …`.
 pub fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once("hint: ") {
-        // Several problems have a hint each, where they are reported.
+        // Several errors have their own hints, where they are reported.
         Some((what, hint)) if !what.contains('\n') => {
             (what.trim_end().trim_end_matches(['.', ';']), Some(hint))
         }

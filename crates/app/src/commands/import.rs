@@ -1,7 +1,7 @@
-//! `gancho import`: moves endpoints with their secrets in from Svix, Convoy or Outpost.
+//! `gancho import`: imports endpoints with their secrets from Svix, Convoy or Outpost.
 //!
-//! `record` is what is imported, and the line of an export file; `svix`, `convoy` and `outpost` read the API of a
-//! service; `write` creates what the gateway does not have yet.
+//! `record` is an imported object, and the line of an export file; `svix`, `convoy` and `outpost` read the
+//! API of a service; `write` creates what the gateway does not have yet.
 
 mod convoy;
 mod outpost;

@@ -56,7 +56,7 @@ pub fn json(path: &Path) -> anyhow::Result<Box<RawValue>> {
         .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", path.display())))
 }
 
-/// Takes text that starts with `{` as JSON, and anything else as a JSON string.
+/// Reads text that starts with `{` as JSON, and anything else as a JSON string.
 pub fn json_or_word(text: &str) -> anyhow::Result<Box<RawValue>> {
     if text.starts_with('{') {
         return parse(text).map_err(|error| {
@@ -94,7 +94,7 @@ impl SecretFrom {
         Ok(Some(text))
     }
 
-    /// The same where there must be one: if no flag names it, the variable GANCHO_SECRET has it.
+    /// As [`Self::read`], but there must be a secret: if no flag names it, the variable GANCHO_SECRET has it.
     pub fn required(&self) -> anyhow::Result<String> {
         if let Some(secret) = self.read()? {
             return Ok(secret);
@@ -133,7 +133,7 @@ pub fn hidden_line() -> anyhow::Result<String> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Turns a time, or a duration from now, into a time for the API.
+/// Converts a time, or a duration from now, into a time for the API.
 pub fn time(text: &str) -> String {
     match span::parse(text) {
         Ok(span) => (SystemClock.now() + span.max(Duration::from_millis(1))).to_string(),
@@ -162,7 +162,7 @@ pub fn rate(text: &str) -> anyhow::Result<Value> {
 
 /// Reads `NAME=VALUE`.
 pub fn pair<'a>(text: &'a str, example: &str) -> anyhow::Result<(&'a str, &'a str)> {
-    // Not repeated in the message: it may be a secret.
+    // Not repeated in the message, because it may be a secret.
     text.split_once('=').ok_or_else(|| {
         Failure::usage(format!("not of the form NAME=VALUE. hint: for example, {example}"))
     })

@@ -60,7 +60,8 @@ struct LedgerArgs {
     flags: Flags,
 }
 
-/// One line for `gancho doctor`; `None` if the ledger is empty. The inner error is that of a ledger that is invalid.
+/// Returns one line for `gancho doctor`; `None` if the ledger is empty. The inner error is that of an invalid
+/// ledger.
 pub async fn doctor(
     flags: &Flags,
     max_lines: u64,

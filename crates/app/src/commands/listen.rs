@@ -1,7 +1,7 @@
 //! `gancho listen`: forwards what a tenant publishes, or what a partner sends, to a local URL, as it happens.
 //!
-//! It pages through what is new since the last one seen, rather than trust a live stream: so a connection that
-//! breaks loses nothing and repeats nothing. `feed` finds what is new, `forward` sends it.
+//! It reads pages of what is new since the last item, instead of a live stream, so that a broken connection
+//! loses and repeats nothing. `feed` finds what is new, `forward` sends it.
 
 mod feed;
 mod forward;
@@ -56,9 +56,9 @@ pub struct Listen {
     acting: TenantArgs,
 }
 
-/// Time between two looks while there is nothing new.
+/// Time between two reads while there is nothing new.
 const POLL: Duration = Duration::from_millis(500);
-/// Time between two tries to connect again.
+/// Time between two attempts to reconnect.
 const RECONNECT: Duration = Duration::from_secs(2);
 
 impl Listen {
@@ -100,7 +100,7 @@ impl Listen {
         anstream::eprintln!("{DIM}Press Ctrl-C to stop.{DIM:#}\n");
     }
 
-    /// Returns when nobody reads the output any more, or on an error that does not pass.
+    /// Returns when nobody reads the output any more, or on a permanent error.
     async fn follow(
         &self,
         feed: &mut Feed,
@@ -131,7 +131,7 @@ impl Listen {
         }
     }
 
-    /// Forwards what is new, the oldest first. Says whether someone still reads the output.
+    /// Forwards what is new, oldest first. Returns whether someone still reads the output.
     async fn round(
         &self,
         feed: &mut Feed,

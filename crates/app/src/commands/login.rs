@@ -84,7 +84,7 @@ impl Login {
         let remote = Remote::new(server.clone(), Some(key.clone()), &trust);
         let is_operator = check(&remote).await?;
         if let Some(tenant) = &self.tenant {
-            // It must exist, and be the key's own.
+            // The tenant must exist, and be the key's own.
             remote.acting_for(tenant)?.get("/v1/usage").await?;
         }
         let profile = LoginProfile {
@@ -132,14 +132,14 @@ impl Login {
     }
 }
 
-/// Calls the server with the key. Says whether it is the operator's token.
+/// Calls the server with the key. Returns whether it is the operator's token.
 async fn check(remote: &Remote) -> anyhow::Result<bool> {
     if !remote.has_api_key() {
         remote.get("/v1/tenants?limit=1").await?;
         return Ok(true);
     }
     match remote.get("/v1/usage").await {
-        // A key that may only publish is a key.
+        // A key that may only publish is valid too.
         Err(error) if error.code() != "missing_scope" => Err(error.into()),
         _ => Ok(false),
     }

@@ -58,7 +58,7 @@ fn nodes(rows: &[Value]) -> Table {
     shown
 }
 
-/// How many deliveries, and with cells in which.
+/// Returns how many deliveries the node holds, and with cells in which.
 fn held(row: &Value) -> String {
     let cells = row["cells"].as_array().into_iter().flatten();
     let parts: Vec<String> = cells

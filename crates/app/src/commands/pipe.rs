@@ -94,7 +94,7 @@ impl Pipe {
         counts.check()
     }
 
-    /// Sets up the one endpoint, at the given URL.
+    /// Sets up the only endpoint, at the given URL.
     async fn aim(&self, gateway: &Gateway, tenant: &Tenant) -> anyhow::Result<()> {
         let scope = TenantScope::internal(tenant.id);
         let known = gateway.store.endpoints(scope).await?;
@@ -106,7 +106,7 @@ impl Pipe {
             None => gancho_wire::new_secret()?,
         };
         match known.into_iter().next() {
-            // Waiting deliveries go to the new URL.
+            // Waiting deliveries are sent to the new URL.
             Some(endpoint) => {
                 let draft = EndpointDraft {
                     url: Some(self.url.clone()),
@@ -204,7 +204,7 @@ async fn publish(
         trace: None,
         intake_id: None,
     };
-    // One write a line, so that lines of several tasks do not mix.
+    // One write per line, so that lines of several tasks do not mix.
     let scope = TenantScope::internal(tenant.id);
     match gateway.publisher.publish(scope, tenant, event).await {
         Ok(published) => {

@@ -1,5 +1,5 @@
-//! A bar on a terminal for work that takes a while. Where standard error is a file or a pipe there is
-//! none.
+//! A progress bar on a terminal for work that takes a while. There is none if standard error is a file or a
+//! pipe.
 
 use std::{
     io::{IsTerminal, Write},
@@ -18,7 +18,7 @@ pub struct Progress {
 }
 
 const WIDTH: u64 = 24;
-/// Often enough to move, seldom enough to cost nothing.
+/// Short enough to move visibly, and long enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(100);
 
 impl Progress {
@@ -45,12 +45,12 @@ impl Progress {
 }
 
 impl Progress {
-    /// For work whose size is known in bytes, and counted in something else.
+    /// Starts a bar for work whose size is known in bytes, and counted in something else.
     pub fn of_bytes(what: &'static str, total: u64) -> Self {
         Self::new(what, total)
     }
 
-    /// The bytes are the place in the whole; the count is what a person wants to know.
+    /// Updates the bar: the bytes are the position, the number is shown to the user.
     pub fn at_bytes(&mut self, number: u64, bytes: u64) {
         if !self.is_due() {
             return;
@@ -83,14 +83,14 @@ impl Progress {
     }
 }
 
-/// `━━━━──── 50 %`
+/// Returns a bar such as `━━━━──── 50 %`.
 fn bar(done: u64, total: u64) -> String {
     let full = usize::try_from(done * WIDTH / total).unwrap_or(0);
     let (bar, rest) = ("━".repeat(full), "─".repeat(WIDTH as usize - full));
     format!("{BLUE}{bar}{BLUE:#}{DIM}{rest}{DIM:#} {:>3} %", done * 100 / total)
 }
 
-/// Removes a bar, so that a line can be printed. The bar is drawn again when it moves.
+/// Removes a bar, so that a line can be printed. The bar is drawn again at its next change.
 pub fn clear_line() {
     if std::io::stderr().is_terminal() {
         eprint!("\r\u{1b}[2K");

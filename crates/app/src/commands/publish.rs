@@ -94,7 +94,7 @@ pub async fn send(remote: &Remote, event: &Draft) -> anyhow::Result<Value> {
     Ok(remote.post("/v1/events", event).await?)
 }
 
-/// The id to standard output, for scripts; the rest to standard error, for people.
+/// Prints the id to standard output, for scripts; the rest to standard error, for people.
 pub fn report(event: &Value, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return table::json(event);

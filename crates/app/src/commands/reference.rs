@@ -173,7 +173,7 @@ fn usage(command: &Command, name: &str) -> String {
     usage
 }
 
-/// The arguments of a group as a table: of the one with this heading, or those without one.
+/// Returns the arguments of a group as a table: of the one with this heading, or those without one.
 fn table(command: &Command, heading: Option<&str>) -> String {
     let skipped = ["help", "version"];
     let all = command
@@ -217,7 +217,7 @@ fn meaning(arg: &Arg) -> String {
     text
 }
 
-/// Fit for a cell of a table.
+/// Escapes text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -100,7 +100,7 @@ struct Show {
 }
 
 const NONE: &str = "No replays found. Those of a tenant are listed with --tenant.";
-/// Time between two looks at a running replay.
+/// Time between two reads of a running replay.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Replays {
@@ -159,7 +159,7 @@ impl Create {
         draft.maybe("dry_run", self.dry_run.then_some(true))?;
         let remote = self.acting.gateway().await?;
         let job = remote.post("/v1/replays", &draft).await?;
-        // A dry run is over at once.
+        // A dry run ends at once.
         let job = if self.wait && !self.dry_run {
             follow(&remote, &text(&job["id"])).await?
         } else {

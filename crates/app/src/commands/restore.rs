@@ -1,4 +1,4 @@
-//! `gancho restore`: puts a backup in the place of the database, while the gateway is stopped.
+//! `gancho restore`: replaces the database by a backup, while the gateway is stopped.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Restore {
         private_file::folder(&loaded.settings.data_dir)?;
         let file = self.file.clone();
         let target = to.clone();
-        // Of sessions nobody knows which were ended since.
+        // Sessions are dropped, because nobody knows which of them were ended since.
         let restore = move || backup::restore(&file, &target, &[operator_sessions::KIND]);
         let restoring = tokio::task::spawn_blocking(restore);
         let before = restoring.await?.context("cannot restore the database")?;
@@ -93,7 +93,7 @@ fn has_files(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Restoring what nobody can decrypt would look like a success.
+/// Refuses to restore what cannot be decrypted, because that would look like a success.
 fn refuse_without(missing: &[u32]) -> anyhow::Result<()> {
     if missing.is_empty() {
         return Ok(());

@@ -55,7 +55,7 @@ impl Serve {
         let written = shared_settings::written_but_token(&loaded);
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
         let listeners = Listeners::bind(&loaded.settings).await?;
-        // One that cannot be read ends the start before anything is done.
+        // An unreadable token ends the start before anything is done.
         operator_token::find(&loaded.settings)?;
         let starting = service_manager.starting();
         let mut gateway = Gateway::start(setup).await?;
@@ -130,7 +130,7 @@ async fn open(
     loaded: &LoadedSettings,
     written: Vec<(&'static str, String)>,
 ) -> anyhow::Result<(Arc<Reloader>, Servers)> {
-    // A start that is refused leaves no token behind.
+    // A refused start leaves no token behind.
     let written = shared_settings::with_token(written, loaded)?;
     let reloadable_parts = gateway.reloadable_parts();
     reloadable_parts.compare_settings(&written).await?;
@@ -184,7 +184,7 @@ async fn finish(
     Ok(())
 }
 
-/// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.
+/// Starts the listener: with the whole API, or only with health and metrics if this node just delivers.
 fn start_servers(
     gateway: &Gateway,
     loaded: &LoadedSettings,
@@ -210,7 +210,7 @@ fn start_servers(
     Servers::start(gateway, settings, token.check()?, listener)
 }
 
-/// What is permitted, and usually not intended.
+/// Warns of settings that are permitted, but usually not intended.
 async fn warn_of_risks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
     warn_of_private_networks(gateway, settings).await?;
     let unsent = gateway.unsent_emails().await?;
@@ -232,8 +232,8 @@ async fn warn_of_risks(gateway: &Gateway, settings: &Settings) -> anyhow::Result
     Ok(())
 }
 
-/// Private networks that are open to one tenant are usually intended. Open to several tenants, one of
-/// them could reach another's systems.
+/// Warns of private networks that are open to several tenants, so that one of them could reach another's
+/// systems. Open to one tenant they are usually intended.
 async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
     let networks = address_policy::private_networks(settings);
     if networks.is_empty() {

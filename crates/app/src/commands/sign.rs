@@ -1,4 +1,4 @@
-//! `gancho sign`: the headers with which a webhook is signed, computed here.
+//! `gancho sign`: computes the headers of a signed webhook, offline.
 
 use std::path::PathBuf;
 
@@ -131,7 +131,7 @@ impl Sign {
     }
 }
 
-/// As they stand in a request, for `curl -H @-`.
+/// Prints the headers as in a request, for `curl -H @-`.
 fn print(headers: &[(String, String)], as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let all: Map<String, Value> = headers
@@ -143,9 +143,9 @@ fn print(headers: &[(String, String)], as_json: bool) -> anyhow::Result<()> {
     headers.iter().try_for_each(|(name, value)| table::say(&format!("{name}: {value}")))
 }
 
-/// Seconds or milliseconds since 1970, or RFC 3339.
+/// Parses seconds or milliseconds since 1970, or RFC 3339.
 pub fn time(text: &str) -> anyhow::Result<Time> {
-    /// Seconds of the year 5138: a larger number is one of milliseconds.
+    /// Seconds of the year 5138: a larger number is in milliseconds.
     const MAX_SECONDS: i64 = 100_000_000_000;
     if let Ok(number) = text.parse::<i64>() {
         return Ok(if number < MAX_SECONDS {

@@ -87,7 +87,7 @@ struct Import {
     client: ClientArgs,
 }
 
-/// Enough for all sources that a person would list.
+/// More sources than a person would list.
 const MAX_SOURCES: usize = 10_000;
 
 impl Sources {
@@ -109,7 +109,7 @@ impl Sources {
     }
 }
 
-/// The API path of a source.
+/// Returns the API path of a source.
 fn path(partner: &str) -> String {
     format!("/v1/sources/{}", part(partner))
 }

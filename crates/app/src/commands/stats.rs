@@ -1,5 +1,5 @@
-//! `gancho stats`: what happened to deliveries over time, as a table with a bar for each step. A running
-//! gateway does the work.
+//! `gancho stats`: statistics of deliveries over time, as a table with a bar for each step, from a running
+//! gateway.
 
 use clap::Args;
 use serde_json::Value;
@@ -52,7 +52,7 @@ impl Stats {
     }
 }
 
-/// Unknown ranges are for the gateway to refuse.
+/// Returns the default step. The gateway refuses unknown ranges.
 fn default_step(range: &str) -> Option<&'static str> {
     match range {
         "15m" => Some("1m"),
@@ -117,7 +117,7 @@ fn facts(totals: &Value) -> Facts {
     facts
 }
 
-/// A time without its seconds.
+/// Returns a time without its seconds.
 fn minute(value: &Value) -> String {
     let time = when(value);
     time.strip_suffix(":00").map_or(time.clone(), ToOwned::to_owned)
@@ -127,7 +127,7 @@ fn attempts(bin: &Value) -> u64 {
     bin["attempts"].as_u64().unwrap_or(0)
 }
 
-/// Attempts that succeeded, then those that failed. What is not nothing is seen.
+/// Returns a bar: attempts that succeeded, then those that failed. Values above zero are always visible.
 fn bar(bin: &Value, max: u64) -> String {
     let failed = bin["failed_attempts"].as_u64().unwrap_or(0);
     let length = |count: u64| (count * BAR).div_ceil(max.max(1)) as usize;

@@ -22,7 +22,7 @@ pub struct Cell {
     is_flexible: bool,
 }
 
-/// Longer cells are truncated on a terminal, and take no more room in their column elsewhere.
+/// Longer cells are truncated on a terminal, and do not widen their column elsewhere.
 const MAX_WIDTH: usize = 64;
 /// Flexible columns are not truncated further.
 const MIN_WIDTH: usize = 8;
@@ -33,7 +33,8 @@ pub fn cell(text: impl AsRef<str>) -> Cell {
     Cell { text, style: Style::new(), is_flexible: false }
 }
 
-/// A cell whose end matters little, such as a URL: it is truncated if the table is wider than the terminal.
+/// Creates a cell whose end matters little, such as a URL: it is truncated if the table is wider than the
+/// terminal.
 pub fn flexible(text: impl AsRef<str>) -> Cell {
     Cell { is_flexible: true, ..cell(text) }
 }
@@ -42,7 +43,7 @@ pub fn painted(text: impl AsRef<str>, style: Style) -> Cell {
     Cell { style, ..cell(text) }
 }
 
-/// A state, in the color that it has everywhere.
+/// Creates a cell with a state, in its color.
 pub fn state(word: &str) -> Cell {
     let style = match word.to_ascii_lowercase().as_str() {
         "active" | "alive" | "resolved" | "valid" | "dispatched" | "sent" | "delivered"
@@ -91,7 +92,7 @@ impl Table {
 }
 
 impl Table {
-    /// Takes from the widest flexible column until the table fits.
+    /// Shrinks the widest flexible column until the table fits.
     fn shrink(&self, widths: &mut [usize], max: usize) {
         let is_flexible = |column: usize| {
             self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.is_flexible))
@@ -123,7 +124,7 @@ fn line(row: &[Cell], widths: &[usize], is_cut: bool) -> String {
     line + "\n"
 }
 
-/// The width of the terminal that the output goes to; nothing for a file or a pipe.
+/// Returns the width of the output's terminal; `None` for a file or a pipe.
 fn terminal_width() -> Option<usize> {
     let out = std::io::stdout();
     if !out.is_terminal() {
@@ -145,7 +146,7 @@ impl Facts {
         self
     }
 
-    /// The same with a name that comes from outside.
+    /// As [`Self::add`], with a name from outside.
     pub fn add_owned(&mut self, name: &str, value: impl AsRef<str>) {
         self.0.push((clean(name), clean(value.as_ref())));
     }
@@ -183,7 +184,7 @@ pub fn json(value: &Value) -> anyhow::Result<()> {
     say(&value.to_string())
 }
 
-/// The text of a JSON value; empty for null.
+/// Returns the text of a JSON value; empty for null.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -196,12 +197,12 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|one| if one.is_control() { '·' } else { one }).collect()
 }
 
-/// The same for text of several lines.
+/// Replaces control characters in text of several lines.
 pub fn clean_lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
-/// At most `max` characters; the last one says that some are missing.
+/// Returns at most `max` characters; the last one shows that some are missing.
 fn short(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();

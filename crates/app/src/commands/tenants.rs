@@ -233,7 +233,7 @@ fn path(tenant: &str) -> String {
     format!("/v1/tenants/{}", part(tenant))
 }
 
-/// Ids of the paused tenants.
+/// Returns the ids of the paused tenants.
 async fn paused(remote: &Remote) -> anyhow::Result<Vec<Value>> {
     let queues = remote.get("/v1/queues").await?;
     Ok(queues["paused_tenants"].as_array().cloned().unwrap_or_default())

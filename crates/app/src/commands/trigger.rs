@@ -38,7 +38,7 @@ impl Trigger {
     }
 }
 
-/// The value at a path, made if it is not there.
+/// Returns the value at a path, and creates it if it does not exist.
 fn place<'a>(data: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(data, |at, name| {
         let index = name.parse::<usize>().ok();

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::failure::{USAGE, tell};
 use crate::cli::Cli;
 
-/// Whether something is wrong. Clap prints the rest itself: `--help`, `--version`, and the help of a command that
-/// does nothing without a subcommand.
+/// Whether the error is a mistake of the user. Clap prints the rest itself: `--help`, `--version`, and the
+/// help of a command that does nothing without a subcommand.
 pub fn is_mistake(error: &clap::Error) -> bool {
     error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
@@ -26,7 +26,7 @@ pub fn report_usage(error: &clap::Error, as_json: bool) -> u8 {
     USAGE
 }
 
-/// The first paragraph in one line, and clap's tip. Without one, the help of the command has the answer.
+/// Returns the first paragraph in one line, and clap's tip. Without a tip, refers to the help of the command.
 fn message(text: &str, command: &str) -> (String, String) {
     let first = text.split("\n\n").next().unwrap_or(text);
     let lines: Vec<&str> = first.lines().map(str::trim).collect();
@@ -37,7 +37,7 @@ fn message(text: &str, command: &str) -> (String, String) {
     (what, hint)
 }
 
-/// The command that the arguments name, as far as they name one: `gancho sources show`.
+/// Returns the command that the arguments name, as far as they name one: `gancho sources show`.
 fn named(arguments: &[String]) -> String {
     let mut command: Command = Cli::command();
     let mut name = command.get_name().to_owned();

@@ -90,7 +90,7 @@ struct Delete {
     client: ClientArgs,
 }
 
-/// As many as there can be.
+/// The maximum number of users.
 const MAX_USERS: usize = 1_000;
 
 impl Users {
@@ -190,12 +190,12 @@ impl PasswordFrom {
     }
 }
 
-/// `read-only` on the command line is `read_only` in the API.
+/// Converts `read-only` of the command line to `read_only` of the API.
 fn word(role: &str) -> String {
     role.replace('-', "_")
 }
 
-/// The API path of a user.
+/// Returns the API path of a user.
 fn path(name: &str) -> String {
     format!("/v1/users/{}", part(name))
 }

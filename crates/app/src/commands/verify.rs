@@ -1,4 +1,4 @@
-//! `gancho verify`: checks the signature of a webhook, here.
+//! `gancho verify`: checks the signature of a webhook, offline.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A bounce from SES, all the way: signed by SNS, received, dispatched, told as `email.failed`, and the
-//! address suppressed. On a real store, with a real engine, a mail sink and an SNS on loopback.
+//! A bounce from SES, all the way: signed by SNS, received, dispatched, reported as `email.failed`, and the
+//! address suppressed. With a real store, a real engine, a mail sink and an SNS on loopback.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -165,7 +165,7 @@ impl Stage {
         .await
     }
 
-    /// Through SNS, and until what came of it is known; with what the outbox said.
+    /// Sends a report through SNS, and waits for its status. Also returns the outbox's response.
     async fn report(&self, id: &str, text: &str) -> (ReceiptStatus, String) {
         let mut message = notification(TOPIC, &SystemClock.now().to_string(), id, text);
         let url = format!("https://127.0.0.1:{}/S.pem", self.certificates.port());
@@ -207,7 +207,7 @@ impl Stage {
         told
     }
 
-    /// As SES publishes it, with the tags that the gateway gave the letter.
+    /// Returns a bounce as SES publishes it, with the tags of the gateway's e-mail.
     fn bounce(&self, id: EmailId) -> String {
         json!({
             "eventType": "Bounce",

@@ -24,7 +24,7 @@ use self::{
 use super::Base;
 use crate::settings::Settings;
 
-/// What the settings say about alerts.
+/// The settings of alerts.
 pub struct AlertSettings {
     interval: Duration,
     after: Duration,
@@ -68,7 +68,7 @@ impl AlertSettings {
     }
 }
 
-/// The parts of the gateway that alerts look at and speak through.
+/// The parts of the gateway that alerts use.
 pub struct AlertParts<'a> {
     pub base: &'a Base,
     pub engine: Arc<Engine>,
@@ -81,7 +81,7 @@ pub struct AlertParts<'a> {
     pub node: String,
 }
 
-/// Alerts, and where notices go.
+/// Alerts, and the destinations of notices.
 pub struct Alerting {
     pub service: Option<Arc<AlertService>>,
     pub routes: NoticeRoutes,

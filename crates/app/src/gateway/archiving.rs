@@ -1,4 +1,4 @@
-//! The archive that dead letters go to when they leave the store: a directory, or a bucket of S3.
+//! The archive of dead letters that leave the store: a directory, or a bucket of S3.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -27,8 +27,8 @@ pub struct BucketSetup {
 }
 
 impl ArchiveSetup {
-    /// The configured one, or a directory next to a SQLite database. Nodes of a PostgreSQL database may have
-    /// ephemeral disks, so an archive on one of them could be lost.
+    /// Returns the configured archive, or a directory next to a SQLite database. Nodes of a PostgreSQL
+    /// database may have ephemeral disks, so an archive on one of them could be lost.
     pub fn of(settings: &Settings) -> anyhow::Result<Option<Self>> {
         if let Some(bucket) = BucketSetup::of(settings).context("archive_url")? {
             return Ok(Some(Self::S3(Box::new(bucket))));
@@ -80,7 +80,8 @@ impl BucketSetup {
     }
 }
 
-/// Those of the settings, or those that Amazon's tools use. A session token belongs to the latter.
+/// Returns the credentials of the settings, or those that Amazon's tools use. A session token belongs to the
+/// latter.
 fn credentials(settings: &Settings) -> Option<Credentials> {
     if let (Some(id), Some(secret)) =
         (&settings.archive_access_key_id, &settings.archive_secret_access_key)

@@ -1,7 +1,7 @@
 //! E-mails that were accepted before e-mail was turned off.
 //!
-//! They wait in the store and are sent if e-mail is turned on again in time. No lane runs meanwhile, so
-//! this task expires them: what is too old becomes a dead letter, as it would with a running lane.
+//! They wait in the store and are sent if e-mail is turned on again in time. No lane runs meanwhile, so this
+//! task expires them: those that are too old become dead letters, as they would with a running lane.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,12 +11,12 @@ use gancho_store::{Result, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// A node that sends e-mail expires them itself and reports `email.failed`. This gives it time to do so.
+/// Time for a node that sends e-mail to expire them itself and report `email.failed`.
 const GRACE: Duration = Duration::from_hours(1);
 /// Deliveries per step.
 const STEP: usize = 500;
 
-/// Counts them.
+/// Returns their number.
 pub async fn count(store: &dyn Store) -> Result<u64> {
     let depths = store.depths().await?;
     let of_email = depths.iter().filter(|depth| depth.lane == Lane::Email);

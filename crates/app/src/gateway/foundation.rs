@@ -1,4 +1,4 @@
-//! What the lanes of the engine are built on: the store and its keys, the HTTP clients, and the endpoints.
+//! The base of the engine's lanes: the store and its keys, the HTTP clients, and the endpoints.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{
 pub struct Foundation {
     pub base: Base,
     pub ring: Ring,
-    /// `None` if the store can have none.
+    /// `None` if the store cannot have any.
     pub cells: Option<Arc<CellStore>>,
-    /// For tenants' endpoints, and for the operator's own targets.
+    /// The clients for tenants' endpoints, and for the operator's own targets.
     pub clients: [Client; 2],
     pub tenants: Tenants,
     /// The tenant of the operator's own endpoints.
@@ -32,7 +32,7 @@ pub struct Foundation {
 }
 
 impl Foundation {
-    /// `messenger` gets the notices if messages are sent.
+    /// Opens the store and creates the rest. `messenger` gets the notices if messages are sent.
     pub async fn open(setup: &Setup, messenger: &Arc<NoticeMessenger>) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(CorrectedClock::new(SystemClock));
         let opened = database::open_all(&setup.database_url, setup.store, setup.ring.clone());

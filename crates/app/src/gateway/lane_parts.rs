@@ -21,7 +21,7 @@ pub struct LaneParts {
 }
 
 impl LaneParts {
-    /// Takes the setups of receiving and of e-mail.
+    /// Creates the lanes. Takes the setups of receiving and of e-mail.
     pub async fn new(foundation: &Foundation, setup: &mut Setup) -> anyhow::Result<Self> {
         let webhooks = webhook_lane(foundation, setup.lanes.webhooks);
         let receiving = match setup.receiving.take() {
@@ -64,7 +64,7 @@ fn webhook_lane(foundation: &Foundation, terms: LaneTerms) -> LaneSetup {
     LaneSetup { terms, ..LaneSetup::new(Lane::Webhook, carrier) }
 }
 
-/// What SES reports of e-mails goes to this gateway, if it sends them.
+/// Creates the dispatch lane. Reports of SES are passed to this gateway's outbox, if it sends e-mails.
 fn dispatch_lane(
     foundation: &Foundation,
     receiving: &ReceivingParts,

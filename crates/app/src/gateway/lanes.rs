@@ -1,4 +1,4 @@
-//! The limits of the lanes, as the settings give them. They can change while the gateway runs.
+//! The limits of the lanes by the settings. They can change while the gateway runs.
 
 use gancho_domain::Lane;
 use gancho_engine::{Engine, LaneSetup, LaneTerms};
@@ -13,7 +13,7 @@ pub struct Lanes {
     pub webhooks: LaneTerms,
     pub dispatch: LaneTerms,
     pub emails: LaneTerms,
-    /// Of each tenant, in the e-mail lane.
+    /// The limits of each tenant, in the e-mail lane.
     pub emails_of_tenant: TenantLimit,
     pub tenant_batch: u32,
 }
@@ -50,7 +50,7 @@ impl Lanes {
                 expiry: Some(settings.email_expiry),
             },
             emails_of_tenant: TenantLimit {
-                // One tenant whose recipients' servers are slow must not hold up all the others.
+                // One tenant whose recipients' servers are slow must not delay all others.
                 in_flight: settings.email_tenant_concurrency.unwrap_or(concurrency.div_ceil(2)),
                 rate: settings.email_tenant_rate,
             },
@@ -58,21 +58,21 @@ impl Lanes {
         }
     }
 
-    /// Connections that all deliveries may have open at the same time.
+    /// Returns the maximum concurrent connections of all deliveries.
     pub fn connections(&self) -> usize {
         let slots = self.webhooks.concurrency.saturating_add(self.dispatch.concurrency);
         let webhooks = slots.saturating_mul(LaneSetup::OUT_PER_SLOT);
         webhooks.saturating_add(self.emails.concurrency) as usize
     }
 
-    /// E-mails are few, and keep what a mail server was promised.
+    /// Scales the limits, except that of e-mails: they are few, and a mail server has agreed limits.
     pub fn scale(&mut self, scaled: impl Fn(u32) -> u32) {
         for terms in [&mut self.webhooks, &mut self.dispatch] {
             terms.concurrency = scaled(terms.concurrency);
         }
     }
 
-    /// Applies them to an engine that runs.
+    /// Applies them to a running engine.
     pub fn apply(&self, engine: &Arc<Engine>) {
         for (lane, terms) in [
             (Lane::Webhook, self.webhooks),

@@ -30,7 +30,7 @@ pub enum TransportSettings {
     Sink,
 }
 
-/// Captured e-mails that are kept.
+/// Maximum captured e-mails.
 const CAUGHT: usize = 200;
 
 pub struct Mailing {
@@ -41,7 +41,7 @@ pub struct Mailing {
 }
 
 impl Mailing {
-    /// With its lane. `client` may reach what the operator names.
+    /// Creates the outbox with its lane. `client` may reach what the operator configures.
     pub fn start(
         base: &Base,
         client: &Client,
@@ -97,13 +97,13 @@ impl Mailing {
         self.tenant_limits.clone()
     }
 
-    /// Takes what SES reports of e-mails that were sent.
+    /// Creates the service for SES reports about sent e-mails.
     pub fn feedback(base: &Base, retention: Duration) -> EmailFeedback {
         let Base { store, registry, ids, clock, .. } = base.clone();
         EmailFeedback(FeedbackService { store, registry, ids, clock, retention })
     }
 
-    /// What the calls about e-mails use.
+    /// Returns what the API's operations on e-mails need.
     pub fn parts(&self, base: &Base, engine: Arc<Engine>) -> MailParts {
         let outbox = Outbox {
             store: base.store.clone(),
@@ -119,7 +119,7 @@ impl Mailing {
         }
     }
 
-    /// For what is sent without the outbox.
+    /// Returns the transport for e-mails that do not use the outbox.
     pub fn transport(&self) -> Arc<dyn Transport> {
         self.transport.clone()
     }

@@ -1,5 +1,5 @@
-//! Webhooks of tenants and notices of the operator go by one lane and one path, but not by the same rules
-//! for addresses: what the operator names may be in the operator's own networks.
+//! Carries webhooks of tenants and notices of the operator in one lane, but with different rules for
+//! addresses: the operator's endpoints may be in the operator's own networks.
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, Next, TenantId, Time};
@@ -21,7 +21,7 @@ impl NoticeCarrier {
 
 #[async_trait]
 impl Carrier for NoticeCarrier {
-    /// Both know their endpoints by the same registry.
+    /// Both use the same registry of endpoints.
     async fn prepare(&self, jobs: &[Job]) {
         self.tenants.prepare(jobs).await;
     }

@@ -1,4 +1,5 @@
-//! Receiving webhooks from partners: the part of the gateway that verifies, stores and dispatches them. What an operator names (the core's address) may be on this machine, unlike what customers name.
+//! Receives webhooks from partners: the part of the gateway that verifies, stores and dispatches them. An
+//! address that an operator configures (the core's) may be on this machine, unlike those of customers.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,13 +18,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::Base;
 
 pub struct ReceivingSetup {
-    /// For sources that do not say it themselves.
+    /// The defaults of sources.
     pub defaults: SourceDefaults,
-    /// Nothing: what is built in.
+    /// The file of the policy pack. `None`: the built-in one.
     pub policy_file: Option<PathBuf>,
-    /// Where SNS is believed to be.
+    /// The hosts that are trusted as SNS.
     pub sns_hosts: SnsHosts,
-    /// Where the ledger's checkpoints are kept outside of the store.
+    /// The directory of the ledger's checkpoints outside the store.
     pub checkpoints: PathBuf,
     /// How often the whole ledger is verified.
     pub ledger_check_interval: Duration,
@@ -31,10 +32,10 @@ pub struct ReceivingSetup {
     pub is_ingest: bool,
 }
 
-/// How often the keys that other nodes have made are taken on.
+/// How often keys that other nodes have created are loaded.
 const READ_KEYS: Duration = Duration::from_secs(30);
 
-/// What is there before the engine is: the lane's carrier needs it.
+/// The parts that are created before the engine, because the lane's carrier needs them.
 pub struct ReceivingParts {
     sources: Arc<Sources>,
     keys: Arc<SigningKeys>,
@@ -53,7 +54,7 @@ pub struct Receiving {
 }
 
 impl ReceivingParts {
-    /// `client` may reach what the operator names.
+    /// Creates the parts. `client` may reach what the operator configures.
     pub async fn new(base: &Base, client: Client, setup: ReceivingSetup) -> anyhow::Result<Self> {
         let Base { store, ring, clock, .. } = base;
         let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await?;
@@ -76,7 +77,7 @@ impl ReceivingParts {
         })
     }
 
-    /// `internal_sink` takes what goes to another part of the gateway.
+    /// Returns the lane. `internal_sink` gets receipts for another part of the gateway.
     pub fn lane(&self, base: &Base, internal_sink: Option<Arc<dyn InternalSink>>) -> LaneSetup {
         let (sources, client) = (self.sources.clone(), self.client.clone());
         let mut carrier = DispatchCarrier::new(sources, client, base.clock.clone());
@@ -118,7 +119,7 @@ impl ReceivingParts {
 }
 
 impl Receiving {
-    /// For the operator's calls.
+    /// Returns the parts for the operator's calls.
     pub fn parts(&self) -> InboundParts {
         InboundParts {
             sources: self.sources.clone(),
@@ -127,7 +128,7 @@ impl Receiving {
         }
     }
 
-    /// What the listener for partners is made of.
+    /// Creates the service of the listener for partners.
     pub fn ingest(&self, base: &Base, simulator: Simulator) -> Ingest {
         let inbound = self.inbound.clone();
         let settings = IngestSettings { simulator, ..IngestSettings::default() };

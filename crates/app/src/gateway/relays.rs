@@ -1,4 +1,4 @@
-//! What the nodes of one database tell each other, so that any of them can be asked.
+//! Shares state between the nodes of one database, so that any of them can show it.
 
 use gancho_api::{breaker_relay::BreakerRelay, tail_relay::TailRelay};
 

@@ -17,7 +17,7 @@ use crate::{
     settings::{Settings, address_policy},
 };
 
-/// Nodes whose settings are compared.
+/// Maximum nodes whose settings are compared.
 const MAX_NODES: usize = 500;
 
 pub struct ReloadableParts {
@@ -25,7 +25,7 @@ pub struct ReloadableParts {
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub replays: Arc<Replays>,
-    /// For tenants' endpoints, and for the operator's own targets.
+    /// The clients for tenants' endpoints, and for the operator's own targets.
     pub clients: [Client; 2],
     pub inbound: Option<Arc<Inbound>>,
     pub email_limits: Option<Arc<TenantLimits>>,
@@ -57,7 +57,7 @@ impl ReloadableSettings {
 }
 
 impl Gateway {
-    /// What settings that can change while the gateway runs are applied to.
+    /// Returns the parts that settings are applied to while the gateway runs.
     pub fn reloadable_parts(&self) -> ReloadableParts {
         ReloadableParts {
             store: self.store.clone(),
@@ -78,7 +78,7 @@ impl ReloadableParts {
         self.engine.set_shared_settings(shared_settings::of(running, &self.ring));
     }
 
-    /// Tells the other nodes at once, and warns of what they set differently.
+    /// Tells the other nodes at once, and warns of settings that differ.
     pub async fn compare_settings(&self, running: &[(&'static str, String)]) -> anyhow::Result<()> {
         let own = shared_settings::of(running, &self.ring);
         shared_settings::warn(&own, &self.store.nodes(MAX_NODES).await?);

@@ -1,4 +1,4 @@
-//! The setup of a gateway: from the settings, or for `pipe` and `bench` from little more than a database.
+//! The setup of a gateway: from the settings, or for `pipe` and `bench` with defaults for a database.
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -52,13 +52,13 @@ pub struct Setup {
     pub max_event_bytes: u64,
     pub replay_rate: u32,
     pub failing_for: Duration,
-    /// Whether notices go to the operator as well.
+    /// Whether the operator gets notices as well.
     pub has_notices: bool,
     /// Whether this node delivers.
     pub is_worker: bool,
     pub node_name: String,
     pub node_facts: NodeFacts,
-    /// The disk on which it is, is measured.
+    /// The directory whose disk is measured.
     pub data_dir: Option<PathBuf>,
     /// `None` if neither alerts nor notices are sent.
     pub alerts: Option<AlertSettings>,
@@ -67,7 +67,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Without settings: everything by default.
+    /// Creates a setup without settings: everything has its default.
     pub fn plain(
         database_url: String,
         ring: impl Into<RingSource>,
@@ -100,7 +100,7 @@ impl Setup {
         }
     }
 
-    /// From the operator's settings.
+    /// Creates a setup from the operator's settings.
     pub fn of(loaded: &LoadedSettings) -> anyhow::Result<Self> {
         let settings = &loaded.settings;
         let plain = Self::plain(
@@ -211,19 +211,19 @@ fn node_facts(roles: String) -> NodeFacts {
     NodeFacts { version: env!("CARGO_PKG_VERSION").to_owned(), roles, ..NodeFacts::default() }
 }
 
-/// The roles of this process, separated by commas.
+/// Returns the roles of this process, separated by commas.
 pub fn role_names(settings: &Settings) -> String {
     let all = [(Role::Api, "api"), (Role::Ingest, "ingest"), (Role::Worker, "worker")];
     let active = all.into_iter().filter(|(role, _)| has_role(settings, *role));
     active.map(|(_, name)| name).collect::<Vec<_>>().join(",")
 }
 
-/// Without configured roles, a process has all of them.
+/// Whether this process has a role. Without configured roles, it has all of them.
 pub fn has_role(settings: &Settings, role: Role) -> bool {
     settings.roles.is_empty() || settings.roles.contains(&role)
 }
 
-/// The configured database, or a file in the data directory.
+/// Returns the configured database, or a file in the data directory.
 pub fn database_url(settings: &Settings) -> String {
     match &settings.database_url {
         Some(url) if url.reveal().starts_with("sqlite:") => url.reveal().to_owned(),
@@ -232,12 +232,12 @@ pub fn database_url(settings: &Settings) -> String {
     }
 }
 
-/// Another address of the same database, or of a replica: the tables are in the same schema.
+/// Returns another address of the same database, or of a replica: the tables are in the same schema.
 pub fn other_url(url: &str, settings: &Settings) -> String {
     with(url, &[("schema", settings.database_schema.as_deref())])
 }
 
-/// The store takes what is set beside the URL as parameters of it.
+/// Adds settings beside the URL as its parameters, from which the store reads them.
 fn with_parameters(url: &str, settings: &Settings) -> String {
     let direct = settings.database_direct_url.as_ref().map(DatabaseUrl::reveal);
     let read = settings.database_read_url.as_ref().map(DatabaseUrl::reveal);

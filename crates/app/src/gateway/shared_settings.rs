@@ -1,5 +1,5 @@
-//! What the nodes of one database must set alike. Each node stores fingerprints of its own, so that differences are
-//! found when a node joins; the values themselves are not stored.
+//! The settings that must be the same on all nodes of one database. Each node stores fingerprints of its own,
+//! so that differences are found when a node joins; the values themselves are not stored.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::{operator_token, settings::LoadedSettings};
 /// Shared values that are compared in another form than the settings table shows.
 const ALSO: [&str; 3] = ["admin_token", "plans", "profiles"];
 
-/// Where nodes differ in one of these, what happens to an event depends on the node that has it.
+/// If nodes differ in one of these, the treatment of an event depends on the node that has it.
 pub const SHARED: [&str; 36] = [
     "alert_after",
     "alert_dead_letter_percent",
@@ -51,10 +51,11 @@ pub const SHARED: [&str; 36] = [
     "tenant_batch",
 ];
 
-/// Bytes of a fingerprint: it only tells values apart.
+/// Bytes of a fingerprint, which only distinguishes values.
 const LENGTH: usize = 8;
 
-/// The fingerprints of settings by name, which need the key ring to be made: nobody can guess a value with them.
+/// Returns the fingerprints of settings by name. They depend on the key ring, so that nobody can guess a
+/// value by them.
 pub fn of(settings: &[(&'static str, String)], ring: &KeyRing) -> SharedSettings {
     let keys = ring.derive("shared settings");
     // The oldest key stays while others are added.
@@ -72,12 +73,13 @@ pub fn of(settings: &[(&'static str, String)], ring: &KeyRing) -> SharedSettings
         }
         shared.push(((*name).to_owned(), fingerprint));
     }
-    // Versions may differ in how they write a value, and fingerprints of two keys cannot be compared.
+    // Versions may write a value differently, and fingerprints of two keys cannot be compared.
     let made_by = format!("{}/{key}", env!("CARGO_PKG_VERSION"));
     SharedSettings { made_by, settings: shared }
 }
 
-/// All settings as they are written, with what is beside the table of settings. The token is made if there is none.
+/// Returns all settings as they are written, including those that are not in the table of settings. Creates
+/// the token if there is none.
 pub fn written(loaded: &LoadedSettings) -> anyhow::Result<Vec<(&'static str, String)>> {
     with_token(written_but_token(loaded), loaded)
 }
@@ -99,7 +101,7 @@ pub fn with_token(
     Ok(written)
 }
 
-/// Warns of nodes that are alive and set something differently.
+/// Warns of living nodes with different settings.
 pub fn warn(own: &SharedSettings, nodes: &[NodeRecord]) {
     for node in nodes.iter().filter(|node| !node.is_dead) {
         let differing = own.differing(&node.facts.shared_settings);

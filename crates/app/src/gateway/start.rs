@@ -1,4 +1,5 @@
-//! Starts the gateway: what its lanes are built on, the engine with its lanes, what uses the engine, and the loops.
+//! Starts the gateway: the base of its lanes, the engine with its lanes, the users of the engine, and the
+//! loops.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

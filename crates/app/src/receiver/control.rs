@@ -7,12 +7,12 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// 200 at once.
+    /// Responds 200 at once.
     #[default]
     Ok,
-    /// 500.
+    /// Responds 500.
     Fail,
-    /// 200 after a while.
+    /// Responds 200 after a while.
     Slow,
 }
 
@@ -32,7 +32,7 @@ pub struct Control(Mutex<State>);
 #[derive(Default, Clone, Copy)]
 struct State {
     mode: Mode,
-    /// How many more requests are answered in this mode. `None`: until it is changed.
+    /// How many more requests get this mode. `None`: until it is changed.
     left: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Connections to the server: TCP, and TLS over it where the URL says so. Those that are idle are used again.
+//! Connections to the server: TCP, and TLS over it if the URL says so. Idle ones are reused.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ pub struct Connection {
 
 pub struct Connections {
     idle: Mutex<Vec<Connection>>,
-    /// Nothing for plain HTTP.
+    /// `None` for plain HTTP.
     tls: Option<Result<Arc<ClientConfig>, rustls::Error>>,
 }
 
@@ -50,12 +50,12 @@ impl Connections {
         Self { idle: Mutex::default(), tls }
     }
 
-    /// One that is idle.
+    /// Returns an idle connection.
     pub fn take(&self) -> Option<Connection> {
         self.idle.lock().pop()
     }
 
-    /// Takes back a connection whose answer was read to its end.
+    /// Takes back a connection whose response was read to its end.
     pub fn give_back(&self, connection: Connection) {
         if !connection.sender.is_closed() {
             self.idle.lock().push(connection);

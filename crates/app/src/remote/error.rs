@@ -9,12 +9,12 @@ use super::ServerUrl;
 
 #[derive(Debug)]
 pub enum RemoteError {
-    /// There was no connection.
+    /// No connection could be made.
     Unreachable {
         server: String,
         why: Unreachable,
     },
-    /// Something else answers there.
+    /// Another program answers at this address.
     NotGancho {
         server: String,
         status: StatusCode,
@@ -32,7 +32,7 @@ pub enum Unreachable {
     Refused,
     UnknownHost,
     Timeout,
-    /// The certificate is of an authority that is not trusted.
+    /// The certificate's authority is not trusted.
     Untrusted,
     Tls(String),
     Other(String),
@@ -46,7 +46,7 @@ pub struct ApiError {
     /// The stable word for it.
     pub code: String,
     pub detail: String,
-    /// Where in what was sent, and what is wrong there.
+    /// The position of each error in the request, and its text.
     pub errors: Vec<(String, String)>,
     pub retry_after: Option<Duration>,
     pub request_id: Option<String>,
@@ -57,7 +57,7 @@ impl RemoteError {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// The key is not accepted, so that no other request is either.
+    /// Whether the key is not accepted, so that no other request is either.
     pub fn is_unauthorized(&self) -> bool {
         let is_401 = |error: &ApiError| error.status == StatusCode::UNAUTHORIZED;
         self.api_error().is_some_and(is_401)
@@ -70,7 +70,7 @@ impl RemoteError {
         }
     }
 
-    /// The stable word for it.
+    /// Returns the stable word for it.
     pub fn code(&self) -> &str {
         match self {
             Self::Unreachable { why: Unreachable::Untrusted | Unreachable::Tls(_), .. } => {
@@ -135,7 +135,7 @@ impl RemoteError {
         }))
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unreachable { why, server } => why.hint(server),
@@ -148,7 +148,7 @@ impl RemoteError {
 }
 
 impl ApiError {
-    /// The server has no room for the request now.
+    /// Whether the server has no room for the request now.
     pub fn is_busy(&self) -> bool {
         [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status)
     }
@@ -188,7 +188,7 @@ impl ApiError {
 }
 
 impl Unreachable {
-    /// A handshake that failed: an authority that is not trusted is an error of its own.
+    /// Converts a failed handshake. An authority that is not trusted is a separate error.
     pub fn of_tls(error: &io::Error) -> Self {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match inner {
@@ -261,7 +261,7 @@ impl fmt::Display for ApiError {
         if self.status.is_server_error() {
             write!(f, "the gateway responded {}: ", self.status)?;
         }
-        // Their details speak of headers.
+        // Their details name headers.
         match self.code.as_str() {
             "unknown_tenant" => return f.write_str("no tenant with this slug or id exists"),
             "tenant_required" => return f.write_str("no tenant given"),
@@ -274,7 +274,7 @@ impl fmt::Display for ApiError {
                 f.write_str(what)
             }
             [(pointer, what)] => write!(f, "invalid {}: {what}", field(pointer)),
-            // The detail is the first of them: all are reported, each with its place.
+            // The detail is the first error; all of them are reported, each with its position.
             all => {
                 write!(f, "{} errors in the request", all.len())?;
                 all.iter().try_for_each(|(at, what)| write!(f, "\n  {}: {what}", field(at)))
@@ -283,14 +283,14 @@ impl fmt::Display for ApiError {
     }
 }
 
-/// The place in a request as a person reads it: `rate_limit.per` for `/rate_limit/per`.
+/// Returns the position in a request as a person reads it: `rate_limit.per` for `/rate_limit/per`.
 fn field(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 
 impl std::error::Error for RemoteError {}
 
-/// The JSON of an answer that went well; null where it has no body.
+/// Returns the JSON of a successful response; null if it has no body.
 pub fn json_of(server: &ServerUrl, head: &Parts, body: &[u8]) -> Result<Value, RemoteError> {
     if body.is_empty() {
         return Ok(Value::Null);

@@ -1,4 +1,4 @@
-//! An answer that has no end: server-sent events, one by one.
+//! Reads a response without an end: server-sent events, one by one.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ impl Remote {
 }
 
 impl RemoteEvents {
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<ServerEvent>, RemoteError> {
         loop {
             if let Some(event) = self.waiting.pop_front() {

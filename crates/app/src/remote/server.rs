@@ -13,7 +13,7 @@ pub struct ServerUrl {
     pub is_tls: bool,
     pub host: Host<String>,
     pub port: u16,
-    /// Without a slash at its end; empty for most servers.
+    /// The path without a slash at its end; empty for most servers.
     base: String,
 }
 
@@ -24,7 +24,7 @@ pub struct ServerUrl {
 pub struct ServerUrlError(String);
 
 impl ServerUrl {
-    /// A listener of this machine.
+    /// Returns the address of a listener on this machine.
     pub fn at(listen: SocketAddr) -> Self {
         let host = match listen.ip() {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Host::Ipv4(Ipv4Addr::LOCALHOST),
@@ -53,7 +53,7 @@ impl ServerUrl {
         }
     }
 
-    /// The path of an operation, below that of the server.
+    /// Returns the path of an operation, below that of the server.
     pub fn path(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
@@ -76,7 +76,7 @@ impl FromStr for ServerUrl {
         }
         let host = url.host().ok_or_else(invalid)?.to_owned();
         let port = url.port_or_known_default().ok_or_else(invalid)?;
-        // The version is a part of every path: one that is copied with the URL is not meant twice.
+        // The version is a part of every path, so one that was copied with the URL is dropped.
         let base = url.path().trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
         Ok(Self { is_tls, host, port, base })

@@ -1,4 +1,4 @@
-//! Answers that are read piece by piece.
+//! Responses that are read piece by piece.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -13,7 +13,7 @@ pub struct RemoteStream {
 }
 
 impl Remote {
-    /// Opens an answer to be read piece by piece.
+    /// Opens a response to be read piece by piece.
     pub async fn stream(&self, path: &str) -> Result<RemoteStream, RemoteError> {
         let request = self.request(Method::GET, path, None, None)?;
         let (response, connection) = self.send(request).await?;
@@ -28,7 +28,7 @@ impl Remote {
 }
 
 impl RemoteStream {
-    /// The next piece; `None` at the end.
+    /// Returns the next piece; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, RemoteError> {
         match self.body.frame().await {
             Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),

@@ -1,4 +1,4 @@
-//! What the gateway is set up with.
+//! Reads the current configuration of the gateway.
 
 use serde_json::{Value, json};
 
@@ -26,10 +26,10 @@ pub struct CurrentResource {
     pub value: Value,
 }
 
-/// As many as there may be.
+/// Maximum resources of a kind.
 const MAX: usize = 1_000_000;
 
-/// Reads what the declaration is about, or everything.
+/// Reads the resources that the declaration is about, or everything.
 pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Result<Current> {
     let mut current = Current::default();
     let is_wanted =
@@ -101,7 +101,7 @@ impl Current {
         });
     }
 
-    /// Keeps these tenants and what they have, and nothing of the operator's.
+    /// Keeps only these tenants and their resources, and nothing of the operator's.
     pub fn keep_tenants(&mut self, slugs: &[String]) -> anyhow::Result<()> {
         for slug in slugs {
             if !self.resources.iter().any(|one| one.kind == Kind::Tenant && one.identity == *slug) {
@@ -118,7 +118,7 @@ impl Current {
         Ok(())
     }
 
-    /// As a file declares it.
+    /// Returns the resources as a file declares them.
     pub fn declaration(&self) -> Node {
         let mut tenants = Vec::new();
         for tenant in self.of(Kind::Tenant, None) {
@@ -135,7 +135,7 @@ impl Current {
         Node::Map(root)
     }
 
-    /// Those of a kind, by name.
+    /// Returns the resources of a kind by name.
     fn of(&self, kind: Kind, tenant: Option<&str>) -> Vec<&CurrentResource> {
         let is_one = |one: &&CurrentResource| one.kind == kind && one.tenant.as_deref() == tenant;
         let mut all: Vec<_> = self.resources.iter().filter(is_one).collect();
@@ -156,7 +156,7 @@ fn push_list(fields: &mut Vec<(&'static str, Node)>, name: &'static str, list: V
 
 impl CurrentResource {
     fn declaration(&self) -> Vec<(&'static str, Node)> {
-        // An endpoint without a name is recognized by its id, which is unique.
+        // An endpoint without a name is identified by its id, which is unique.
         let identity = if self.identity.is_empty() { &self.key } else { &self.identity };
         let mut fields = vec![(self.kind.identity(), Node::Value(json!(identity)))];
         for field in self.kind.fields() {
@@ -167,7 +167,7 @@ impl CurrentResource {
         fields
     }
 
-    /// Whether it is what a declaration calls by this name.
+    /// Whether a declaration means this resource by the name.
     pub fn is_called(&self, identity: &str) -> bool {
         self.identity == identity || (self.kind == Kind::Endpoint && self.key == identity)
     }

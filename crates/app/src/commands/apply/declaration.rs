@@ -1,4 +1,4 @@
-//! What a file declares.
+//! Reads the declaration in a file.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ impl Declaration {
     }
 }
 
-/// The items of a list, each with its place in the file.
+/// Returns the items of a list, each with its position in the file.
 fn list<'a>(value: &'a Value, name: &str, above: &str) -> anyhow::Result<Vec<(String, &'a Value)>> {
     let place = if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
     match &value[name] {
@@ -143,7 +143,7 @@ impl DeclaredResource {
         (self.kind, &self.tenant, &self.identity) == (other.kind, &other.tenant, &other.identity)
     }
 
-    /// `endpoint billing of acme`
+    /// Returns a name such as `endpoint billing of acme`.
     pub fn name(&self) -> String {
         name(self.kind, self.tenant.as_deref(), &self.identity)
     }

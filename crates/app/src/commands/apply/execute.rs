@@ -1,4 +1,4 @@
-//! Makes the changes of a plan, in order. Stops at the first error and says what was done.
+//! Makes the changes of a plan, in order. Stops at the first error and reports what was done.
 
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,7 @@ async fn make(remote: &Remote, change: &Change) -> anyhow::Result<Value> {
     })
 }
 
-/// The body that creates it.
+/// Returns the body that creates the resource.
 fn new(change: &Change) -> anyhow::Result<Value> {
     let mut body: Map<String, Value> = change.fields.clone();
     body.insert(change.kind.identity().to_owned(), json!(change.identity));
@@ -78,7 +78,7 @@ fn new(change: &Change) -> anyhow::Result<Value> {
     Ok(Value::Object(body))
 }
 
-/// A secret that the gateway has made is shown, since nobody else knows it.
+/// Prints the result. A secret that the gateway generated is printed, because nobody else knows it.
 fn tell(change: &Change, answer: &Value) -> anyhow::Result<()> {
     let done = match change.action {
         Action::Create => "created",

@@ -1,4 +1,5 @@
-//! What may be declared of each thing: the names of the API's fields, and how they are compared.
+//! The fields that each kind of resource may declare, with the names of the API's fields, and how they are
+//! compared.
 
 use gancho_domain::{nearest, span};
 use serde_json::{Map, Value, json};
@@ -23,7 +24,7 @@ impl Kind {
         }
     }
 
-    /// The field by which it is recognized.
+    /// Returns the field that identifies it.
     pub const fn identity(self) -> &'static str {
         match self {
             Self::Tenant => "slug",
@@ -32,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// The fields that are compared and set, besides the identity.
+    /// Returns the fields that are compared and set, besides the identity.
     pub const fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Tenant => &[
@@ -69,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// Fields of the file that are not fields of the API.
+    /// Returns fields of the file that are not fields of the API.
     const fn others(self) -> &'static [&'static str] {
         match self {
             Self::Tenant => &["endpoints", "event_types"],
@@ -79,7 +80,7 @@ impl Kind {
     }
 }
 
-/// Checks the names of a thing's fields.
+/// Checks the names of a resource's fields.
 pub fn check(kind: Kind, object: &Map<String, Value>, place: &str) -> anyhow::Result<()> {
     let known = || {
         let names = kind.fields().iter().chain(kind.others());
@@ -98,7 +99,7 @@ pub fn check(kind: Kind, object: &Map<String, Value>, place: &str) -> anyhow::Re
     Ok(())
 }
 
-/// The value of a field as the API takes it: rates may be written `100/s`.
+/// Returns the value of a field in the form of the API. Rates may be written `100/s`.
 pub fn normal(field: &str, value: &Value, place: &str) -> anyhow::Result<Value> {
     match (field, value) {
         ("rate_limit" | "publish_rate", Value::String(text)) => {
@@ -106,7 +107,7 @@ pub fn normal(field: &str, value: &Value, place: &str) -> anyhow::Result<Value> 
                 input::rate(text).map_err(|error| Failure::usage(format!("{place}: {error}")))?;
             Ok(rate)
         }
-        // A kind that is left out has the default: otherwise it would differ for ever.
+        // A missing kind has the default: otherwise it would always differ.
         ("retention", Value::Object(kinds)) => {
             let mut all = kinds.clone();
             for kind in ["events", "emails", "dead_letters"] {
@@ -118,10 +119,10 @@ pub fn normal(field: &str, value: &Value, place: &str) -> anyhow::Result<Value> 
     }
 }
 
-/// What the API shows instead of a secret.
+/// The API shows this instead of a secret.
 const MASK: &str = "••••";
 
-/// Whether two values mean the same: durations may be written in several ways, and what is null is not given. A
+/// Whether two values mean the same: durations may be written in several ways, and null means missing. A
 /// secret cannot be compared, and counts as the same.
 pub fn is_same(declared: &Value, current: &Value) -> bool {
     match (declared, current) {
@@ -146,7 +147,7 @@ pub fn is_same(declared: &Value, current: &Value) -> bool {
     }
 }
 
-/// A current value as a person writes it in a file: rates as `100/s`. Nothing for what is the default.
+/// Returns a current value as a person writes it in a file: rates as `100/s`. `None` for a default.
 pub fn written(field: &str, value: &Value) -> Option<Value> {
     match (field, value) {
         // The values of headers are secrets.

@@ -1,4 +1,4 @@
-//! A file as it is written: fields in the order in which a person reads them.
+//! A file as it is written, with fields in the order in which a person reads them.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;

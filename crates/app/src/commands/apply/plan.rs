@@ -1,4 +1,4 @@
-//! The difference between a file and the gateway.
+//! Computes the difference between a file and the gateway.
 
 use std::fmt::Write;
 
@@ -165,7 +165,7 @@ fn delete(one: &CurrentResource) -> Change {
     }
 }
 
-/// There, and not in the file. Tenants are never deleted.
+/// Whether a resource exists and is not in the file. Tenants are never deleted.
 fn is_extra(one: &CurrentResource, declared: &Declaration) -> bool {
     one.kind != Kind::Tenant
         && !declared.resources.iter().any(|resource| {
@@ -219,7 +219,7 @@ impl Change {
     }
 }
 
-/// A value on one line.
+/// Formats a value on one line.
 fn short(value: &Value) -> String {
     const MAX: usize = 60;
     let text = match value {

@@ -1,4 +1,4 @@
-//! The gateway as a child process, and what an operator calls to set it up.
+//! The gateway as a child process, with the operator's calls that set it up.
 
 use std::{
     net::SocketAddr,
@@ -34,7 +34,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// With these variables beside the usual ones.
+    /// Starts a gateway with these variables in addition to the usual ones.
     pub async fn start(
         database_url: &str,
         folder: &Path,
@@ -76,17 +76,17 @@ impl Child {
         anyhow::bail!("the gateway did not start; it last said {said}")
     }
 
-    /// The token of the operator.
+    /// Returns the operator's token.
     pub const fn token() -> &'static str {
         TOKEN
     }
 
-    /// The header that the operator authenticates with.
+    /// Returns the header that authenticates the operator.
     pub fn operator() -> String {
         format!("authorization: Bearer {TOKEN}")
     }
 
-    /// A tenant with a key, which is given back as a header, and an endpoint for these events.
+    /// Creates a tenant with a key, which it returns as a header, and an endpoint for these events.
     pub async fn tenant(&self, slug: &str, url: &str, events: &str) -> anyhow::Result<String> {
         let bearer = Self::operator();
         let slug = format!("{slug}-{}", self.id);
@@ -98,7 +98,7 @@ impl Child {
         Ok(key)
     }
 
-    /// A partner with a key, whose webhooks are handed to that URL.
+    /// Creates a partner with a key, whose webhooks are dispatched to that URL.
     pub async fn source(&self, partner: &str, secret: &str, url: &str) -> anyhow::Result<()> {
         let bearer = Self::operator();
         self.call("POST", "/v1/sources", &bearer, &json!({"partner": partner, "target_url": url}))
@@ -108,7 +108,7 @@ impl Child {
         Ok(())
     }
 
-    /// Bytes that it has had written to a disk so far.
+    /// Returns the bytes that it has written to a disk so far.
     pub fn written(&self) -> u64 {
         let counters = std::fs::read_to_string(format!("/proc/{}/io", self.id)).unwrap_or_default();
         let line = counters.lines().find_map(|line| line.strip_prefix("write_bytes: "));
@@ -142,22 +142,22 @@ impl Child {
         self.call("POST", "/v1/cells", &Self::operator(), &cell).await.map(|_| ())
     }
 
-    /// CPU time so far.
+    /// Returns the CPU time so far.
     pub fn cpu(&self) -> Duration {
         report::Process::Other(self.id).cpu()
     }
 
-    /// The highest resident memory so far, in MiB.
+    /// Returns the highest resident memory so far, in MiB.
     pub fn peak_memory(&self) -> u64 {
         report::Process::Other(self.id).peak_memory()
     }
 
-    /// At once: what it has in flight and in its database does not matter any more.
+    /// Kills it at once, because what it has in flight and in its database does not matter any more.
     pub async fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill().await?)
     }
 
-    /// As a supervisor would.
+    /// Stops it as a supervisor would.
     pub async fn stop(mut self) -> anyhow::Result<()> {
         process::Command::new("kill").arg(self.id.to_string()).status().await?;
         let ended = tokio::time::timeout(TO_START, self.process.wait()).await??;

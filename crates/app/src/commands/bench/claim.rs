@@ -1,4 +1,4 @@
-//! Claiming from a short and from a long backlog, and who comes first.
+//! Claims from a short and from a long backlog, and measures when a single delivery is claimed.
 
 use anyhow::ensure;
 use clap::Args;

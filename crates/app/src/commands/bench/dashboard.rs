@@ -1,4 +1,5 @@
-//! The dashboard with a large store behind it: how long each page takes, and what open live pages cost the deliveries.
+//! Measures the dashboard with a large store: how long each page takes, and how open live pages affect
+//! deliveries.
 
 mod client;
 mod live;
@@ -51,7 +52,7 @@ pub struct DashboardBench {
     json: bool,
 }
 
-/// What the tenants of the live part subscribe to.
+/// The event type that the tenants of the live part subscribe to.
 const EVENT: &str = "bench.event";
 const LIVE_TENANTS: usize = 20;
 

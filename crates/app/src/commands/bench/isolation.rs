@@ -1,9 +1,9 @@
-//! The isolation guarantee, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
-//! slowly, and whatever a tenant or a stranger does, a healthy endpoint does not notice.
+//! Checks the isolation guarantee: however many endpoints hang, drip, refuse, drop packets or respond slowly,
+//! and whatever a tenant or an unauthenticated sender does, a healthy endpoint is not affected.
 //!
-//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`lists`], [`idle`] and [`ingest`]. They
-//! share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`] that set them up, a [`place`] for each
-//! gateway's database, and the [`report`] with the verdicts.
+//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`lists`], [`idle`]
+//! and [`ingest`]. They share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`]
+//! that set them up, a [`place`] for each gateway's database, and the [`report`] with the verdicts.
 
 mod arrivals;
 mod backlog;
@@ -68,13 +68,13 @@ struct Bench {
 }
 
 impl Bench {
-    /// A gateway on an empty database, with the settings that it has by default.
+    /// Starts a gateway on an empty database, with its default settings.
     async fn start_gateway(&mut self) -> anyhow::Result<Child> {
         let (url, folder) = self.places.next().await?;
         Child::start(&url, &folder, &[]).await
     }
 
-    /// The size that was given, or the one of a short or of a full run.
+    /// Returns the given size, or the one of a short or of a full run.
     fn size<T>(&self, given: Option<T>, short: T, full: T) -> T {
         given.unwrap_or(if self.is_full { full } else { short })
     }
@@ -89,7 +89,7 @@ impl IsolationBench {
             done = run(scenario, &mut bench) => done,
             _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
         };
-        // Whatever happened, no database stays behind.
+        // No database stays behind, even after an error.
         let cleared = bench.places.clear().await;
         done.and(cleared)?;
         bench.report.finish()

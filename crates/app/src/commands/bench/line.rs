@@ -1,5 +1,5 @@
-//! One connection that is kept, and requests on it one after the other. As little as will do, so that the
-//! load takes little of the machine from what it measures.
+//! A persistent connection with one request after the other. Minimal, so that the load uses little of the
+//! machine that it measures.
 
 use std::{io::Write, net::SocketAddr};
 
@@ -13,7 +13,7 @@ pub struct Line {
     stream: TcpStream,
     host: SocketAddr,
     out: Vec<u8>,
-    /// What came of the answer so far.
+    /// The part of the response that was received.
     came: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl Line {
         self.send("POST", path, header, body).await
     }
 
-    /// The status and the body of the answer.
+    /// Sends a request. Returns the status and the body of the response.
     pub async fn send(
         &mut self,
         method: &str,
@@ -71,14 +71,14 @@ impl Line {
     }
 }
 
-/// The status, and how long the body is.
+/// Parses the status, and the length of the body.
 fn head(text: &[u8]) -> anyhow::Result<(u16, usize)> {
     let text = std::str::from_utf8(text)?;
     let status = text.get(9..12).context("no status")?.parse()?;
     Ok((status, content_length(text)?.unwrap_or(0)))
 }
 
-/// How long the body is, by the head of a request or an answer.
+/// Returns the length of the body by the head of a request or a response.
 pub fn content_length(head: &str) -> anyhow::Result<Option<usize>> {
     let length = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -1,5 +1,5 @@
-//! E-mails: submitted over HTTP to `gancho serve` in a process of its own, until a mail server on this
-//! machine has them all, and the tenant has heard of all of them.
+//! Measures e-mails: submits them over HTTP to `gancho serve` in a separate process, until a mail server on
+//! this machine has all of them and the tenant has received all events.
 
 mod server;
 
@@ -42,7 +42,7 @@ pub struct MailBench {
     json: bool,
 }
 
-/// The field that carries the number of an e-mail in events about it.
+/// The field that has the number of an e-mail in events about it.
 const NUMBERED: &str = "\"externalId\":\"n-";
 /// Maximum time to wait for the next arrival.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -87,7 +87,7 @@ impl MailBench {
                         "to": format!("reader-{number}@example.net"),
                         "subject": format!("E-mail {number}"),
                         "text": &*text,
-                        // By which the receiver knows it.
+                        // The receiver identifies it by this.
                         "externalId": format!("n-{number}"),
                     });
                     let body = email.to_string();

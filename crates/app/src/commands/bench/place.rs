@@ -1,8 +1,8 @@
-//! Where a benchmark keeps its data.
+//! The location of a benchmark's data.
 
 use tempfile::TempDir;
 
-/// The database that was asked for, or a new SQLite file that goes with the folder.
+/// Returns the given database, or a new SQLite file that is deleted with the directory.
 pub fn database(asked: Option<&str>) -> anyhow::Result<(String, TempDir)> {
     let folder = tempfile::tempdir()?;
     let new = || format!("sqlite:{}", folder.path().join("bench.db").display());

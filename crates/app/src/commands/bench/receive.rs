@@ -1,5 +1,5 @@
-//! Receiving from a partner: signed webhooks over HTTP to `gancho serve` in a process of its own, alone and
-//! while others flood it or dawdle.
+//! Measures receiving: a partner posts signed webhooks over HTTP to `gancho serve` in a separate process,
+//! alone and next to floods and slow senders.
 
 mod crowd;
 
@@ -107,7 +107,7 @@ impl ReceiveBench {
     }
 }
 
-/// Bytes that the process wrote to disk within a duration.
+/// Measures the bytes that the process writes to disk within a duration.
 async fn written(gateway: &Child) -> u64 {
     let before = gateway.written();
     tokio::time::sleep(ALONE).await;

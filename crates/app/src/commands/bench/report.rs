@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Whose time and memory are measured.
+/// The process whose time and memory are measured.
 #[derive(Debug, Clone, Copy)]
 pub enum Process {
     Own,
@@ -18,9 +18,9 @@ impl Process {
         std::fs::read_to_string(path).unwrap_or_default()
     }
 
-    /// CPU time so far, all threads.
+    /// Returns the CPU time of all threads so far.
     pub fn cpu(self) -> Duration {
-        // After the name in brackets; user and system time are fields 14 and 15, in hundredths.
+        // After the name in parentheses; user and system time are fields 14 and 15, in hundredths.
         let ticks: u64 = self
             .read("stat")
             .rsplit(')')
@@ -34,7 +34,7 @@ impl Process {
         Duration::from_millis(ticks * 10)
     }
 
-    /// The most memory that it ever held, in MiB.
+    /// Returns the highest memory usage, in MiB.
     pub fn peak_memory(self) -> u64 {
         self.read("status")
             .lines()
@@ -50,7 +50,7 @@ pub struct Stopwatch {
     processes: Vec<Process>,
     started: Instant,
     cpu: Duration,
-    /// Of the PostgreSQL servers on this machine.
+    /// The CPU time of the PostgreSQL servers on this machine.
     servers_cpu: Duration,
 }
 
@@ -64,7 +64,7 @@ impl Stopwatch {
         Self { processes, started: Instant::now(), cpu, servers_cpu }
     }
 
-    /// Prints the rate and gives it back.
+    /// Prints the rate and returns it.
     pub fn report(&self, what: &str, count: u64, json: bool) -> f64 {
         let took = self.started.elapsed();
         let rate = count as f64 / took.as_secs_f64();
@@ -90,7 +90,7 @@ impl Stopwatch {
         each(total_cpu(&database_servers()), self.servers_cpu, count)
     }
 
-    /// Prints what the PostgreSQL servers of this machine have used.
+    /// Prints the usage of the PostgreSQL servers on this machine.
     pub fn report_servers(&self, count: u64) {
         let micros = self.servers_each(count);
         anstream::println!(
@@ -101,7 +101,7 @@ impl Stopwatch {
     }
 }
 
-/// Microseconds of CPU for each of `count`.
+/// Returns the CPU time in microseconds for each of `count`.
 fn each(now: Duration, before: Duration, count: u64) -> f64 {
     now.saturating_sub(before).as_micros() as f64 / count.max(1) as f64
 }
@@ -110,7 +110,7 @@ fn total_cpu(processes: &[Process]) -> Duration {
     processes.iter().map(|process| process.cpu()).sum()
 }
 
-/// The server, and the process of each of its connections.
+/// Returns the server's processes, including those of its connections.
 fn database_servers() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -118,7 +118,7 @@ fn database_servers() -> Vec<Process> {
     processes.filter(|process| process.read("comm").trim() == "postgres").collect()
 }
 
-/// How latencies are spread.
+/// The distribution of latencies.
 pub struct Spread {
     sorted: Vec<Duration>,
 }
@@ -129,7 +129,7 @@ impl Spread {
         Self { sorted: latencies }
     }
 
-    /// The latency in milliseconds that this many of a thousand did not exceed.
+    /// Returns the latency in milliseconds that this many of a thousand did not exceed.
     pub fn at(&self, thousandths: usize) -> f64 {
         let place =
             (self.sorted.len() * thousandths / 1_000).min(self.sorted.len().saturating_sub(1));

@@ -1,5 +1,5 @@
-//! The whole gateway from outside: `gancho serve` in a process of its own, published to over HTTP, with
-//! receivers that answer, dawdle or hang.
+//! Measures the whole gateway from outside: publishes over HTTP to `gancho serve` in a separate process, with
+//! receivers that respond, respond slowly or hang.
 
 pub mod load;
 
@@ -119,7 +119,7 @@ impl ServeBench {
         Ok(())
     }
 
-    /// An equal part to each node, all at once.
+    /// Publishes an equal part to each node, concurrently.
     async fn publish(&self, nodes: &[Child], load: &Load, routes: &[Route]) -> anyhow::Result<()> {
         let share = |total: usize, place: usize| {
             total * (place + 1) / nodes.len() - total * place / nodes.len()
@@ -141,7 +141,7 @@ impl ServeBench {
         self.rate.map_or(Pace::Closed, Pace::Open)
     }
 
-    /// Fills the queue of the slow endpoint, and goes on while it is being worked off.
+    /// Fills the queue of the slow endpoint, and keeps it full.
     async fn make_noise(
         &self,
         gateway: &Child,
@@ -156,7 +156,7 @@ impl ServeBench {
         load.uncounted().run(&[noisy], self.noisy, self.connections, Pace::Closed).await
     }
 
-    /// Each hanging endpoint gets as many events as a healthy one.
+    /// Gives each hanging endpoint as many events as a healthy one.
     async fn hang_some(&self, load: &Load, hanging: &[Route]) -> anyhow::Result<()> {
         if hanging.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A partner that signs, and posts from many connections.
+//! A partner that signs and posts from many connections.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,24 +18,24 @@ use crate::commands::bench::{
 
 #[derive(Debug, Clone, Copy)]
 pub enum Pace {
-    /// Each connection sends when its last webhook was answered.
+    /// Each connection sends after the response to its last webhook.
     Closed,
     /// This many per second, independent of the response times.
     Open(u32),
 }
 
-/// How the webhooks of a run were answered.
+/// The results of a run's webhooks.
 #[derive(Debug, Default)]
 pub struct Sent {
-    /// How long each took, answered with 204 or not.
+    /// The duration of each, whatever the response.
     pub latencies: Vec<Duration>,
-    /// Answered otherwise, or not at all.
+    /// Webhooks with another response than 204, or without one.
     pub refused: usize,
-    /// The first of these answers.
+    /// The first of these responses.
     pub refusal: Option<String>,
 }
 
-/// A webhook that is not answered by then counts as refused.
+/// A webhook without a response by then counts as refused.
 const TO_ANSWER: Duration = Duration::from_secs(15);
 
 pub struct Signed {
@@ -52,7 +52,7 @@ pub const PARTNER: &str = "bench";
 const PATH: &str = "/webhooks/bench";
 const SECRET: &str = "the secret of the benchmark's partner";
 
-/// A webhook as it is to be posted.
+/// A prepared webhook.
 #[derive(Clone)]
 struct PreparedRequest {
     headers: String,
@@ -72,7 +72,7 @@ impl Signed {
         })
     }
 
-    /// Posts webhooks from that number on.
+    /// Posts webhooks, starting with that number.
     pub async fn send(
         self: &Arc<Self>,
         first: usize,
@@ -80,7 +80,7 @@ impl Signed {
         connections: usize,
         pace: Pace,
     ) -> anyhow::Result<Sent> {
-        // Signing is the partner's own work, and done before anything is measured.
+        // Signing is the partner's own work, and done before the measurement.
         let mut senders = vec![Vec::new(); connections.max(1)];
         for turn in 0..count {
             senders[turn % connections.max(1)].push((turn, self.prepare(first + turn)?));
@@ -100,7 +100,7 @@ impl Signed {
         Ok(all)
     }
 
-    /// One after the other, on one connection at a time.
+    /// Posts one after the other, on one connection at a time.
     async fn send_each(
         self: Arc<Self>,
         first: usize,
@@ -116,7 +116,7 @@ impl Signed {
             Pace::Open(_) => TO_ANSWER,
         };
         for (place, (turn, ready)) in webhooks.iter().enumerate() {
-            // Where there is a time for it, being late counts as waiting.
+            // If it was due at a time, being late counts as waiting.
             let at = match pace {
                 Pace::Closed => Instant::now(),
                 Pace::Open(rate) => {
@@ -138,7 +138,7 @@ impl Signed {
             if let Err(error) = posted.map_err(anyhow::Error::from).flatten() {
                 sent.refused += 1;
                 sent.refusal.get_or_insert_with(|| format!("{error:#}"));
-                // An answer that was not waited for must not be taken for the next one's.
+                // A late response must not be taken for that of the next webhook.
                 line = None;
             }
         }
@@ -171,7 +171,8 @@ impl Signed {
     }
 }
 
-/// Its number comes first, so that the sink finds it at once. Its id is in no order, as most partners' are.
+/// Returns a webhook. Its number comes first, so that the sink finds it quickly. Its id is random, as most
+/// partners' are.
 pub fn webhook(number: usize, size: usize) -> String {
     let filler = "x".repeat(size.saturating_sub(64));
     let id = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,4 +1,4 @@
-//! The receivers: one listener that answers, dawdles or hangs by the path, and notes when what came.
+//! The receivers: one listener that responds, responds slowly or hangs by the path, and records arrivals.
 
 use std::{
     convert::Infallible,
@@ -20,19 +20,19 @@ use tokio_util::task::TaskTracker;
 #[derive(Debug, Clone, Copy)]
 pub enum Manner {
     Answers,
-    /// After a second.
+    /// Responds after a second.
     Dawdles,
     Hangs,
 }
 
-/// How events and webhooks are numbered.
+/// The marker before the number in events and webhooks.
 pub const NUMBERED: &str = "\"n\":";
 
 pub struct Sink {
     pub address: SocketAddr,
     marker: &'static str,
     began: Instant,
-    /// By number of the event, in nanoseconds since it began; zero for not yet.
+    /// The times by number of the event, in nanoseconds since the start; zero before it happens.
     sent: Vec<AtomicU64>,
     came: Vec<AtomicU64>,
     count: AtomicUsize,
@@ -40,7 +40,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// In what comes, its number stands behind the marker.
+    /// Starts the receivers. In a request, the number follows the marker.
     pub async fn start(
         events: usize,
         marker: &'static str,
@@ -81,7 +81,7 @@ impl Sink {
         format!("http://{}/{path}", self.address)
     }
 
-    /// How many are waited for: those with numbers below.
+    /// Returns how many are counted: those with smaller numbers.
     pub fn counted(&self) -> usize {
         self.sent.len()
     }
@@ -151,7 +151,7 @@ async fn take(
     Ok(Response::new(Empty::new()))
 }
 
-/// What stands after the first marker.
+/// Returns the number after the first marker.
 pub fn number(body: &[u8], marker: &[u8]) -> Option<usize> {
     let at = body.windows(marker.len()).position(|window| window == marker)? + marker.len();
     let digits = body[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

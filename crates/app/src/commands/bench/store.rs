@@ -1,4 +1,4 @@
-//! Accepting and settling through the store alone.
+//! Accepts and settles through the store alone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -110,7 +110,7 @@ impl Maker {
         Ok(Self { store, node, ids, targets: Arc::new(targets), body: text.into() })
     }
 
-    /// The same store with one new tenant.
+    /// Returns a maker for the same store with one new tenant.
     pub fn newcomer(&self) -> Self {
         Self { targets: Arc::new(vec![(self.ids.make(), self.ids.make())]), ..self.clone() }
     }
@@ -170,7 +170,7 @@ impl Maker {
     }
 }
 
-/// As long as real headers.
+/// About as long as real headers.
 const REQUEST_HEADERS: &[u8] = b"content-type: application/json\nuser-agent: Gancho/0.1.0\n\
     webhook-id: evt_01HQXYZ123ABCDEFGH00000000\nwebhook-timestamp: 1706012345\n\
     webhook-signature: v1,EtLk+o8XsMhd++06C0AMN5V7oDX6OAQdxmKfXgSS9sI=\n";

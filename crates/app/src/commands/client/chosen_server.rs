@@ -1,9 +1,9 @@
-//! Which gateway a command calls, and with which key. In this order: `--server` or `--profile`, then
+//! Finds the gateway that a command calls, and its key. In this order: `--server` or `--profile`, then
 //! `GANCHO_URL` or `GANCHO_PROFILE`, then the profile `default` of `gancho login`, then the gateway that runs
 //! with this machine's settings, then that of `gancho dev`.
 //!
-//! A key is sent only to the server that it was given for: that of a profile to the profile's server, the
-//! token of a data directory to the gateway of this machine.
+//! A key is sent only to its own server: that of a profile to the profile's server, the token of a data
+//! directory to the gateway of this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ impl ServerArgs {
         Ok(named.server.is_none() && named.profile(&LoginProfiles::load()?)?.is_none())
     }
 
-    /// What the flags name, or else the environment.
+    /// Returns what the flags name, or else the environment.
     fn named(&self) -> NamedServer {
         if self.server.is_some() || self.profile.is_some() {
             return NamedServer { server: self.server.clone(), profile: self.profile.clone() };
@@ -99,7 +99,7 @@ impl ServerArgs {
         NamedServer { server: variable("GANCHO_URL"), profile: variable("GANCHO_PROFILE") }
     }
 
-    /// The key that is given for this call.
+    /// Returns the key that is given for this call.
     fn own_key(&self) -> anyhow::Result<Option<Secret>> {
         if let Some(path) = &self.key_file {
             return Ok(Some(Secret::new(input::secret(path)?.trim())));
@@ -137,7 +137,7 @@ impl NamedServer {
         let name = match self.profile.as_deref() {
             Some(login_profiles::LOCAL) => return Ok(None),
             Some(name) => name,
-            // A server that is named says more than a profile that is not.
+            // A named server takes precedence over the default profile.
             None if self.server.is_some() => return Ok(None),
             None => return Ok(profiles.get(login_profiles::DEFAULT)),
         };
@@ -168,7 +168,7 @@ fn is_of(profile: &LoginProfile, server: &ServerUrl) -> bool {
     profile.server.parse::<ServerUrl>().is_ok_and(|own| own == *server)
 }
 
-/// The operator's token, if the server is the gateway of this machine's settings.
+/// Returns the operator's token, if the server is the gateway of this machine's settings.
 fn token_of_this_machine(server: &ServerUrl) -> anyhow::Result<Option<Secret>> {
     if !server.is_local() {
         return Ok(None);
@@ -207,7 +207,7 @@ pub async fn find(settings: &Settings) -> anyhow::Result<Option<Remote>> {
     match remote.get("/v1/tenants?limit=1").await {
         Ok(_) => Ok(Some(remote)),
         Err(error) if error.is_unreachable() => Ok(None),
-        // Another gateway has the address: that of `gancho dev` is looked for next.
+        // Another gateway has the address; that of `gancho dev` is tried next.
         Err(error)
             if error.code() == "invalid_credentials" && dev_gateway::find().await.is_some() =>
         {

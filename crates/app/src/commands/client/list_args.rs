@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-/// A time as it is, and a duration as the time that long ago.
+/// Converts a duration to the time that long ago. A time stays unchanged.
 pub fn ago(text: &str) -> String {
     match span::parse(text) {
         Ok(span) => (SystemClock.now() - span).to_string(),
@@ -39,7 +39,7 @@ pub fn ago(text: &str) -> String {
     }
 }
 
-/// Prints the rows: as JSON, as a table, or what to say if there are none.
+/// Prints the rows, as JSON or as a table. Prints `none` if there are none.
 pub fn show_list(
     client: &ClientArgs,
     found: &Rows,

@@ -9,7 +9,7 @@ use crate::{
     paint::{DIM, GREEN, RED},
 };
 
-/// What a delivery waits for, or why it failed.
+/// Returns what a delivery waits for, or why it failed.
 pub fn why(delivery: &Value) -> String {
     let waiting = &delivery["waiting_for"];
     let error = || match (&delivery["response_status"], &delivery["last_error_code"]) {
@@ -83,7 +83,7 @@ fn attempts(rows: &[Value]) -> Table {
     shown
 }
 
-/// The request and the response of an attempt.
+/// Prints the request and the response of an attempt.
 fn exchange(attempt: &Value) -> anyhow::Result<()> {
     table::say(&format!("\nattempt {}", text(&attempt["attempt"])))?;
     for (arrow, headers) in [(">", "request_headers"), ("<", "response_headers")] {

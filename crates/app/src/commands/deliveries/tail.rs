@@ -39,7 +39,7 @@ pub struct Tail {
     client: ClientArgs,
 }
 
-/// Time between two tries to connect again.
+/// Time between two attempts to reconnect.
 const RECONNECT: Duration = Duration::from_secs(2);
 
 /// Why the printing ended without an error.
@@ -66,7 +66,7 @@ impl Tail {
             match follow(&remote, &path, self.client.json).await {
                 Ok(End::Closed) => return Ok(()),
                 Ok(End::Lost) => {}
-                // A gateway that restarts is away for a moment.
+                // A gateway that restarts is unavailable for a moment.
                 Err(error) if is_lost && error.is_passing() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -107,7 +107,7 @@ async fn follow(remote: &Remote, path: &str, as_json: bool) -> Result<End, Remot
     }
 }
 
-/// `14:32:47.120  delivered       #1  200    184 ms   invoice.paid  acme  wh_…  dlv_…`
+/// Returns a line such as `14:32:47.120  delivered       #1  200    184 ms   invoice.paid  acme  wh_…  dlv_…`
 fn line(event: &Value) -> String {
     let at = text(&event["at"]);
     let time = at.split_once('T').map_or(at.as_str(), |(_, time)| time.trim_end_matches('Z'));

@@ -1,4 +1,4 @@
-//! What the keys of `dev` do. What comes of it is shown by the feed.
+//! The actions of the keys in `dev`. The feed shows their results.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::{
     remote::{Remote, RemoteError},
 };
 
-/// Returns false if the key has no action.
+/// Runs the action of a key. Returns false if the key has none.
 pub async fn answer(stage: &Stage, key: char) -> anyhow::Result<bool> {
     match key {
         'p' => publish(stage).await?,
@@ -56,7 +56,7 @@ fn set(stage: &Stage, mode: Mode) {
     screen::mode(mode);
 }
 
-/// A refusal is shown, and the session goes on.
+/// Prints a refusal. The session continues.
 fn shown(answer: Result<serde_json::Value, RemoteError>) {
     if let Err(error) = answer {
         screen::refused(&error);

@@ -1,4 +1,4 @@
-//! Follows the deliveries of all lanes, and has each change shown.
+//! Follows the deliveries of all lanes, and shows each change.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct Feed {
     accepted: Option<EventId>,
 }
 
-/// Arrivals that are remembered until the gateway has noted their outcome.
+/// Maximum arrivals that are remembered until the gateway has recorded their outcome.
 const MAX_REMEMBERED: usize = 64;
 
 impl Feed {
@@ -31,13 +31,13 @@ impl Feed {
         Self { tail, arrivals, received: VecDeque::new(), accepted: None }
     }
 
-    /// Shows what happens until an event is delivered.
+    /// Shows changes until an event is delivered.
     pub async fn first_delivery(&mut self, stage: &Stage) -> anyhow::Result<()> {
         while self.show_next(stage).await? != State::Delivered {}
         Ok(())
     }
 
-    /// Shows the next change of a delivery, and returns its state then. Can be canceled without losing any.
+    /// Shows the next change of a delivery, and returns its new state. Can be canceled without losing any.
     pub async fn show_next(&mut self, stage: &Stage) -> anyhow::Result<State> {
         let batch = self.tail.next(1).await;
         let change = batch.changes.first().context("the tail has ended")?;
@@ -80,7 +80,7 @@ impl Feed {
         Ok(())
     }
 
-    /// What the receiver got of this event. Its header has another prefix for a partner's event.
+    /// Returns what the receiver got of this event. The header of a partner's event has another prefix.
     fn take_arrival(&mut self, event: EventId) -> Option<Arrival> {
         let event = event.to_string();
         let (_, id) = event.split_once('_')?;

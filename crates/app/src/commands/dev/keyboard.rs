@@ -1,4 +1,4 @@
-//! The keys that are pressed in `dev`: one by one in a terminal, and line by line where input comes from elsewhere.
+//! Reads the keys pressed in `dev`: one by one in a terminal, and line by line from other input.
 
 use std::{collections::VecDeque, future::pending, io::IsTerminal};
 
@@ -28,7 +28,7 @@ impl Keyboard {
         self.before.is_some()
     }
 
-    /// The next key. Waits forever once the input has ended, unless a person ended it: that is `q`.
+    /// Returns the next key. Waits forever once the input has ended, unless a person ended it: that is `q`.
     pub async fn next(&mut self) -> anyhow::Result<char> {
         loop {
             if let Some(key) = self.pressed.pop_front() {
@@ -45,7 +45,7 @@ impl Keyboard {
             }
             self.is_open = !is_ended;
             let keys = bytes[..count].iter().copied().filter(u8::is_ascii_graphic);
-            // The arrow keys and their like are sequences that begin with an escape: they stand for nothing here.
+            // Arrow keys and others are sequences that begin with an escape; they are ignored.
             if bytes[0] != 0x1b {
                 self.pressed.extend(keys.map(char::from));
             }

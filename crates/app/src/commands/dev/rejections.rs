@@ -1,4 +1,4 @@
-//! Webhooks that the sample partner sends and that are rejected: they make no delivery, so the feed misses them.
+//! Rejected webhooks of the sample partner: they make no delivery, so the feed does not have them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Rejections {
 const EVERY: Duration = Duration::from_secs(1);
 
 impl Rejections {
-    /// Those from now on.
+    /// Starts with rejections from now on.
     pub async fn from_now(stage: &Stage) -> anyhow::Result<Self> {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -16,7 +16,7 @@ use crate::{
 
 /// Longer bodies are truncated, so that each takes one line.
 const MAX_WIDTH: usize = 74;
-/// Lines of an e-mail that are shown.
+/// Maximum lines of an e-mail that are shown.
 const MAX_LINES: usize = 6;
 
 pub fn opening(stage: &Stage, asked_port: u16) {
@@ -44,7 +44,7 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     anstream::println!();
 }
 
-/// An event was stored.
+/// Shows that an event was stored.
 pub fn accepted(row: &DeliveryRow) {
     let (word, id) = match row.lane {
         Lane::Webhook => ("published", format!("{}, ", row.event)),
@@ -114,7 +114,7 @@ fn milliseconds(latency: Duration) -> String {
     if exact < 10.0 { format!("{exact:.1} ms") } else { format!("{exact:.0} ms") }
 }
 
-/// A captured e-mail.
+/// Shows a captured e-mail.
 pub fn email(email: &Value) {
     for (name, value) in
         [("From", &email["from"]), ("To", &email["to"]), ("Subject", &email["subject"])]
@@ -134,7 +134,7 @@ fn detail(line: &str) {
     anstream::println!("    {DIM}{cut}{more}{DIM:#}");
 }
 
-/// A partner's webhook that was not accepted.
+/// Shows a rejected webhook of the partner.
 pub fn rejected(rejection: &Value) {
     let (status, reason) = (&rejection["status"], text(&rejection["reason"]));
     anstream::println!(
@@ -154,7 +154,7 @@ pub fn first(took: Duration) {
     anstream::println!("    {DIM}first delivery {} ms after startup{DIM:#}\n", took.as_millis());
 }
 
-/// Commands that can be copied and run as they are.
+/// Prints commands that can be copied and run unchanged.
 pub fn next_steps(stage: &Stage) {
     let program = program();
     anstream::println!("  {BOLD}In another terminal, in the same directory:{BOLD:#}\n");
@@ -167,7 +167,7 @@ pub fn next_steps(stage: &Stage) {
     anstream::println!("    {program} deliveries list\n");
 }
 
-/// A path as a shell reads it.
+/// Quotes a path for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,".contains(c);
     if path.chars().all(is_plain) {
@@ -176,7 +176,7 @@ fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''"))
 }
 
-/// How this program was started, for commands that are to be copied.
+/// Returns how this program was started, for commands that people copy.
 fn program() -> String {
     std::env::args().next().unwrap_or_else(|| "gancho".to_owned())
 }

@@ -52,7 +52,7 @@ pub const KEY_FILE: &str = "dev.key";
 const ENDPOINT: &str = "built-in receiver";
 /// Ports tried after the requested one.
 const MORE_PORTS: u16 = 50;
-/// The system chooses one that is free.
+/// Lets the system choose a free port.
 const ANY_PORT: u16 = 0;
 
 pub async fn set(
@@ -104,7 +104,7 @@ pub async fn set(
     Ok((stage, arrivals))
 }
 
-/// Listens on the first free port that fits, starting with this one, or on any if all of them are in use.
+/// Listens on the first suitable free port, starting with this one, or on any if all of them are in use.
 async fn listen_from(port: u16, fits: impl Fn(u16) -> bool) -> anyhow::Result<TcpListener> {
     let next = (port..=port.saturating_add(MORE_PORTS)).filter(|port| fits(*port));
     for port in next.chain([ANY_PORT]) {
@@ -119,8 +119,8 @@ async fn listen_from(port: u16, fits: impl Fn(u16) -> bool) -> anyhow::Result<Tc
     bail!("no port is free")
 }
 
-/// Updates the endpoint of the previous run to the receiver's current URL, or creates one. Returns its
-/// secret as well.
+/// Updates the endpoint of the previous run to the receiver's current URL, or creates one. Also returns its
+/// secret.
 async fn aim(
     gateway: &Gateway,
     tenant: &Tenant,
@@ -148,7 +148,8 @@ async fn aim(
     Ok((created.endpoint.id, Secret::new(created.secret.as_str())))
 }
 
-/// Sets up the sample partner. Its webhooks go to the receiver, signed with the secret that it expects.
+/// Sets up the sample partner. Its webhooks are dispatched to the receiver, signed with the secret that it
+/// expects.
 async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<()> {
     let receiving = gateway.receiving.as_ref().context("receiving is not enabled")?;
     let partner: Partner = PARTNER.parse()?;
@@ -180,7 +181,8 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// The API key of the previous run if it is still valid, or a new one. Only `dev` stores a key unencrypted.
+/// Returns the API key of the previous run if it is still valid, or a new one. Only `dev` stores a key
+/// unencrypted.
 async fn api_key(operator: &Remote, servers: &Servers, data_dir: &Path) -> anyhow::Result<Secret> {
     let path = data_dir.join(KEY_FILE);
     if let Some(kept) = private_file::read(&path)? {
@@ -203,7 +205,7 @@ impl Stage {
         TenantScope::internal(self.tenant.id)
     }
 
-    /// Numbers what the samples are about.
+    /// Returns the next number for a sample's data.
     pub fn next_number(&self) -> u64 {
         self.number.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -224,7 +226,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The e-mail that was captured last, with its raw message.
+    /// Returns the e-mail that was captured last, with its raw message.
     pub async fn last_email(&self) -> anyhow::Result<Value> {
         let captured = self.operator.get("/v1/dev/emails").await?;
         let id = captured["data"][0]["outboxId"].as_str().context("no e-mail was captured")?;

@@ -1,6 +1,7 @@
-//! `gancho dlq import`: brings archived or exported dead letters back.
+//! `gancho dlq import`: restores archived or exported dead letters.
 //!
-//! A file has a JSON document after the other: one, as in the archive, or one per line, as an export writes them.
+//! A file has one JSON document after the other: one, as in the archive, or one per line, as an export writes
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use crate::{
     remote::{ApiError, Remote},
 };
 
-/// Maximum number of dead letters, and about as many bytes, in a request.
+/// Maximum dead letters, and approximate bytes, in a request.
 const MAX_LETTERS: usize = 100;
 const MAX_BYTES: usize = 4 << 20;
 
@@ -99,7 +100,7 @@ impl Totals {
         Ok(())
     }
 
-    /// An error after something was imported says so.
+    /// Adds to an error what was imported before it.
     fn so_far(&self, error: anyhow::Error) -> anyhow::Error {
         match self.imported + self.present {
             0 => error,
@@ -136,7 +137,7 @@ impl Totals {
     }
 }
 
-/// The first error of a letter, with the file and the line that it comes from.
+/// Returns the first error of a dead letter, with its file and line.
 fn placed(refused: &ApiError, batch: &[Entry]) -> Option<String> {
     let (pointer, message) = refused.errors.first()?;
     let pointer = pointer.strip_prefix("/letters/")?;
@@ -153,7 +154,7 @@ fn placed(refused: &ApiError, batch: &[Entry]) -> Option<String> {
     ))
 }
 
-/// The files at and below a path, in order.
+/// Adds the files at and below a path, in order.
 fn add_files(path: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if !path.is_dir() {
         paths.push(path.to_owned());
@@ -207,7 +208,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<Entry>> {
     }
 }
 
-/// In the form of the API: the keys of archived ones are in camel case, and have the tenant's name as well.
+/// Converts to the form of the API: archived dead letters have keys in camel case, and the tenant's name as
+/// well.
 fn letter(document: &RawValue) -> Result<Box<RawValue>, serde_json::Error> {
     let members: Members = serde_json::from_str(document.get())?;
     if !members.contains_key("deliveryId") {

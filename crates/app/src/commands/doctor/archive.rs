@@ -1,4 +1,4 @@
-//! Whether the archive of dead letters can be written to. Nothing is written.
+//! Checks whether the archive of dead letters can be written to. Writes nothing.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ pub async fn archive(report: &mut Report, settings: &Settings) {
 
 fn directory(report: &mut Report, path: &Path) {
     let shown = path.display();
-    // Before the first dead letter, the directory that it will be in.
+    // Before the first dead letter, the directory that will contain it.
     let existing = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
     if existing.is_dir() && tempfile::tempfile_in(existing).is_ok() {
         let state =

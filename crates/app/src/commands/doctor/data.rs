@@ -1,4 +1,4 @@
-//! The data directory, the disk, the store and the two secrets.
+//! Checks the data directory, the disk, the store and the two secrets.
 
 use std::{os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     settings::Settings,
 };
 
-/// The share of the disk from which on writes may fail.
+/// The share of the disk above which writes may fail.
 const FULL: f64 = 0.98;
 
 pub fn directory(report: &mut Report, settings: &Settings) {
@@ -71,7 +71,7 @@ pub fn directory(report: &mut Report, settings: &Settings) {
 pub fn disk(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "disk space";
     let mut path: &Path = &settings.data_dir;
-    // Before the first start, the directory that it will be in.
+    // Before the first start, the directory that will contain it.
     while !path.exists() {
         path = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -101,7 +101,7 @@ pub fn disk(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// A file that has reached the operator's own limit: its size, and the limit.
+/// Returns the size of a file that has reached the operator's own limit, and the limit.
 fn over_limit(settings: &Settings) -> Option<(u64, u64)> {
     let max = settings.store_max_bytes?.0;
     let url = database_url(settings);
@@ -173,7 +173,7 @@ pub async fn store(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// The server itself, where there is a pooler in front of it.
+/// Checks the server itself, if there is a pooler in front of it.
 pub async fn direct(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "direct connection";
     const REMEDY: &str =
@@ -186,7 +186,7 @@ pub async fn direct(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// What tells the database at another address from the one of `database_url`.
+/// Returns how the database at another address differs from `database_url`.
 async fn difference(url: &str, settings: &Settings) -> anyhow::Result<Option<String>> {
     let found = database::schema(&other_url(url, settings)).await?.found;
     let primary = database::schema(&database_url(settings)).await;
@@ -194,7 +194,7 @@ async fn difference(url: &str, settings: &Settings) -> anyhow::Result<Option<Str
     Ok(other.map(|primary| format!("schema {found}, and database_url has {primary}")))
 }
 
-/// The read replica, without which lists come from the primary.
+/// Checks the read replica, without which lists come from the primary.
 pub async fn replica(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "read replica";
     let Some(url) = &settings.database_read_url else { return };
@@ -213,7 +213,7 @@ pub async fn replica(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// The clock of the server, or of the newest row of a file, which cannot be from the future.
+/// Checks the clock of the server, or the time of the newest row of a file, which cannot be in the future.
 fn compare_clocks(report: &mut Report, kind: &str, of_store: Option<Time>) {
     let (now, Some(of_store)) = (SystemClock.now(), of_store) else { return };
     let ahead = if kind == "SQLite" { Duration::ZERO } else { now.since(of_store) };
@@ -276,14 +276,14 @@ pub async fn key_ring(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// The keys that encrypt something in the store, and that the ring lacks.
+/// Returns the keys that encrypt something in the store and are not in the ring.
 async fn missing(settings: &Settings, ring: &RingSource) -> anyhow::Result<Vec<u32>> {
     let url = database_url(settings);
     let schema = database::schema(&url).await?;
     if schema.found == 0 {
         return Ok(Vec::new());
     }
-    // Opening another one would migrate it.
+    // Opening another schema would migrate it.
     anyhow::ensure!(schema.found == schema.known, "its schema is not current");
     let store = database::open_to_read(&url).await?;
     missing_keys(&*store, ring).await

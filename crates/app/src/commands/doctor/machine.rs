@@ -1,4 +1,4 @@
-//! The clock, DNS, TLS and file handles of this machine.
+//! Checks the clock, DNS, TLS and file handles of this machine.
 
 use std::{path::Path, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
     settings::{LoadedSettings, Settings},
 };
 
-/// When this was written: a clock before it is wrong.
+/// When this was written. A clock before that is wrong.
 const EARLIEST: Time = Time::from_secs(1_763_164_800);
 const TO_RESOLVE: Duration = Duration::from_secs(3);
-/// With fewer file handles a gateway does not start.
+/// A gateway does not start with fewer file handles.
 const MIN_HANDLES: usize = 64;
 /// A name that always exists.
 const DEFAULT_NAME: &str = "example.com";
@@ -31,7 +31,7 @@ pub fn clock(report: &mut Report) {
             "set the clock; signatures of another time are refused",
         );
     }
-    // Written by systemd-timesyncd once it has set the clock; others are not known.
+    // systemd-timesyncd writes it once it has set the clock; other services are not known.
     let is_synced = Path::new("/run/systemd/timesync/synchronized").exists();
     let how = if is_synced { ", synchronized" } else { "" };
     report.ok(CHECK, format!("{now}{how}"));
@@ -84,7 +84,7 @@ pub fn tls(report: &mut Report) {
 pub fn file_handles(report: &mut Report, loaded: &LoadedSettings) {
     const CHECK: &str = "file handles";
     let limit = file_handles::raise();
-    // Settings that are wrong have a check of their own.
+    // Invalid settings have their own check.
     let setup = Setup::of(loaded).ok();
     let wanted = setup.map_or(0, |setup| file_handles::wanted(&loaded.settings, &setup));
     if limit < MIN_HANDLES {

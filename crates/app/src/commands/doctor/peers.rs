@@ -1,5 +1,5 @@
-//! Whether the servers that the settings name accept connections: the mail server, the core, and where notices and
-//! traces go. Nothing is sent.
+//! Checks whether the servers in the settings accept connections: the mail server, the core, and the
+//! destinations of notices and traces. Sends nothing.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn try_peer(host: &str, port: u16, greets: bool) -> Result<(), String> {
     }
 }
 
-/// Those that somebody has set.
+/// Returns the servers that somebody has configured.
 fn named(loaded: &LoadedSettings) -> Vec<Peer> {
     let settings = &loaded.settings;
     let mut peers = Vec::new();

@@ -1,4 +1,4 @@
-//! The policy pack and the ledger.
+//! Checks the policy pack and the ledger.
 
 use gancho_inbound::PolicyService;
 

@@ -1,4 +1,4 @@
-//! The outcome of the checks.
+//! Collects and prints the results of the checks.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Report {
     }
 
     fn add(&mut self, state: &str, check: &str, text: &str, remedy: Option<&str>) {
-        // Messages of other parts carry their own hint.
+        // Messages of other parts have their own hint.
         let (text, hint) = failure::split(text);
         let remedy = hint.or(remedy);
         if !self.as_json {
@@ -46,7 +46,7 @@ impl Report {
             };
             let lines: Vec<String> = text.lines().map(clean).collect();
             let text = lines.join("\n                      ");
-            // What can be printed is printed, even if nobody reads it.
+            // A closed output is ignored.
             let _ = table::say(&format!("{style}{state:<4}{style:#}  {check:<14}  {text}"));
             if let Some(remedy) = remedy {
                 let _ = table::say(&format!(
@@ -58,7 +58,7 @@ impl Report {
         self.checks.push(json!({ "check": check, "state": state, "detail": text, "hint": remedy }));
     }
 
-    /// Prints what is left to print. Returns how many checks failed.
+    /// Prints the rest. Returns how many checks failed.
     pub fn finish(self) -> anyhow::Result<usize> {
         if self.as_json {
             table::json(&json!({ "checks": self.checks, "failed": self.failed }))?;

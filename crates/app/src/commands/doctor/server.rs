@@ -1,4 +1,4 @@
-//! Whether a gateway runs with these settings, and answers.
+//! Checks whether a gateway runs with these settings, and answers.
 
 use std::{net::TcpListener, time::Duration};
 
@@ -46,7 +46,7 @@ pub async fn running(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// Whether a gateway could listen. One that runs has them.
+/// Checks whether a gateway could listen. A running one has the ports.
 fn ports(report: &mut Report, settings: &Settings) {
     let api = (settings.api_listen, "api_listen");
     let ingest = (settings.ingest_listen, "ingest_listen");
@@ -62,7 +62,7 @@ fn ports(report: &mut Report, settings: &Settings) {
     }
 }
 
-/// Whether e-mails with notices can be sent.
+/// Checks whether e-mails with notices can be sent.
 pub fn notices(report: &mut Report, settings: &Settings) {
     const CHECK: &str = "notices";
     if settings.notify_emails.is_empty() {

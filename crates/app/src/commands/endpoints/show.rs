@@ -23,7 +23,7 @@ pub fn endpoints(rows: &[Value]) -> Table {
     shown
 }
 
-/// The word that says most about an endpoint.
+/// Returns the word that says most about an endpoint.
 fn activity(endpoint: &Value) -> &'static str {
     match endpoint["health"]["state"].as_str() {
         _ if endpoint["is_active"] == false => "disabled",

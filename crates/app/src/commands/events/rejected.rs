@@ -1,4 +1,4 @@
-//! `gancho events rejected`: what was published from SQL and rejected.
+//! `gancho events rejected`: events that were published from SQL and rejected.
 
 use clap::Args;
 use serde_json::{Value, json};

@@ -52,7 +52,7 @@ fn read_endpoint(
     }
     let types = types.unwrap_or_default();
     let secrets = endpoint["secrets"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // The one that does not expire is the current one.
+    // The secret that does not expire is the current one.
     let current = secrets.iter().rfind(|secret| secret["expires_at"].is_null());
     let mut headers = BTreeMap::new();
     let authentication = &endpoint["authentication"];

@@ -1,4 +1,4 @@
-//! What is imported: one JSON object for each line of an export file.
+//! The imported objects: one JSON object for each line of an export file.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub struct Endpoint {
 }
 
 impl Record {
-    /// Whether the gateway can know it again when the import is repeated.
+    /// Checks that a repeated import can recognize the object.
     pub fn check(&self) -> anyhow::Result<()> {
         let (uid, of) = match self {
             Self::Application(one) => (&one.uid, "application"),

@@ -88,7 +88,7 @@ async fn read_endpoint(
     Ok(())
 }
 
-/// All pages of a list.
+/// Reads all pages of a list.
 async fn list(svix: &Remote, path: &str, query: &str) -> anyhow::Result<Vec<Value>> {
     let mut all = Vec::new();
     let mut iterator = String::new();

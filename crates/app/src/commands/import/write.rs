@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What is there already; nothing if it is not.
+    /// Returns an existing object; `None` if it does not exist.
     async fn find(&self, path: &str) -> anyhow::Result<Option<Value>> {
         match self.gateway.get(path).await {
             Ok(found) => Ok(Some(found)),
@@ -165,7 +165,8 @@ impl<'a> Writer<'a> {
         Ok(body)
     }
 
-    /// Svix writes base64 with and without a prefix; for the gateway, what has none is plain text.
+    /// Converts a secret: Svix writes base64 with and without a prefix, but for the gateway a text without
+    /// one is plain.
     fn secret(&self, given: &str) -> anyhow::Result<String> {
         if self.profile != "svix" || given.starts_with("whsec_") || given.starts_with("whsk_") {
             return Ok(given.to_owned());

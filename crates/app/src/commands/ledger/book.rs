@@ -1,5 +1,5 @@
-//! The ledger, its checkpoints and the keys that signed them. Nothing is written, and the key ring is not
-//! needed.
+//! Reads the ledger, its checkpoints and the keys that signed them. Writes nothing, and does not need the key
+//! ring.
 
 use std::{
     io::ErrorKind,
@@ -80,7 +80,7 @@ impl Book {
         Ok(book)
     }
 
-    /// The keys that may have signed, without duplicates.
+    /// Returns how many checkpoints are stored outside the database.
     pub fn filed(&self) -> usize {
         self.notes.iter().filter(|note| note.is_filed).count()
     }
@@ -133,7 +133,8 @@ impl Book {
     }
 }
 
-/// A directory given by the user must exist; the default one may not exist yet.
+/// Returns the directory of the checkpoints. One that the user names must exist; the default one may not
+/// exist yet.
 fn folder(which: &LedgerArgs, settings: &Settings) -> anyhow::Result<PathBuf> {
     match &which.checkpoints {
         Some(folder) if !folder.is_dir() => {

@@ -1,4 +1,4 @@
-//! `gancho ledger checkpoint`: signed by a running gateway, or by this process if there is none.
+//! `gancho ledger checkpoint`: a running gateway signs, or this process if there is none.
 
 use std::{path::Path, sync::Arc};
 

@@ -39,13 +39,14 @@ impl Prove {
     }
 }
 
-/// Checks the line itself: other columns in the database are not part of the chain.
+/// Whether the line is of this receipt. Reads the line itself: other columns in the database are not part of
+/// the chain.
 fn is_of(line: &Line, receipt: ReceiptId) -> bool {
     let entry: serde_json::Value = serde_json::from_slice(&line.entry).unwrap_or_default();
     entry["receipt"] == receipt.to_string()
 }
 
-/// The smallest, and so the oldest, checkpoint that covers the line.
+/// Returns the smallest checkpoint that covers the line, which is the oldest.
 fn covering(book: &Book, number: u64) -> Option<&SignedCheckpoint> {
     let all = book.notes.iter().filter(|note| note.checkpoint.size >= number);
     all.min_by_key(|note| (note.checkpoint.size, !note.is_filed))

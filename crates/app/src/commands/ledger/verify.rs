@@ -62,8 +62,8 @@ impl Verify {
     }
 }
 
-/// One line for `gancho doctor`; `None` for an empty ledger. A long one is not verified. The inner error is that of a ledger
-/// that is invalid.
+/// Returns one line for `gancho doctor`; `None` for an empty ledger. A long one is not verified. The inner
+/// error is that of an invalid ledger.
 pub async fn summary(
     which: &LedgerArgs,
     max_lines: u64,
@@ -104,7 +104,7 @@ async fn audit(book: &mut Book, size: u64) -> anyhow::Result<Result<AuditReport,
 }
 
 impl LedgerError {
-    /// The first line that is affected.
+    /// Returns the first affected line.
     fn number(&self) -> Option<u64> {
         match self {
             Self::AuditError(AuditError::Hole { expected, .. }, _) => Some(*expected),
@@ -131,7 +131,7 @@ impl LedgerError {
         }
     }
 
-    /// The content of the changed line. If lines are missing, the line found instead is not to blame.
+    /// Returns the content of the changed line. If lines are missing, the line found instead is not at fault.
     fn entry(&self) -> Value {
         match self {
             Self::AuditError(AuditError::Changed { .. }, Some(line)) => {
@@ -151,7 +151,7 @@ impl LedgerError {
         })
     }
 
-    /// The largest checkpoint before it. All checkpoints before the first error were reached and match.
+    /// Returns the largest checkpoint before the error. All checkpoints before it were reached and match.
     fn agreed(&self, book: &Book) -> Option<u64> {
         let before = match self {
             Self::AuditError(AuditError::Rewritten { size, .. }, _) => *size,
@@ -244,7 +244,7 @@ fn tell_sound(book: &Book, audited: &AuditReport, took: f64) -> anyhow::Result<(
     Ok(())
 }
 
-/// The limits of a successful verification.
+/// Returns the limits of a successful verification.
 fn cautions(book: &Book, size: u64) -> Vec<String> {
     let mut all = Vec::new();
     let covered = newest(book).map_or(0, |note| note.checkpoint.size);

@@ -1,4 +1,4 @@
-//! Goes through the lines in order, looking at some while the next are being read.
+//! Reads the lines in order, and processes some while the next are being read.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! What is new: the events of a tenant, or the receipts of a partner, since the last one seen.
+//! Finds what is new: the events of a tenant, or the receipts of a partner, since the last one seen.
 //!
-//! Several nodes and transactions write at the same time, so that one with an earlier time may appear after one
-//! with a later time. So each look goes back a little further than the last one seen, and what was seen is
+//! Several nodes and transactions write at the same time, so an item with an earlier time may appear after
+//! one with a later time. So each read goes back a little further than the last item, and items are
 //! remembered for as long.
 
 use std::{collections::BTreeSet, time::Duration};
@@ -25,16 +25,16 @@ pub enum FeedKind {
 pub struct Feed {
     remote: Remote,
     kind: FeedKind,
-    /// The time up to which all is seen, but for late ones.
+    /// The time up to which all items are seen, except late ones.
     newest: Option<Time>,
-    /// Where the first look begins, if the user has said so.
+    /// Where the first read begins, if the user has named it.
     since: Option<String>,
-    /// What was seen, as far back as a look goes.
+    /// The items that were seen, as far back as a read goes.
     seen: BTreeSet<(Time, String)>,
     last: Option<String>,
 }
 
-/// One that is new.
+/// A new item.
 pub struct Item {
     pub id: String,
     pub event_type: String,
@@ -54,7 +54,7 @@ pub struct Message {
     pub is_receipt: bool,
 }
 
-/// How far a late one may be behind.
+/// How late an item may appear.
 const OVERLAP: Duration = Duration::from_secs(60);
 const PAGE: usize = 100;
 
@@ -67,7 +67,8 @@ struct Detail<'a> {
 }
 
 impl Feed {
-    /// Everything that is there is seen, unless the user names a time or the last one that was forwarded.
+    /// Starts the feed. Existing items count as seen, unless the user names a time or the last item that was
+    /// forwarded.
     pub async fn open(
         remote: &Remote,
         kind: FeedKind,
@@ -87,7 +88,7 @@ impl Feed {
             let detail = remote.get(&feed.path_of(after)).await?;
             let at = time(&detail[feed.time_field()])?;
             feed.newest = Some(at);
-            // What is as old as the last one was forwarded before it.
+            // Items that are as old as the last one were forwarded before it.
             for item in feed.look().await? {
                 if (item.at, item.id.as_str()) <= (at, after) {
                     feed.seen.insert((item.at, item.id));
@@ -106,7 +107,7 @@ impl Feed {
         Ok(feed)
     }
 
-    /// What was not seen yet, the oldest first.
+    /// Returns items that were not seen yet, oldest first.
     pub async fn new_items(&mut self) -> anyhow::Result<Vec<Item>> {
         let mut found = self.look().await?;
         found.retain(|item| !self.seen.contains(&(item.at, item.id.clone())));
@@ -144,7 +145,7 @@ impl Feed {
         })
     }
 
-    /// All items since a little before the newest that was seen.
+    /// Returns all items since a little before the newest that was seen.
     async fn look(&self) -> anyhow::Result<Vec<Item>> {
         let since = match self.newest {
             Some(newest) => Some((newest - OVERLAP).to_string()),

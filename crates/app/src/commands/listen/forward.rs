@@ -32,7 +32,7 @@ pub struct Forwarder {
     pub shown_secret: Option<String>,
 }
 
-/// What the user's program answered.
+/// The response of the user's program.
 pub struct Outcome {
     status: Result<u16, String>,
     took: Duration,
@@ -101,7 +101,7 @@ impl Forwarder {
             number: message.number,
             data: &message.data,
         };
-        // A partner's body is forwarded as it came.
+        // A partner's body is forwarded unchanged.
         let body = if message.is_receipt {
             message.data.clone()
         } else {
@@ -138,7 +138,7 @@ fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|_| "invalid header value".to_owned())
 }
 
-/// The server and the path of a URL.
+/// Splits a URL into the server and the path.
 pub fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
     let invalid = || {
         Failure::usage(format!(
@@ -153,7 +153,7 @@ pub fn target(text: &str) -> anyhow::Result<(ServerUrl, String)> {
     Ok((server, format!("{}{query}", url.path())))
 }
 
-/// Prints a line. Says whether someone still reads the output.
+/// Prints a line. Returns whether someone still reads the output.
 pub fn print(message: &Message, outcome: &Outcome, as_json: bool) -> anyhow::Result<bool> {
     let millis = outcome.took.as_secs_f64() * 1e3;
     let line = if as_json {

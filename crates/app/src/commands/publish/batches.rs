@@ -1,5 +1,5 @@
-//! Sends the lines in batches. A batch whose outcome is unknown is sent again: the keys of its events make
-//! that safe.
+//! Sends the lines in batches. A batch with an unknown outcome is sent again, which the keys of its events
+//! make safe.
 
 use std::{
     path::PathBuf,
@@ -48,9 +48,9 @@ pub struct ManyArgs {
     pub ids: bool,
 }
 
-/// A batch is not larger than this, unless one event is.
+/// Maximum size of a batch, unless one event is larger.
 const MAX_BYTES: usize = 1 << 20;
-/// Tries of a batch while the server is away or busy.
+/// Maximum attempts to send a batch while the server is unavailable or busy.
 const MAX_TRIES: u32 = 8;
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
@@ -128,7 +128,7 @@ pub async fn publish(
     counters.finish(as_json)
 }
 
-/// The next batch; nothing at the end. Lines that cannot be sent are counted.
+/// Fills the next batch; `None` at the end. Counts lines that cannot be sent.
 fn fill(lines: &mut Lines, max: usize, counters: &mut Counters) -> anyhow::Result<Option<Batch>> {
     let mut batch = Batch::default();
     while batch.lines.len() < max && batch.bytes < MAX_BYTES {
@@ -179,7 +179,7 @@ async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
                 if later.is_empty() {
                     return Sent { results, unsent: Vec::new(), error: None, read };
                 }
-                // Some were accepted: the server is not stuck.
+                // Some were accepted, so the server is not stuck.
                 tries = if later.len() < before { 0 } else { tries + 1 };
                 lines = later;
                 Duration::from_secs(1)
@@ -201,12 +201,13 @@ async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
 }
 
 impl Server {
-    /// Whether to try again. A server that never responded is more likely the wrong one than one that restarts.
+    /// Whether to try again. A server that never responded is more likely the wrong one than one that
+    /// restarts.
     fn may_return(&self, error: &RemoteError) -> bool {
         error.is_passing() && (self.has_responded.load(Relaxed) || !error.is_unreachable())
     }
 
-    /// Once for each outage.
+    /// Reports the lost connection, once for each outage.
     fn tell_lost(&self, error: &RemoteError) {
         if !self.is_lost.swap(true, Relaxed) {
             progress::clear_line();
@@ -215,7 +216,7 @@ impl Server {
     }
 }
 
-/// The rate limit, or a server that is stopping: the same event may be accepted in a moment.
+/// Whether the same event may be accepted in a moment: the rate limit was reached, or the server is stopping.
 fn is_busy(answer: &Value) -> bool {
     matches!(answer["status"].as_u64(), Some(429 | 503))
         && !["plan_limit", "storage_full"]

@@ -1,4 +1,4 @@
-//! Counts what was accepted, and says exactly what was not.
+//! Counts what was accepted, and reports exactly what was not.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::{
     remote::RemoteError,
 };
 
-/// Refused lines that are named one by one.
+/// Maximum refused lines that are named one by one.
 const MAX_NAMED: usize = 20;
 
 pub struct Counters {
@@ -46,7 +46,7 @@ enum EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// What to do before the command is run again.
+    /// Returns what to do before the command is run again.
     fn hint(&self) -> String {
         match self {
             Self::Failed(error) if !error.is_passing() => {
@@ -82,7 +82,8 @@ impl Counters {
         }
     }
 
-    /// `in_doubt` says at any time whether the server may have the lines although no response says so.
+    /// Notes that lines are being sent. `in_doubt` says at any time whether the server may have them although
+    /// no response says so.
     pub fn sending(&mut self, lines: impl Iterator<Item = u64>, in_doubt: &Arc<AtomicBool>) {
         self.in_flight.extend(lines.map(|line| (line, in_doubt.clone())));
         let last = self.in_flight.last_key_value().map_or(0, |(line, _)| *line);
@@ -103,7 +104,7 @@ impl Counters {
         self.accepted += 1;
         self.repeated += u64::from(result["replayed"] == true);
         if let Some(out) = &mut self.ids {
-            // A reader that has gone does not change what is published.
+            // A closed output does not change what is published.
             let _ = writeln!(out, "{line}\t{id}");
         }
     }
@@ -116,7 +117,7 @@ impl Counters {
         }
     }
 
-    /// These lines were not accepted, or their outcome could not be found out.
+    /// Notes that these lines were not accepted, or that their outcome is unknown.
     pub fn stopped(&mut self, lines: &[u64], error: RemoteError) {
         for line in lines {
             let in_doubt = self.in_flight.remove(line);
@@ -143,7 +144,7 @@ impl Counters {
             self.leave(line, in_doubt.load(Ordering::Relaxed));
         }
         let unknown = self.unknown.iter().min().zip(self.unknown.iter().max());
-        // Nothing is known of later lines than the last one, since they were not read.
+        // Nothing is known about lines after the last one, because they were not read.
         let rest = self.unsent.iter().min().copied().unwrap_or(self.last + 1);
         let resume = self.end.is_some().then_some(rest);
         let nothing = self.accepted == 0 && self.refusals == 0 && unknown.is_none();
@@ -161,7 +162,7 @@ impl Counters {
             self.tell();
         }
         match self.end {
-            // Its exit code and hint are those of any other command.
+            // The exit code and the hint are those of any other command.
             Some(EarlyEnd::Failed(error)) if nothing => {
                 Err(anyhow::Error::from(error).context("nothing was published"))
             }

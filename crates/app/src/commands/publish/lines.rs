@@ -1,4 +1,4 @@
-//! The lines of a file of events, each checked and given an idempotency key.
+//! Reads the lines of a file of events, checks each and adds an idempotency key.
 
 use std::{
     fs::File,
@@ -52,7 +52,7 @@ impl Lines {
         Ok(Self { reader, event_type, run: run.to_owned(), number: 0, size, read: 0 })
     }
 
-    /// The next line that is not blank; nothing at the end.
+    /// Returns the next line that is not blank; `None` at the end.
     pub fn next(&mut self) -> anyhow::Result<Option<Line>> {
         let mut line = Vec::new();
         loop {
@@ -72,8 +72,8 @@ impl Lines {
         }
     }
 
-    /// The event with a key of the run, the line and its number, unless it has one of its own. So a file that is
-    /// sent twice is published once.
+    /// Returns the event with a key of the run, the line and its number, unless it has its own. So a file
+    /// that is sent twice is published once.
     fn event(&self, line: &[u8]) -> Result<String, String> {
         let text = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
         let key = || {

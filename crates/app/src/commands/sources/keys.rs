@@ -145,7 +145,7 @@ impl Add {
     }
 }
 
-/// 256 random bits, in the format that the sender's libraries expect.
+/// Generates a secret of 256 random bits, in the format that the sender's libraries expect.
 fn new_secret(preset: &Value) -> anyhow::Result<String> {
     let secret = gancho_wire::new_secret()?;
     if preset == "standard" {

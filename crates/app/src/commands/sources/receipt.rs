@@ -1,4 +1,4 @@
-//! One receipt with all that is known of it, and sending receipts again.
+//! Shows one receipt with all its details, and sends receipts again.
 
 use clap::Args;
 use serde_json::Value;

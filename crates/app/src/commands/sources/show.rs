@@ -149,7 +149,7 @@ pub fn rejections(rows: &[Value]) -> Table {
     shown
 }
 
-/// `from … until …`; empty if the key is always valid.
+/// Returns `from … until …`; empty if the key is always valid.
 pub fn window(key: &Value) -> String {
     let side = |word: &str, value: &Value| match when(value) {
         none if none.is_empty() => none,

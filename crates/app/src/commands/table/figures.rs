@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::text;
 
-/// A time without fractions and zone: `2026-11-15 10:00:00`.
+/// Returns a time without fractions and zone: `2026-11-15 10:00:00`.
 pub fn when(value: &Value) -> String {
     let text = text(value);
     match text.split_once('T') {
@@ -29,7 +29,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `1 key`, `2 keys`, `2 addresses`, `2 deliveries`.
+/// Returns text such as `1 key`, `2 keys`, `2 addresses`, `2 deliveries`.
 pub fn many(number: usize, noun: &str) -> String {
     let (stem, ending) = match noun.strip_suffix("ry") {
         _ if number == 1 => (noun, ""),
@@ -40,7 +40,7 @@ pub fn many(number: usize, noun: &str) -> String {
     format!("{} {stem}{ending}", count(number as u64))
 }
 
-/// A rate limit of the API as it is written on the command line: `100/s`.
+/// Returns a rate limit of the API in the form of the command line: `100/s`.
 pub fn rate(value: &Value) -> String {
     if value.is_null() {
         return String::new();
@@ -55,7 +55,7 @@ pub fn rate(value: &Value) -> String {
     )
 }
 
-/// `3 ms`, `1.5 s`, `2 min`; empty for null.
+/// Returns text such as `3 ms`, `1.5 s`, `2 min`; empty for null.
 pub fn millis(value: &Value) -> String {
     match value.as_f64() {
         None => text(value),
@@ -65,7 +65,7 @@ pub fn millis(value: &Value) -> String {
     }
 }
 
-/// How long ago a time is: `12s`, `5m`, `3h`, `2d`.
+/// Returns how long ago a time is: `12s`, `5m`, `3h`, `2d`.
 pub fn age(value: &Value) -> String {
     let Ok(at) = text(value).parse::<jiff::Timestamp>() else { return String::new() };
     let seconds = SystemClock.now().secs() - at.as_second();
@@ -74,7 +74,7 @@ pub fn age(value: &Value) -> String {
     format!("{sign}{}", span(seconds))
 }
 
-/// How far ahead a time is: `in 12s`, `in 5m`, or `now`.
+/// Returns how far ahead a time is: `in 12s`, `in 5m`, or `now`.
 pub fn ahead(value: &Value) -> String {
     let Ok(at) = text(value).parse::<jiff::Timestamp>() else { return String::new() };
     match at.as_second() - SystemClock.now().secs() {
@@ -93,7 +93,7 @@ fn span(seconds: i64) -> String {
     format!("{number}{unit}")
 }
 
-/// A number of bytes: `512 B`, `1.5 KiB`, `3.2 GiB`.
+/// Returns a number of bytes: `512 B`, `1.5 KiB`, `3.2 GiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1_024 {

@@ -1,4 +1,4 @@
-//! `gancho tenants move`: to another database of a gateway that has several, while the tenant is in use.
+//! `gancho tenants move`: moves a tenant to another database of a gateway with several, while it is in use.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::super::{
 use super::path;
 use crate::remote::Remote;
 
-/// Time between two looks at a move.
+/// Time between two reads of a move.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ impl Move {
     }
 }
 
-/// Waits for the end. What keeps it from going on is shown, once.
+/// Waits for the end. Prints once what delays it.
 async fn follow(remote: &Remote, path: &str) -> anyhow::Result<Value> {
     let mut progress = Progress::of_bytes("Rows", 0);
     let mut shown = Value::Null;

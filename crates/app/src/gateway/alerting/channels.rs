@@ -1,5 +1,5 @@
-//! Where alerts go. None of them needs the store to send: that it is full or does not respond is one of the things they
-//! report.
+//! The destinations of alerts. None of them needs the store to send, because a full or unavailable store is
+//! one of the things they report.
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ impl Channel for UrlChannel {
     }
 
     async fn refresh(&self) {
-        // If the store does not respond, those of before stay.
+        // If the store does not respond, the previous ones stay.
         if let Ok(read) = self.registry.of(self.operator).await {
             *self.targets.lock() = Some(read);
         }
@@ -78,7 +78,7 @@ impl Channel for UrlChannel {
     }
 }
 
-/// A Slack incoming webhook, or what takes the same form.
+/// A Slack incoming webhook, or a service with the same format.
 #[derive(Clone)]
 pub struct SlackChannel {
     pub url: Url,
@@ -113,7 +113,7 @@ fn accepted(outcome: Outcome) -> Result<(), String> {
     }
 }
 
-/// Straight to the mail server, one e-mail for each address.
+/// Sends directly to the mail server, one e-mail for each address.
 #[derive(Clone)]
 pub struct EmailChannel {
     pub transport: Arc<dyn Transport>,

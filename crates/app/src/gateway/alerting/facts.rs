@@ -1,5 +1,5 @@
-//! What the alert rules look at, read from the store and from this node. Nothing here takes a reader from
-//! publishing, but for the names of tenants.
+//! Reads the facts for the alert rules from the store and from this node. Nothing here uses a reader of
+//! publishing, except for the names of tenants.
 
 mod failing_endpoints;
 mod source_keys;
@@ -36,13 +36,13 @@ pub struct GatewayFacts {
     lost: Mutex<Increase>,
 }
 
-/// Tenants that are named.
+/// Maximum tenants that are named.
 const MAX_TENANTS: usize = 50;
 /// How far back refused writes and lost nodes are reported.
 const RECENT: Duration = Duration::from_mins(5);
 /// A key that ends within this time needs a successor.
 const KEY_NOTICE: Duration = Duration::from_hours(7 * 24);
-/// API keys that are looked at, and so the alerts about them.
+/// Maximum API keys that are checked, and so maximum alerts about them.
 const MAX_API_KEYS: usize = 50;
 
 impl GatewayFacts {
@@ -89,7 +89,7 @@ impl GatewayFacts {
         Ok(())
     }
 
-    /// Of the last hour.
+    /// Counts deliveries that ended in the last hour.
     async fn ended(&self, facts: &mut Facts, now: Time) -> Result<()> {
         let window = minutes(now, Duration::from_hours(1));
         let points = self.store.gateway_statistics(Lane::ALL.to_vec(), window).await?;
@@ -179,9 +179,9 @@ impl FactSource for GatewayFacts {
 /// How much a counter has risen recently. It was 0 before the first reading.
 #[derive(Default)]
 struct Increase {
-    /// The last reading before the window,
+    /// The last reading before the window.
     before: u64,
-    /// and those within it.
+    /// The readings within the window.
     readings: VecDeque<(Instant, u64)>,
 }
 
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!((read.died, read.ended), (40, 100));
     }
 
-    /// The system's clock cannot be changed by a test, so this one runs inside of it.
+    /// A test cannot change the system's clock, so this runs inside the crate.
     #[tokio::test]
     async fn a_clock_that_jumps_fires_until_it_is_trusted_again() {
         let clock = Arc::new(ManualClock::at_secs(1_763_000_000));

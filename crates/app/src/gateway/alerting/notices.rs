@@ -1,5 +1,5 @@
-//! Notices as chat messages and e-mails: to the operator, and to the addresses of the tenant they are about. What comes
-//! within a short time is one message, so that a flood is a digest.
+//! Sends notices as chat messages and e-mails, to the operator and to the addresses of the tenant that they
+//! are about. Notices within a short time are combined into one message, so that a flood is a digest.
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
@@ -21,15 +21,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::channels::{EmailChannel, SlackChannel};
 
-/// How long notices are gathered.
+/// How long notices are collected.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Lines of a message; the rest is counted.
+/// Maximum lines of a message; the rest is counted.
 const MAX_LINES: usize = 20;
-/// Notices in memory. Beyond it they are counted only.
+/// Maximum notices in memory. Beyond it they are only counted.
 const MAX_GATHERED: usize = 1_000;
-/// Notices that are remembered, so that none is sent twice.
+/// Maximum notices that are remembered, so that none is sent twice.
 const MAX_KNOWN: usize = 4_096;
-/// Messages that wait to be sent again. Beyond it the oldest are given up.
+/// Maximum messages that wait for a retry. Beyond it the oldest are dropped.
 const MAX_UNSENT: usize = 200;
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub struct NoticeMessenger(Mutex<PendingNotices>);
 #[derive(Default)]
 struct PendingNotices {
     lines: Vec<(TenantId, String)>,
-    /// Those that were too many to keep.
+    /// How many were dropped because there were too many.
     dropped: u64,
     known: HashSet<u64>,
     order: VecDeque<u64>,
@@ -67,7 +67,7 @@ impl NoticeSink for NoticeMessenger {
     }
 }
 
-/// One sentence, without the payload of the event.
+/// Returns one sentence, without the payload of the event.
 fn line(notice: &Notice) -> String {
     let data: Value = serde_json::from_slice(&notice.data).unwrap_or_default();
     let text = |name: &str| data[name].as_str().unwrap_or("?").to_owned();
@@ -114,13 +114,13 @@ fn attempts(count: &Value) -> String {
     if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
-/// As in `3 × HTTP_503, 1 × TIMEOUT`.
+/// Returns text such as `3 × HTTP_503, 1 × TIMEOUT`.
 fn counts(by_code: &Value) -> String {
     let each = by_code.as_object().into_iter().flatten();
     each.map(|(code, count)| format!("{count} × {code}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Where the messages go.
+/// The destinations of the messages.
 pub struct NoticeRoutes {
     pub store: Arc<dyn Store>,
     pub slack: Option<SlackChannel>,
@@ -128,7 +128,7 @@ pub struct NoticeRoutes {
     pub operator: Vec<Mailbox>,
 }
 
-/// The addresses of a tenant, which its operator sets.
+/// Returns the collection of a tenant's addresses, which its operator sets.
 pub fn addresses_of(scope: TenantScope) -> Collection {
     Collection::of(scope, NOTICE_EMAILS)
 }
@@ -147,7 +147,7 @@ struct Outgoing {
 struct Backlog(VecDeque<Outgoing>);
 
 impl Backlog {
-    /// Returns how many had to be given up to make room.
+    /// Adds messages. Returns how many were dropped to make room.
     fn add(&mut self, messages: Vec<Outgoing>) -> usize {
         self.0.extend(messages);
         let too_many = self.0.len().saturating_sub(MAX_UNSENT);
@@ -160,7 +160,8 @@ impl Backlog {
         due
     }
 
-    /// After a failed attempt, with growing waits for about an hour, as with alerts. Returns whether it is tried again.
+    /// Queues a message again after a failed attempt, with growing waits for about an hour, as with alerts.
+    /// Returns whether it is retried.
     fn put_back(&mut self, mut message: Outgoing, now: Instant) -> bool {
         let Some(delay) = retry_delay(message.attempts) else { return false };
         message.due = now + delay;

@@ -15,7 +15,7 @@ use crate::commands::bench::{
 /// Maximum time to wait for the next arrival.
 const TIMEOUT: Duration = Duration::from_secs(20);
 const CONNECTIONS: usize = 64;
-/// A node may lose this much of its throughput.
+/// Maximum share of its throughput that a node may lose.
 const MAX_COST: f64 = 0.05;
 
 pub struct LiveCost<'a> {
@@ -58,7 +58,7 @@ impl LiveCost<'_> {
         Ok(Turn { per_second, cpu: self.gateway.cpu().saturating_sub(cpu), p99_ms })
     }
 
-    /// They read until this is dropped.
+    /// Opens dashboards, which read until the result is dropped.
     async fn watch(&self, dashboards: usize) -> anyhow::Result<JoinSet<()>> {
         let mut watching = JoinSet::new();
         for _ in 0..dashboards {

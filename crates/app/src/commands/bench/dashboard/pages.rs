@@ -1,4 +1,4 @@
-//! Every page and the metrics, a few times: the time to its first byte, and to its last.
+//! Reads every page and the metrics a few times, and measures the time to the first byte and to the last.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
 const ROUNDS: usize = 5;
 const MAX_PAGE: Duration = Duration::from_millis(200);
 const MAX_SCRAPE: Duration = Duration::from_millis(50);
-/// Of the overview.
+/// For the overview.
 const MAX_FIRST_BYTE: Duration = Duration::from_millis(50);
 
 pub async fn measure(browser: &Browser, seed: &Seed, json: bool) -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ pub async fn measure(browser: &Browser, seed: &Seed, json: bool) -> anyhow::Resu
         slowest.first_byte = slowest.first_byte.max(took.first_byte);
         slowest.whole = slowest.whole.max(took.whole);
         slowest.bytes = took.bytes;
-        // What was read from the store is shown again for two seconds.
+        // Data from the store is cached for two seconds.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
     }
     report("/metrics", slowest, MAX_SCRAPE, json);

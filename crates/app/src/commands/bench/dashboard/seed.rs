@@ -1,5 +1,5 @@
-//! Fills a store directly: events of all tenants with their deliveries, most delivered, some given up, a few waiting for
-//! a retry, and statistics of thirty days.
+//! Fills a store directly: events of all tenants with their deliveries, most of them delivered, some given
+//! up, a few waiting for a retry, and statistics of thirty days.
 
 use std::{sync::Arc, time::Duration};
 
@@ -74,7 +74,7 @@ struct Filler {
 }
 
 impl Filler {
-    /// Returns the last one.
+    /// Creates deliveries. Returns the last parcel.
     async fn deliveries(&self, count: usize) -> anyhow::Result<NewParcel> {
         let mut last = None;
         for begin in (0..count.max(1)).step_by(BATCH) {
@@ -120,7 +120,8 @@ impl Filler {
         NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![delivery] }
     }
 
-    /// Each tenant and endpoint has a minute of every hour, and the gateway every minute of the last day.
+    /// Writes statistics: each tenant and endpoint has a minute of every hour, and the gateway every minute
+    /// of the last day.
     async fn statistics(&self) -> anyhow::Result<()> {
         let now = now();
         let minute = |ago: u64| Time::from_secs((now.secs() / 60 - ago as i64) * 60);
@@ -159,7 +160,7 @@ impl Filler {
             rows.push(MinuteFigures { series: of, minute: minute(ago), figures: figures(400) });
         }
         rows.sort_by_key(|row| row.minute);
-        // Each is written at its own time: what comes late is not counted.
+        // Each is written at its own time, because late figures are not counted.
         let is_near = |one: &MinuteFigures, other: &MinuteFigures| {
             one.minute.secs() / 3_600 == other.minute.secs() / 3_600
         };
@@ -173,7 +174,7 @@ impl Filler {
     }
 }
 
-/// Of a hundred, three are given up and two wait for a retry.
+/// Returns a settlement. Of a hundred, three are given up and two wait for a retry.
 fn settlement(number: usize, new: &NewParcel) -> Settlement {
     let failure = (number % 100 < 5)
         .then(|| Failure::new(Code::http(503), "the endpoint responded with 503"));

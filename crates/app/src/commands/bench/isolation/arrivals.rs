@@ -1,4 +1,4 @@
-//! What was published and when it arrived, by the number that each event carries.
+//! Records when each event was published and when it arrived, by the number in the event.
 
 use std::{
     ops::Range,
@@ -11,12 +11,12 @@ use crate::commands::bench::report::Spread;
 pub struct Arrivals {
     started: Instant,
     next: AtomicUsize,
-    /// By number, in nanoseconds since the start; zero before it happens.
+    /// The times by number, in nanoseconds since the start; zero before it happens.
     sent: Vec<AtomicU64>,
     arrived: Vec<AtomicU64>,
 }
 
-/// How deliveries to healthy endpoints went.
+/// The figures of deliveries to healthy endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct Figures {
     /// Arrivals while the load was running.
@@ -24,41 +24,43 @@ pub struct Figures {
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub max_ms: f64,
-    /// Accepted and not arrived when waiting ended. Their latency counts as their age at that time.
+    /// Events that were accepted but had not arrived when waiting ended. Their latency counts as their age at
+    /// that time.
     pub missing: usize,
 }
 
 const POLL: Duration = Duration::from_millis(20);
 
 impl Arrivals {
-    /// Room for this many events.
+    /// Creates room for this many events.
     pub fn new(capacity: usize) -> Self {
         let empty = || (0..capacity).map(|_| AtomicU64::new(0)).collect();
         Self { started: Instant::now(), next: AtomicUsize::new(0), sent: empty(), arrived: empty() }
     }
 
-    /// The number of an event that is published now, or was due at that time. None when there is no room.
+    /// Returns the number of an event that is published now, or was due at that time. `None` if there is no
+    /// room.
     pub fn publish(&self, at: Instant) -> Option<usize> {
         let number = self.next.fetch_add(1, Relaxed);
         self.sent.get(number)?.store(self.nanos(at), Relaxed);
         Some(number)
     }
 
-    /// The gateway did not accept it, so it will not arrive.
+    /// Removes an event that the gateway did not accept, so that it will not arrive.
     pub fn withdraw(&self, number: usize) {
         if let Some(sent) = self.sent.get(number) {
             sent.store(0, Relaxed);
         }
     }
 
-    /// Only the first arrival counts.
+    /// Records an arrival. Only the first one counts.
     pub fn arrive(&self, number: usize) {
         if let Some(at) = self.arrived.get(number) {
             let _ = at.compare_exchange(0, self.nanos(Instant::now()), Relaxed, Relaxed);
         }
     }
 
-    /// The number of the next event.
+    /// Returns the number of the next event.
     pub fn position(&self) -> usize {
         self.next.load(Relaxed).min(self.sent.len())
     }
@@ -75,7 +77,7 @@ impl Arrivals {
         self.times(numbers).filter(|(_, arrived)| arrived.is_none()).count()
     }
 
-    /// Of these events, which were published between `from` and `to`.
+    /// Returns the figures of these events, which were published between `from` and `to`.
     pub fn figures(&self, numbers: Range<usize>, from: Instant, to: Instant) -> Figures {
         let (start, end, now) = (self.nanos(from), self.nanos(to), self.nanos(Instant::now()));
         // Events that were published before the window and arrive inside it balance those that are published
@@ -95,7 +97,7 @@ impl Arrivals {
         }
     }
 
-    /// When each was sent, and when it arrived.
+    /// Returns when each was sent, and when it arrived.
     fn times(&self, numbers: Range<usize>) -> impl Iterator<Item = (u64, Option<u64>)> {
         let times = self.sent[numbers.clone()].iter().zip(&self.arrived[numbers]);
         times.map(|(sent, arrived)| (sent.load(Relaxed), arrived.load(Relaxed))).filter_map(
@@ -104,7 +106,7 @@ impl Arrivals {
     }
 
     fn nanos(&self, at: Instant) -> u64 {
-        // Never zero, which stands for nothing.
+        // Never zero, which means that it did not happen.
         at.saturating_duration_since(self.started).as_nanos().max(1) as u64
     }
 }

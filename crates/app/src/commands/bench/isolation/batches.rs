@@ -108,7 +108,7 @@ impl Batches {
     }
 }
 
-/// Text that can be compressed about as well as JSON usually can.
+/// Returns text that compresses about as well as usual JSON.
 fn text(size: usize) -> String {
     let mut text: String = (0_u32..)
         .map(|n| format!("{} ", n.wrapping_mul(2_654_435_761) >> 12))

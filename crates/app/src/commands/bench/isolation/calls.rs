@@ -1,4 +1,4 @@
-//! API calls that set a scenario up: many, on a few connections that are kept.
+//! Makes the API calls that set a scenario up, on a few persistent connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,10 +28,10 @@ impl Call {
 }
 
 const CONNECTIONS: usize = 8;
-/// Events in one call, where each is for one endpoint.
+/// Events in one call, if each is for one endpoint.
 pub const BATCH: usize = 500;
 
-/// Makes all calls and returns what `read` takes from each answer, in order.
+/// Makes all calls and returns what `read` reads from each response, in order.
 pub async fn make<T: Send + 'static>(
     gateway: &Child,
     calls: impl IntoIterator<Item = Call, IntoIter: Send + 'static>,
@@ -70,7 +70,7 @@ pub async fn make<T: Send + 'static>(
     Ok(all.into_iter().map(|(_, answer)| answer).collect())
 }
 
-/// Creates tenants and returns the header that each authenticates with.
+/// Creates tenants and returns the header that authenticates each.
 pub async fn create_tenants(
     gateway: &Child,
     prefix: &str,
@@ -102,7 +102,7 @@ pub async fn create_webhooks(
     make(gateway, calls, |made| Ok(made["id"].as_str().context("no id")?.to_owned())).await
 }
 
-/// Creates a webhook for each tenant, at the endpoint in the same place.
+/// Creates a webhook for each tenant, at the endpoint with the same index.
 pub async fn create_webhook_each<'a>(
     gateway: &Child,
     keys: &[String],
@@ -120,7 +120,8 @@ pub async fn create_webhook_each<'a>(
     Ok(())
 }
 
-/// Publishes this many events on each route, by batches, in turn: no route is filled before the others.
+/// Publishes this many events on each route, by batches, in turn, so that no route is filled before the
+/// others.
 pub async fn publish(
     gateway: &Child,
     routes: Arc<[Route]>,
@@ -147,7 +148,7 @@ pub async fn publish(
     Ok(())
 }
 
-/// Deliveries of the webhook lane that wait or are in flight.
+/// Returns how many deliveries of the webhook lane wait and are in flight.
 pub async fn depth(gateway: &Child) -> anyhow::Result<(u64, u64)> {
     let mut line = Line::open(gateway.address).await?;
     let (status, answer) = line.send("GET", "/v1/queues", &Child::operator(), b"").await?;

@@ -1,4 +1,4 @@
-//! Some endpoints are dead. The others are published to in a closed loop, as fast as the gateway answers.
+//! Some endpoints are dead. A closed loop publishes to the others as fast as the gateway responds.
 
 mod steps;
 
@@ -57,16 +57,16 @@ pub struct Dead {
     body: Option<usize>,
 }
 
-/// Connections are opened and caches filled before anything is measured.
+/// Time to open connections and fill caches before anything is measured.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// How long to wait for what has not arrived when the load ends.
+/// How long to wait after the load for events that have not arrived.
 const TIMEOUT: Duration = Duration::from_secs(8);
-/// More events per second than a gateway on one machine takes.
+/// More events per second than a gateway on one machine accepts.
 const MAX_RATE: u64 = 60_000;
 const DEAD_CONNECTIONS: usize = 16;
 
 impl Dead {
-    /// All endpoints belong to one tenant. A short run has one kind of dead ones.
+    /// Puts all endpoints into one tenant. A short run has one kind of dead ones.
     pub fn of_one_tenant(is_full: bool) -> Self {
         let kinds = if is_full { Vec::new() } else { vec![Kind::Hang] };
         Self { same_tenant: true, kinds, ..Self::default() }
@@ -81,7 +81,7 @@ impl Dead {
             counts.iter().all(|count| *count < endpoints),
             "at least one of the {endpoints} endpoints must be healthy"
         );
-        // Up to 64 connections at once to each endpoint, and some to spare.
+        // Up to 64 concurrent connections to each endpoint, and some to spare.
         limits::ensure_open_files(endpoints * 70 + 500)?;
         let kinds = if self.kinds.is_empty() { Kind::value_variants() } else { &self.kinds };
         for kind in kinds {
@@ -144,7 +144,7 @@ impl Dead {
         Ok(Step { dead, figures: measured.figures, refused: measured.published.refused, attempts })
     }
 
-    /// A route to each endpoint, in order.
+    /// Creates a route to each endpoint, in order.
     async fn routes(&self, gateway: &Child, endpoints: &[Endpoint]) -> anyhow::Result<Vec<Route>> {
         let count = endpoints.len();
         let keys = if self.same_tenant {

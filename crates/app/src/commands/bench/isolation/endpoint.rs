@@ -1,5 +1,5 @@
-//! Endpoints on loopback, healthy and dead, each with a listener of its own: to the gateway each is another
-//! host. They speak as little HTTP as will do, so that they take little of the machine.
+//! Endpoints on loopback, healthy and dead, each with its own listener, so that the gateway sees another host
+//! for each. They implement as little HTTP as necessary, so that they use little of the machine.
 
 #[cfg(test)]
 mod tests;
@@ -71,10 +71,10 @@ enum Idle {
     Full { _listener: TcpListener, _queued: Vec<TcpStream> },
 }
 
-/// Connections that may wait to be accepted. A burst of more would be slowed down by the kernel: dropped
-/// connection requests are repeated after a second.
+/// Maximum connections that wait to be accepted. With fewer, the kernel would delay a larger burst: it
+/// repeats dropped connection requests after a second.
 const BACKLOG: u32 = 4_096;
-/// On loopback a connection that is not made by then is not made at all.
+/// A connection on loopback that is not established by then never is.
 const TO_CONNECT: Duration = Duration::from_millis(50);
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 const ERROR: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
@@ -123,7 +123,7 @@ impl Endpoint {
         format!("http://{}/hook", self.address)
     }
 
-    /// Requests that it has read. Endpoints that take no connection know of none.
+    /// Returns how many requests it has read. Endpoints that accept no connection know of none.
     pub fn requests(&self) -> usize {
         self.requests.load(Relaxed)
     }
@@ -142,7 +142,7 @@ async fn serve(listener: TcpListener, behavior: Behavior, requests: Arc<AtomicUs
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     let (behavior, requests) = (behavior.clone(), requests.clone());
-                    // A gateway that hangs up in the middle is no fault of the endpoint's.
+                    // A gateway that disconnects halfway is not an error of the endpoint.
                     connections.spawn(async move {
                         let _ = converse(stream, behavior, &requests).await;
                     });
@@ -174,7 +174,7 @@ async fn converse(
                 stream.write_all(OK).await?;
             }
             Behavior::Fail => stream.write_all(UNAVAILABLE).await?,
-            // Until the gateway hangs up.
+            // Until the gateway disconnects.
             Behavior::Hang => while stream.read_buf(&mut buffer).await? > 0 {},
             Behavior::Drip => {
                 stream.write_all(LONG).await?;
@@ -203,7 +203,7 @@ fn record(arrivals: &Arrivals, request: &[u8]) {
     }
 }
 
-/// Reads until a whole request is at the beginning of the buffer, and returns its length. None at the end.
+/// Reads until a whole request is at the beginning of the buffer, and returns its length. `None` at the end.
 async fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,

@@ -1,4 +1,5 @@
-//! One tenant has very many endpoints, and every event of its own is for all of them. Others have one each.
+//! One tenant has very many endpoints, and every one of its events is for all of them. Other tenants have one
+//! each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,7 +41,7 @@ pub struct FanOut {
 const EVENT_TYPE: &str = "bench.event";
 const BODY: usize = 1_024;
 const MEASURED: usize = 10;
-/// Servers that the many endpoints are spread over.
+/// Servers that the endpoints are distributed over.
 const SERVERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(20);

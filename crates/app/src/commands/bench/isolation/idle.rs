@@ -1,5 +1,5 @@
-//! Very many deliveries wait for a retry that is hours away, and some for an endpoint that is paused. The
-//! gateway has next to nothing to do.
+//! Very many deliveries wait for a retry that is hours away, and some for a paused endpoint, so the gateway
+//! has almost nothing to do.
 
 use std::{
     sync::Arc,
@@ -47,15 +47,15 @@ pub struct Idle {
 }
 
 const EVENT_TYPE: &str = "bench.event";
-/// Of one core.
+/// Maximum CPU usage, in percent of one core.
 const MAX_CPU_PERCENT: f64 = 5.0;
-/// After more failures in a row an endpoint is left alone, and its other deliveries are not tried.
+/// After more consecutive failures the breaker of an endpoint opens, and its other deliveries are not tried.
 const MAX_PER_ENDPOINT: usize = 10;
-/// All must have been tried once by then, plus a second for each thousand.
+/// Maximum time until all were tried once, plus a second for each thousand.
 const TO_TRY: Duration = Duration::from_secs(30);
-/// The writes of the last attempts come to an end.
+/// Time for the writes of the last attempts.
 const TO_SETTLE: Duration = Duration::from_secs(3);
-/// Events that fall due while the gateway is watched, and how long before they are published.
+/// Events that become due while the gateway is measured, and how long before that they are published.
 const SCHEDULED: usize = 20;
 const AHEAD: Duration = Duration::from_secs(2);
 
@@ -108,7 +108,7 @@ impl Idle {
     }
 }
 
-/// An endpoint with deliveries that are due and not to be sent.
+/// Creates a paused endpoint with due deliveries.
 async fn pause(
     gateway: &Child,
     key: &str,
@@ -123,7 +123,7 @@ async fn pause(
     calls::publish(gateway, [route].into(), events, calls::BATCH, 256).await
 }
 
-/// All endpoints get that many events and fail each of them once.
+/// Publishes that many events to all endpoints, which fail each of them once.
 async fn fail_once(
     gateway: &Child,
     keys: &[String],
@@ -158,7 +158,7 @@ async fn fail_once(
     }
 }
 
-/// Events that fall due in a moment.
+/// Publishes events that become due in a moment.
 async fn schedule(gateway: &Child, key: &str, arrivals: &Arrivals) -> anyhow::Result<()> {
     let deliver_at = (SystemClock.now() + AHEAD).to_string();
     let events: Vec<Value> = (0..SCHEDULED)

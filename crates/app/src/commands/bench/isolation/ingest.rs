@@ -1,5 +1,5 @@
-//! A partner posts signed webhooks. Strangers open connections, announce large bodies and send them as slowly
-//! as they can.
+//! A partner posts signed webhooks. Unauthenticated senders open connections, announce large bodies and send
+//! them as slowly as they can.
 
 mod strangers;
 
@@ -37,9 +37,9 @@ pub struct Ingest {
 
 const BODY: usize = 1_024;
 const CONNECTIONS: usize = 32;
-/// Partners do not hold a connection for ever.
+/// Partners do not keep a connection forever.
 const PER_CONNECTION: usize = 10;
-/// Addresses that the senders come from in the second round.
+/// Addresses that the senders use in the second round.
 const ADDRESSES: u8 = 200;
 
 impl Ingest {

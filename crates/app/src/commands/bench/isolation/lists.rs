@@ -43,22 +43,22 @@ pub struct Lists {
     seconds: Option<u64>,
 }
 
-/// What all endpoints of the large tenant want.
+/// The event type of all endpoints of the large tenant.
 const FOR_ALL: &str = "bench.event";
-/// What one of them wants.
+/// The event type of one of them.
 const FOR_ONE: &str = "bench.single";
-/// What those that always fail want. They are given up after the first attempt.
+/// The event type of endpoints that always fail. Their deliveries are given up after the first attempt.
 const FOR_FAILING: &str = "bench.failing";
 const FAILING: usize = 50;
-/// Fewer in a row than make the gateway leave an endpoint alone for a while.
+/// Fewer consecutive failures than open the breaker of an endpoint.
 const FAILURES: usize = 9;
 const MAX_PAGE_MS: f64 = 100.0;
 const MAX_PUBLISH_MS: f64 = 20.0;
 const BODY: usize = 256;
-/// Deliveries that one publish call makes.
+/// Maximum deliveries that one publish call makes.
 const MAX_FAN_OUT: usize = 5_000;
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Delivering all of it may take this long, plus a second for each thousand.
+/// Maximum time to deliver everything, plus a second for each thousand.
 const TO_DELIVER: Duration = Duration::from_secs(30);
 
 impl Lists {
@@ -128,7 +128,7 @@ impl Lists {
     }
 }
 
-/// Creates the endpoints of both tenants and returns the id of one of the large tenant's.
+/// Creates the endpoints of both tenants. Returns the id of one of the large tenant's.
 async fn fill(
     gateway: &Child,
     large: &str,
@@ -168,7 +168,7 @@ async fn wait_for_delivery(gateway: &Child, deliveries: usize) -> anyhow::Result
     }
 }
 
-/// First pages: of everything, of one webhook, and of filters that nothing matches.
+/// Returns first pages: of everything, of one webhook, and of filters that match nothing.
 fn paths(webhook: &str) -> Vec<String> {
     let none = "event_type=bench.nothing";
     vec![

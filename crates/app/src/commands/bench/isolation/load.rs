@@ -1,4 +1,4 @@
-//! Publishing: in a closed loop, and at a steady rate.
+//! Publishes in a closed loop or at a steady rate.
 
 use std::{
     net::SocketAddr,
@@ -15,7 +15,7 @@ use crate::commands::bench::{line::Line, report::Spread};
 
 use super::arrivals::{Arrivals, Figures};
 
-/// As which tenant to publish, and which event type.
+/// The tenant and the event type to publish.
 #[derive(Debug, Clone)]
 pub struct Route {
     pub key: String,
@@ -27,19 +27,19 @@ pub struct Load {
     pub gateway: SocketAddr,
     /// Used in turn.
     pub routes: Arc<[Route]>,
-    /// None for events whose arrival nobody measures.
+    /// `None` for events whose arrival is not measured.
     pub arrivals: Option<Arc<Arrivals>>,
     /// Bytes in an event.
     pub body: usize,
     pub connections: usize,
 }
 
-/// How the publish calls went.
+/// The results of the publish calls.
 #[derive(Debug, Default)]
 pub struct Published {
     /// How long each took, accepted or not.
     pub latencies: Vec<Duration>,
-    /// Not answered with 2xx, or not at all.
+    /// Calls without a 2xx response.
     pub refused: usize,
 }
 
@@ -50,30 +50,30 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Milliseconds that 99 % of the publish calls took at most.
+    /// Returns the 99th percentile of the publish calls, in milliseconds.
     pub fn publish_p99(&self) -> f64 {
         Spread::of(self.published.latencies.clone()).at(990)
     }
 }
 
-/// A publish call that is not answered by then counts as refused.
+/// A publish call without a response by then counts as refused.
 const TO_ANSWER: Duration = Duration::from_secs(15);
-/// A sender that wakes up this much later than planned was held up by its own timer alone.
+/// A sender that wakes up this much later than planned was delayed only by its own timer.
 const TIMER_GRAIN: Duration = Duration::from_millis(2);
 
-/// The number of events whose arrival nobody measures.
+/// The number of events whose arrival is not measured.
 pub const UNMEASURED: usize = usize::MAX;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Pace {
-    /// Each connection sends when its last event was answered.
+    /// Each connection sends after the response to its last event.
     Closed,
-    /// Events per second in all, however long the answers take.
+    /// Events per second in total, independent of the response times.
     Steady(f64),
 }
 
 impl Load {
-    /// Publishes for that time, then waits for what has not arrived.
+    /// Publishes for that time, then waits for events that have not arrived.
     pub async fn measure(
         &self,
         arrivals: &Arrivals,
@@ -124,7 +124,7 @@ impl Load {
                     break;
                 }
                 tokio::time::sleep_until((start + due).into()).await;
-                // Being late counts as waiting: the event was wanted when it was due.
+                // Being late counts as waiting: the event should have been sent when it was due.
                 let is_late = (start + due).elapsed() > TIMER_GRAIN;
                 at = if is_late { start + due } else { Instant::now() };
             }
@@ -150,7 +150,7 @@ impl Load {
         Ok(published)
     }
 
-    /// On a connection that is kept, and opened again where it was lost.
+    /// Posts on a persistent connection, which is opened again if it was lost.
     async fn post(&self, line: &mut Option<Line>, key: &str, body: &[u8]) -> anyhow::Result<u16> {
         timeout(TO_ANSWER, async {
             let open = match line.take() {
@@ -164,7 +164,7 @@ impl Load {
     }
 }
 
-/// Its number comes first, so that an endpoint finds it at once.
+/// Returns an event. Its number comes first, so that an endpoint finds it quickly.
 pub fn event(event_type: &str, number: usize, size: usize) -> String {
     event_with(event_type, number, &"x".repeat(size.saturating_sub(30)))
 }

@@ -1,4 +1,4 @@
-//! An empty database for each gateway that is started: what one step leaves behind must not burden the next.
+//! Creates an empty database for each gateway, so that one step does not affect the next.
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +18,14 @@ struct Place {
 }
 
 impl Places {
-    /// On the PostgreSQL server or in the folder of the SQLite file that the URL names; in a temporary folder
-    /// without one.
+    /// Uses the PostgreSQL server or the directory of the SQLite file in the URL; without a URL, a temporary
+    /// directory.
     pub fn new(database_url: Option<String>) -> Self {
         Self { database_url, current: None, created: 0 }
     }
 
-    /// Removes the database before and creates the next. Returns its URL and a folder for the gateway's data.
+    /// Removes the previous database and creates the next. Returns its URL and a directory for the gateway's
+    /// data.
     pub async fn next(&mut self) -> anyhow::Result<(String, PathBuf)> {
         self.clear().await?;
         self.created += 1;

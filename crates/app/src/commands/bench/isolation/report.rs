@@ -1,4 +1,4 @@
-//! What was measured, what the law allows, and the verdict.
+//! Reports measurements, the guaranteed limits, and the verdicts.
 
 use serde_json::json;
 
@@ -10,23 +10,23 @@ use crate::{
     paint::{GREEN, RED},
 };
 
-/// The guarantee: a healthy endpoint keeps this share of its throughput,
+/// The guarantee: the minimum share of its throughput that a healthy endpoint keeps.
 pub const MIN_SHARE: f64 = 0.8;
-/// and its 99th percentile grows by no more than this.
+/// The maximum growth of its 99th percentile.
 pub const MAX_DELAY_MS: f64 = 50.0;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
     AtMost(f64),
     AtLeast(f64),
-    /// It is shown, not judged.
+    /// The value is shown without a verdict.
     None,
 }
 
 #[derive(Debug)]
 pub struct Check {
     pub what: String,
-    /// The same without the burden, where there is such a thing.
+    /// The value without the load, if there is one.
     pub quiet: Option<f64>,
     pub measured: f64,
     pub limit: Limit,
@@ -37,30 +37,30 @@ impl Check {
         Self { what: what.into(), quiet: None, measured, limit }
     }
 
-    /// Shown beside what it is without the burden, and not judged.
+    /// A value that is shown next to the one without the load, without a verdict.
     pub fn shown(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         Self { quiet: Some(quiet), ..Self::new(what, measured, Limit::None) }
     }
 
-    /// A throughput, against what it is without the burden.
+    /// A throughput, compared with the one without the load.
     pub fn throughput(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         let limit = Limit::AtLeast(quiet * MIN_SHARE);
         Self { what: what.into(), quiet: Some(quiet), measured, limit }
     }
 
-    /// A 99th percentile in milliseconds, against what it is without the burden.
+    /// A 99th percentile in milliseconds, compared with the one without the load.
     pub fn p99(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         let limit = Limit::AtMost(quiet + MAX_DELAY_MS);
         Self { what: what.into(), quiet: Some(quiet), measured, limit }
     }
 
-    /// At most three times what it is without the trouble, or 10 ms.
+    /// A value of at most three times the one without the load, or 10 ms.
     pub fn thrice(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         let limit = Limit::AtMost((3.0 * quiet).max(10.0));
         Self { what: what.into(), quiet: Some(quiet), measured, limit }
     }
 
-    /// None where nothing is judged.
+    /// Whether the limit was kept; `None` without a limit.
     fn is_kept(&self) -> Option<bool> {
         match self.limit {
             Limit::AtMost(max) => Some(self.measured <= max),
@@ -109,7 +109,7 @@ impl Report {
         self.table(title, &table)
     }
 
-    /// A table that its scenario has made, whose verdicts are counted by `count`.
+    /// Prints a scenario's table, whose verdicts `count` counts.
     pub fn table(&self, title: &str, table: &Table) -> anyhow::Result<()> {
         if self.json {
             return Ok(());
@@ -127,7 +127,7 @@ impl Report {
         self.broken += usize::from(verdict == Some(false));
     }
 
-    /// Prints the verdict of all. Fails where the law was broken, so that the exit code tells.
+    /// Prints the overall verdict. Fails if the guarantee was violated, so that the exit code shows it.
     pub fn finish(&self) -> anyhow::Result<()> {
         let Self { judged, broken, .. } = *self;
         self.line(&json!({
@@ -145,7 +145,7 @@ impl Report {
     }
 }
 
-/// Says what is going on, to those who watch a long run.
+/// Prints progress for people who watch a long run.
 pub fn progress(text: &str) {
     anstream::eprintln!("{text}");
 }
@@ -158,7 +158,7 @@ pub fn style(verdict: Option<bool>) -> anstyle::Style {
     verdict.map_or_else(Default::default, |is_kept| if is_kept { GREEN } else { RED })
 }
 
-/// With as many decimals as it deserves.
+/// Formats a number with a suitable number of decimals.
 pub fn figure(number: f64) -> String {
     if number.abs() >= 1_000.0 {
         table::count(number.round() as u64)

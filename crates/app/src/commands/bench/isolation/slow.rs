@@ -1,4 +1,5 @@
-//! Endpoints that take a while to answer, beside many that take far longer and have more waiting than they can be sent.
+//! Endpoints that respond after a while, next to many that take far longer and have more waiting events than
+//! can be delivered.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +44,7 @@ pub struct Slow {
 const EVENT_TYPE: &str = "bench.event";
 const MEASURED: usize = 10;
 const BODY: usize = 1_024;
-/// Until the gateway knows how the endpoints answer.
+/// Time until the gateway has measured the endpoints' responses.
 const WARM_UP: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -1,5 +1,5 @@
-//! A mail server that takes everything and keeps nothing: as little as will do, so that it takes little of
-//! the machine from what is measured.
+//! A mail server that accepts everything and stores nothing. Minimal, so that it uses little of the machine
+//! that is measured.
 
 use std::{
     net::SocketAddr,
@@ -33,7 +33,7 @@ impl Server {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = mine.clone();
                 let _ = stream.set_nodelay(true);
-                // Who goes away in the middle is not worth a word.
+                // A client that disconnects halfway is ignored.
                 others.spawn(async move { server.talk(stream).await.unwrap_or_default() });
             }
         });

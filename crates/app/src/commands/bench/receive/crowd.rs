@@ -1,5 +1,4 @@
-//! Those who want to keep a gateway from its work: who post what they cannot sign, and who post nothing
-//! for as long as they can.
+//! Hostile clients: some post webhooks with invalid signatures, others send as slowly as they can.
 
 use std::{
     net::SocketAddr,
@@ -23,7 +22,7 @@ const CONNECTIONS: usize = 32;
 pub struct Flood {
     refused: Arc<AtomicUsize>,
     stop: CancellationToken,
-    /// They end with it.
+    /// The senders, which end with it.
     _senders: JoinSet<()>,
 }
 
@@ -66,7 +65,7 @@ impl Flood {
 
 pub struct Loris {
     open: Arc<AtomicUsize>,
-    /// They end with it.
+    /// The senders, which end with it.
     senders: JoinSet<()>,
 }
 
@@ -106,7 +105,7 @@ impl Loris {
     }
 }
 
-/// A byte a second, until it is thrown out.
+/// Sends a byte per second, until it is disconnected.
 async fn dawdle(mut stream: TcpStream) {
     let head = format!("POST /webhooks/{PARTNER} HTTP/1.1\r\nx-filler: ");
     for byte in head.bytes().chain(std::iter::repeat(b'x')) {

@@ -1,4 +1,4 @@
-//! Publishing from many connections.
+//! Publishes from many connections.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use super::super::{
     sink::{Manner, Sink},
 };
 
-/// Where to post, and with what header.
+/// Where to post, with which header.
 #[derive(Debug, Clone)]
 pub struct Route {
     pub path: String,
@@ -18,12 +18,12 @@ pub struct Route {
 }
 
 impl Route {
-    /// As a tenant, which is known by that header.
+    /// Publishes as the tenant of that header.
     pub fn publish(header: String) -> Self {
         Self { path: "/v1/events".into(), header }
     }
 
-    /// Past the gateway.
+    /// Posts to the receiver directly.
     pub fn direct(sink: &Sink) -> Self {
         let url = sink.url(Manner::Answers);
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
@@ -33,7 +33,7 @@ impl Route {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Pace {
-    /// Each connection sends when its last event was answered.
+    /// Each connection sends after the response to its last event.
     Closed,
     /// This many per second, independent of the response times.
     Open(u32),
@@ -50,7 +50,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The same, whose arrivals are not waited for: their numbers are beyond those that are counted.
+    /// The same load, whose arrivals are not counted: its numbers are beyond the counted ones.
     pub fn uncounted(&self) -> Self {
         Self { first: self.sink.counted(), ..self.clone() }
     }
@@ -96,7 +96,7 @@ impl Load {
     }
 }
 
-/// Its number comes first, so that the sink finds it at once.
+/// Returns an event. Its number comes first, so that the sink finds it quickly.
 fn event(number: usize, size: usize) -> String {
     let filler = "x".repeat(size.saturating_sub(30));
     format!(r#"{{"type":"bench.event","data":{{"n":{number},"text":"{filler}"}}}}"#)

@@ -1,4 +1,4 @@
-//! Endpoints of tenants, and targets of partners, of which every attempt failed recently.
+//! Endpoints of tenants, and targets of partners, whose attempts all failed recently.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -12,9 +12,9 @@ use super::GatewayFacts;
 /// An endpoint fails if all attempts of this time failed, and there were at least this many.
 const WINDOW: Duration = Duration::from_mins(15);
 const MIN_ATTEMPTS: u64 = 5;
-/// Endpoints that are listed. The others are counted.
+/// Maximum endpoints that are listed. The others are counted.
 const MAX_LISTED: usize = 40;
-/// Endpoints that are looked up, to leave out those that are no longer tried.
+/// Maximum endpoints that are looked up, to leave out those that are no longer tried.
 const MAX_LOOKED_UP: usize = 500;
 
 impl GatewayFacts {
@@ -33,7 +33,8 @@ impl GatewayFacts {
             found.extend(targets.into_iter().map(|target| (lane, target)));
         }
         let ids: HashSet<&str> = reported.iter().map(|subject| id_of(subject)).collect();
-        // Stable: those of one kind keep their order, in which no tenant comes before all others.
+        // A stable sort, so that endpoints of one group stay in their order, in which no tenant comes before
+        // all others.
         found.sort_by_key(|(_, target)| !ids.contains(target.target.to_string().as_str()));
         for (place, (lane, target)) in found.into_iter().enumerate() {
             if place >= MAX_LOOKED_UP {
@@ -55,7 +56,7 @@ impl GatewayFacts {
         Ok(())
     }
 
-    /// The subject of its alert and its URL; nothing if it was disabled or deleted since then.
+    /// Returns the subject of its alert and its URL; `None` if it was disabled or deleted since.
     async fn active_endpoint(
         &self,
         lane: Lane,
@@ -79,7 +80,7 @@ impl GatewayFacts {
     }
 }
 
-/// The id in the subject of an alert.
+/// Returns the id in the subject of an alert.
 fn id_of(subject: &str) -> &str {
     subject.rsplit('/').next().unwrap_or(subject)
 }

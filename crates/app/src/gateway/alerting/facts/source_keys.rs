@@ -1,4 +1,4 @@
-//! Active sources that have no valid key, or soon will have none: every webhook of theirs is refused then.
+//! Active sources that have no valid key, or soon will have none: all their webhooks are refused then.
 
 use gancho_alerts::KeylessSource;
 use gancho_domain::Time;
@@ -36,21 +36,21 @@ impl GatewayFacts {
     }
 }
 
-/// When a key begins and ends to be valid.
+/// When a key starts and stops being valid.
 type Period = (Option<Time>, Option<Time>);
 
 fn period(key: &SourceKey) -> Period {
     (key.not_before(), key.not_after())
 }
 
-/// The first moment from `now` on and before `until` at which no key is valid.
+/// Returns the first moment from `now` on and before `until` at which no key is valid.
 fn first_gap(periods: &[Period], now: Time, until: Time) -> Option<Time> {
     let mut at = now;
     while at < until {
         let valid = periods.iter().filter(|(begin, end)| {
             begin.is_none_or(|begin| begin <= at) && end.is_none_or(|end| at < end)
         });
-        // The end is after `at`, so this goes on.
+        // The end is after `at`, so this terminates.
         match valid.map(|(_, end)| end.unwrap_or(until)).max() {
             Some(end) => at = end,
             None => return Some(at),

@@ -114,7 +114,7 @@ pub fn name(kind: Kind) -> String {
     kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Who takes no connection cannot count them.
+/// Whether endpoints of this kind can count attempts, which those that accept no connection cannot.
 fn attempts_are_seen(kind: Kind) -> bool {
     !matches!(kind, Kind::Refuse | Kind::Blackhole)
 }

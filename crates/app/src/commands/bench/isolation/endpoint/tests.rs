@@ -1,4 +1,4 @@
-//! Each kind fails in its own way, and a healthy endpoint does not.
+//! Each kind fails in its own way, and a healthy endpoint does not fail.
 
 use super::*;
 use crate::commands::bench::line::Line;

@@ -18,32 +18,33 @@ use tokio::{
 
 use crate::commands::bench::signed::PARTNER;
 
-/// They send until this is dropped.
+/// The senders, which send until this is dropped.
 pub struct Strangers {
     open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     _senders: JoinSet<()>,
 }
 
-/// The largest body that is taken.
+/// The size of the largest body that is accepted.
 const ANNOUNCED: usize = 256 * 1_024;
-/// Between two bytes of a body.
+/// Time between two bytes of a body.
 const SPACING: Duration = Duration::from_secs(1);
-/// A rejected sender reconnects after this: soon enough to hold every possible connection, and seldom enough that the
-/// machine is not busy with opening connections.
+/// How long a rejected sender waits before it reconnects: short enough to hold every possible connection, and
+/// long enough that the machine is not busy with opening connections.
 const REST: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 /// Maximum time to wait until all are connected; some may always be rejected.
 const TO_START: Duration = Duration::from_secs(5);
 
 impl Strangers {
-    /// Returns when all have been connected once, from 127.0.0.2 and that many addresses in all.
+    /// Starts the senders, from 127.0.0.2 and that many addresses in total. Returns when all have been
+    /// connected once.
     pub async fn start(ingest: SocketAddr, count: usize, addresses: u8) -> Self {
         let (open, opened) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let mut senders = JoinSet::new();
         for number in 0..count {
             let from = Ipv4Addr::new(127, 0, 0, 2 + (number % usize::from(addresses.max(1))) as u8);
-            // Half of them name a partner that there is.
+            // Half of them name an existing partner.
             let partner = if number % 2 == 0 { PARTNER } else { "nobody" };
             let (open, opened) = (open.clone(), opened.clone());
             senders.spawn(async move {
@@ -51,7 +52,7 @@ impl Strangers {
                     if let Ok(stream) = connect(ingest, from).await {
                         opened.fetch_add(1, Relaxed);
                         open.fetch_add(1, Relaxed);
-                        // The gateway may hang up at any time.
+                        // The gateway may disconnect at any time.
                         let _ = dawdle(stream, partner).await;
                         open.fetch_sub(1, Relaxed);
                     }
@@ -68,7 +69,7 @@ impl Strangers {
         Self { open, opened, _senders: senders }
     }
 
-    /// Connections that are open now, and that were opened in all.
+    /// Returns the number of open connections, and of all that were opened.
     pub fn counts(&self) -> (usize, usize) {
         (self.open.load(Relaxed), self.opened.load(Relaxed))
     }
@@ -80,7 +81,7 @@ async fn connect(to: SocketAddr, from: Ipv4Addr) -> std::io::Result<TcpStream> {
     socket.connect(to).await
 }
 
-/// Announces a large body and sends a byte of it now and then, until the gateway answers or hangs up.
+/// Announces a large body and sends a byte of it now and then, until the gateway responds or disconnects.
 async fn dawdle(mut stream: TcpStream, partner: &str) -> std::io::Result<()> {
     let head = format!(
         "POST /webhooks/{partner} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n\
@@ -91,7 +92,7 @@ async fn dawdle(mut stream: TcpStream, partner: &str) -> std::io::Result<()> {
     let mut answer = [0; 1_024];
     loop {
         match timeout(SPACING, stream.read(&mut answer)).await {
-            // Any answer is the end of this one.
+            // Any response ends this one.
             Ok(_) => return Ok(()),
             Err(_) => stream.write_all(b" ").await?,
         }

@@ -1,4 +1,4 @@
-//! List calls, one by one and many at once, and whether the gateway says that it is ready meanwhile.
+//! Calls lists, one by one and concurrently, and checks whether the gateway is ready meanwhile.
 
 use std::{
     sync::{
@@ -16,14 +16,14 @@ use tokio::{
 
 use crate::commands::bench::{child::Child, line::Line};
 
-/// A page that takes longer is not waited for.
+/// Maximum time to wait for a page.
 const TO_ANSWER: Duration = Duration::from_secs(60);
 const ROUNDS: usize = 3;
 const READY_EVERY: Duration = Duration::from_millis(100);
-/// A supervisor gives up by then.
+/// Maximum time to wait for `/readyz`, as a supervisor does.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-/// The longest of a few calls.
+/// Returns the longest duration of a few calls.
 pub async fn time_page(gateway: &Child, key: &str, path: &str) -> anyhow::Result<Duration> {
     let mut line = Line::open(gateway.address).await?;
     let mut longest = Duration::ZERO;
@@ -39,7 +39,7 @@ pub async fn time_page(gateway: &Child, key: &str, path: &str) -> anyhow::Result
     Ok(longest)
 }
 
-/// They read until this is dropped.
+/// The readers, which read until this is dropped.
 pub struct Readers {
     pages: Arc<AtomicUsize>,
     _reading: JoinSet<()>,
@@ -51,7 +51,7 @@ impl Readers {
         let mut reading = JoinSet::new();
         for reader in 0..count {
             let (address, key, pages) = (gateway.address, key.to_owned(), pages.clone());
-            // Each begins with another list.
+            // Each starts with another list.
             let paths = paths.to_vec();
             reading.spawn(async move {
                 let mut line = None;
@@ -78,13 +78,13 @@ impl Readers {
         Self { pages, _reading: reading }
     }
 
-    /// Pages that were answered.
+    /// Returns the number of answered pages.
     pub fn pages(&self) -> usize {
         self.pages.load(Relaxed)
     }
 }
 
-/// Asks `/readyz` until it is dropped.
+/// Calls `/readyz` until it is dropped.
 pub struct Readiness {
     failures: Arc<AtomicUsize>,
     _asking: JoinSet<()>,
@@ -110,7 +110,7 @@ impl Readiness {
         Self { failures, _asking: asking }
     }
 
-    /// Answers other than 200, or none in time.
+    /// Returns the number of responses other than 200, or that did not arrive in time.
     pub fn failures(&self) -> usize {
         self.failures.load(Relaxed)
     }
