@@ -25,7 +25,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -36,19 +36,19 @@ impl Page {
             .unwrap_or_else(|| panic!("no redirect: {}\n{}", self.head, self.html))
     }
 
-    /// The cookies that it sets, without their attributes.
+    /// Returns the cookies that it sets, without their attributes.
     pub fn cookies(&self) -> impl Iterator<Item = &str> {
         let lines = self.head.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
         lines.map(|line| line.split(';').next().unwrap())
     }
 
-    /// The token of the first form.
+    /// Returns the token of the first form.
     pub fn csrf(&self) -> &str {
         let (_, rest) = self.html.split_once("name=\"csrf\" value=\"").expect("a form");
         rest.split('"').next().unwrap()
     }
 
-    /// What a hidden field sends.
+    /// Returns the value of a hidden field.
     pub fn value_of(&self, name: &str) -> String {
         let (_, rest) =
             self.html.split_once(&format!("name=\"{name}\" value=\"")).expect("a field");
@@ -81,7 +81,7 @@ impl Browser {
         }
     }
 
-    /// Logged in with the operator token.
+    /// Returns a browser that is logged in with the operator token.
     pub fn logged_in(gateway: &Gateway) -> Self {
         let mut browser = Self::new(gateway);
         let page = browser.log_in(TOKEN);
@@ -89,7 +89,7 @@ impl Browser {
         browser
     }
 
-    /// The same browser at another node.
+    /// Returns the same browser at another node.
     pub fn at(&self, gateway: &Gateway) -> Self {
         Self { address: gateway.address, ..self.clone() }
     }
@@ -98,7 +98,7 @@ impl Browser {
         self.log_in_as("", token)
     }
 
-    /// As a user, or without a name with the operator token.
+    /// Logs in as a user, or without a name with the operator token.
     pub fn log_in_as(&mut self, name: &str, secret: &str) -> Page {
         let fields = form(&[("name", name), ("token", secret)]);
         let page = self.send("POST", "/ui/login", &[SAME_ORIGIN], &fields);
@@ -111,7 +111,7 @@ impl Browser {
         page
     }
 
-    /// Someone of the tenant, in the portal.
+    /// Returns a browser of a tenant's user in the portal.
     pub fn in_portal(gateway: &Gateway, tenant: &str) -> Self {
         let mut browser = Self::new(gateway);
         let entered = browser.enter(&portal_link(gateway, tenant, "1h"));
@@ -119,7 +119,7 @@ impl Browser {
         browser
     }
 
-    /// Opens a portal link and keeps the cookie.
+    /// Opens a portal link and stores the cookie.
     pub fn enter(&mut self, link: &str) -> Page {
         let page = self.get(link);
         let cookies = page.head.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
@@ -140,7 +140,7 @@ impl Browser {
         if answer.status == 303 { self.follow(&answer) } else { answer }
     }
 
-    /// Opens the page that an answer leads to, with the cookies that it sets.
+    /// Opens the page that a response leads to, with the cookies that it sets.
     #[track_caller]
     pub fn follow(&self, answer: &Page) -> Page {
         let path = answer.location().split('#').next().unwrap();
@@ -154,7 +154,7 @@ impl Browser {
         self.send("GET", path, &[], "")
     }
 
-    /// A page that must be there.
+    /// Opens a page that must exist.
     #[track_caller]
     pub fn open(&self, path: &str) -> Page {
         let page = self.get(path);
@@ -182,7 +182,7 @@ impl Browser {
         self.send_to(&self.address.to_string(), method, path, headers, body)
     }
 
-    /// The same, under another name of the gateway.
+    /// Sends a request under another name of the gateway.
     pub fn send_to(
         &self,
         host: &str,
@@ -200,7 +200,7 @@ impl Browser {
         Page { status, head: head.to_owned(), html: html.to_owned() }
     }
 
-    /// An answer that is read while it comes.
+    /// Opens a response that is read as it arrives.
     pub fn stream(&self, path: &str) -> PageStream {
         let stream = self.sent_to(&self.address.to_string(), "GET", path, &[], "");
         let mut answer = PageStream { stream, text: String::new() };
@@ -242,10 +242,10 @@ impl Browser {
     }
 }
 
-/// An answer that has not ended.
+/// A response that has not ended.
 pub struct PageStream {
     stream: TcpStream,
-    /// All that has come.
+    /// The text that has arrived.
     pub text: String,
 }
 
@@ -272,7 +272,7 @@ impl PageStream {
     }
 }
 
-/// The path of a new portal link.
+/// Returns the path of a new portal link.
 pub fn portal_link(gateway: &Gateway, tenant: &str, expires_in: &str) -> String {
     let body = format!(r#"{{"tenant":"{tenant}","expires_in":"{expires_in}"}}"#);
     let made = gateway.operator("POST", "/v1/portal-links", &body);
@@ -284,7 +284,7 @@ pub fn portal_link(gateway: &Gateway, tenant: &str, expires_in: &str) -> String 
 
 pub const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");
 
-/// Fields of a form, as a browser encodes them.
+/// Encodes fields of a form as a browser does.
 pub fn form(fields: &[(&str, &str)]) -> String {
     let encode = |text: &str| -> String {
         let byte = |byte: u8| match byte {

@@ -22,13 +22,13 @@ pub const TOKEN: &str = "outside-admin-token-0123456789";
 
 pub struct Gateway {
     pub address: SocketAddr,
-    /// Where partners post.
+    /// The address that partners post to.
     pub ingest: Option<SocketAddr>,
     pub log: Arc<Mutex<String>>,
     child: Child,
 }
 
-/// The command with nothing but what the tests set: no settings of the machine reach it.
+/// Returns the command with only the settings of the tests: no settings of the machine reach it.
 pub fn command(arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(GANCHO);
     command.args(arguments).current_dir(folder).env_clear();
@@ -78,7 +78,7 @@ impl Gateway {
         Self { address, ingest, log, child }
     }
 
-    /// Where partners post to.
+    /// Returns the address that partners post to.
     pub fn ingest(&self) -> SocketAddr {
         let mut ingest = None;
         until("it says where partners post to", || {
@@ -97,7 +97,7 @@ impl Gateway {
         assert!(sent.unwrap().success());
     }
 
-    /// Its exit, which must come in time.
+    /// Returns its exit status, which must come in time.
     pub fn ended(mut self, within: Duration) -> (ExitStatus, String) {
         let started = Instant::now();
         loop {
@@ -114,7 +114,7 @@ impl Gateway {
         }
     }
 
-    /// Asked to stop, as a supervisor would.
+    /// Stops it as a supervisor would.
     pub fn stop(self) -> String {
         self.signal("TERM");
         let (status, log) = self.ended(Duration::from_secs(30));
@@ -127,7 +127,7 @@ impl Gateway {
         http::call(self.address, method, path, &[("authorization", &bearer)], body)
     }
 
-    /// The operator, acting for a tenant.
+    /// Calls as the operator, acting for a tenant.
     pub fn acting(&self, tenant: &str, method: &str, path: &str, body: &str) -> Answer {
         let bearer = format!("Bearer {TOKEN}");
         let headers = [("authorization", bearer.as_str()), ("x-tenant", tenant)];
@@ -144,7 +144,7 @@ impl Gateway {
         self.alerts().iter().any(|alert| alert["rule"] == rule && alert["state"] == "firing")
     }
 
-    /// A new tenant with a key of all scopes.
+    /// Creates a tenant with a key of all scopes.
     pub fn tenant(&self, slug: &str) -> String {
         let made = self.operator("POST", "/v1/tenants", &format!(r#"{{"slug":"{slug}"}}"#));
         assert_eq!(made.status, 201, "{}", made.body);
@@ -160,7 +160,7 @@ impl Gateway {
         made.json()
     }
 
-    /// A partner whose webhooks go to that URL, with the key `k1`.
+    /// Creates a partner whose webhooks are dispatched to that URL, with the key `k1`.
     pub fn source(&self, partner: &str, secret: &str, url: &str) {
         let body = format!(r#"{{"partner":"{partner}","target_url":"{url}"}}"#);
         let made = self.operator("POST", "/v1/sources", &body);
@@ -171,7 +171,7 @@ impl Gateway {
         assert!(put.status < 300, "{}", put.body);
     }
 
-    /// The receipt of a test event that the partner is made to send.
+    /// Makes the partner send a test event, and returns its receipt.
     pub fn simulate(&self, partner: &str) -> String {
         let body = format!(r#"{{"partner":"{partner}"}}"#);
         let bearer = format!("Bearer {TOKEN}");

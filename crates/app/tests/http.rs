@@ -1,4 +1,4 @@
-//! A client apart from the gateway's code: one request, one connection.
+//! A client that shares no code with the gateway: one request, one connection.
 
 use std::{
     io::{Read, Write},
@@ -18,7 +18,7 @@ impl Answer {
     }
 }
 
-/// Nothing if nobody answers.
+/// Calls it; `None` if there is no response.
 pub fn try_call(
     address: SocketAddr,
     method: &str,

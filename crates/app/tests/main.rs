@@ -1,4 +1,4 @@
-//! The built binary, from outside: served, configured, killed, starved of its disk, started twice.
+//! The built binary, from outside: served, configured, killed, with a full disk, started twice.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! A gateway with everything switched on, and the commands that an operator types at it.
+//! A gateway with all features, and an operator's commands.
 
 use std::{
     io::Write,
@@ -19,7 +19,7 @@ pub struct Operator {
     variables: Vec<(String, String)>,
 }
 
-/// What a command said, and how it ended.
+/// The output of a command, and its exit code.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -28,12 +28,12 @@ pub struct Ran {
 }
 
 impl Operator {
-    /// E-mails are caught, not sent.
+    /// Starts a gateway that captures e-mails instead of sending them.
     pub fn start() -> Self {
         Self::with(&[])
     }
 
-    /// With settings that the commands get too.
+    /// Starts it with settings that the commands get too.
     pub fn with(more: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let usual = [("GANCHO_EMAIL_VIA", "sink")];
@@ -43,12 +43,12 @@ impl Operator {
         Self { served, folder, ingest, variables: more.iter().map(owned).collect() }
     }
 
-    /// One of the operator's commands.
+    /// Runs one of the operator's commands.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         self.run_with(arguments, &[], "")
     }
 
-    /// The same, not started.
+    /// Returns the same command, not started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(arguments, self.folder.path());
         command.env("GANCHO_API_LISTEN", self.served.address.to_string());
@@ -63,13 +63,13 @@ impl Operator {
         finished(command, input)
     }
 
-    /// One that must go well, for programs.
+    /// Runs a command that must succeed, and returns its JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let with_json: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         self.run(&with_json).ok().json()
     }
 
-    /// A source with a key, and this number of test events from it.
+    /// Creates a source with a key, and receives this number of test events from it.
     pub fn receive(&self, count: usize) -> Vec<String> {
         if self.run(&["sources", "show", "acme"]).code != 0 {
             self.run(&["sources", "create", "acme"]).ok();
@@ -99,7 +99,7 @@ impl Ran {
     }
 }
 
-/// The command where no gateway runs.
+/// Runs the command without a running gateway.
 pub fn alone(folder: &Path, arguments: &[&str]) -> Ran {
     finished(command(arguments, folder), "")
 }
@@ -107,7 +107,7 @@ pub fn alone(folder: &Path, arguments: &[&str]) -> Ran {
 fn finished(mut command: Command, input: &str) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // One that does not read ends before all of it was written.
+    // A command that does not read may end before everything was written.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let ended = child.wait_with_output().unwrap();
     Ran {

@@ -1,4 +1,5 @@
-//! A partner apart from the gateway's listener: signs what it posts, and posts it until it is taken.
+//! A partner that shares no code with the gateway's listener: signs its webhooks, and posts them until they
+//! are accepted.
 
 use std::net::SocketAddr;
 
@@ -10,14 +11,14 @@ use crate::http::{self, Answer};
 
 pub const SECRET: &str = "the secret of acme";
 
-/// The headers of a signed body.
+/// Returns the headers of a signed body.
 pub fn signed(body: &str) -> Vec<(String, String)> {
     let key = Preset::Partner.hmac_signing_key(SECRET, SecretEncoding::Raw).unwrap();
     let recipe = Preset::Partner.recipe().unwrap();
     recipe.sign(&key, "k1", SystemClock.now(), "", body.as_bytes()).unwrap()
 }
 
-/// Nothing if nobody answers.
+/// Posts it; `None` if there is no response.
 pub fn try_post(ingest: SocketAddr, body: &str) -> Option<Answer> {
     let headers = signed(body);
     let headers: Vec<(&str, &str)> =
@@ -29,7 +30,7 @@ pub fn post(ingest: SocketAddr, body: &str) -> Answer {
     try_post(ingest, body).expect("an answer")
 }
 
-/// As partners do: again, until it is answered with 204.
+/// Posts as partners do: again, until the response is 204.
 pub fn insist(mut ingest: impl FnMut() -> SocketAddr, body: &str) {
     let is_taken = || try_post(ingest(), body).is_some_and(|answer| answer.status == 204);
     until("a partner's webhook is taken", is_taken);

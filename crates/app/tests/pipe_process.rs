@@ -1,4 +1,4 @@
-//! `gancho pipe` as a child process: fed with numbered lines, watched for what it acknowledges.
+//! `gancho pipe` as a child process: reads numbered lines, and its acknowledgments are recorded.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
 
 pub const GANCHO: &str = env!("CARGO_BIN_EXE_gancho");
 
-/// What was acknowledged: id and the line it stands for.
+/// The acknowledgments: id and line.
 pub type Acked = Arc<Mutex<BTreeMap<String, String>>>;
 
 pub struct PipeProcess {
@@ -22,7 +22,7 @@ pub struct PipeProcess {
     errors: Arc<Mutex<String>>,
 }
 
-/// The command, run by `wrapper` if there is one (strace, say).
+/// Returns the command, run by `wrapper` if there is one (for instance strace).
 pub fn command(wrapper: &[&str], folder: &Path, url: &str, database: Option<&str>) -> Command {
     let mut words = wrapper.iter().copied().chain([GANCHO]);
     let mut command = Command::new(words.next().unwrap());
@@ -41,7 +41,7 @@ pub fn url(address: SocketAddr) -> String {
 }
 
 impl PipeProcess {
-    /// Feeds lines beginning with `name` until the process goes away or `lines` are fed.
+    /// Writes lines beginning with `name` until the process ends or `lines` are written.
     pub fn start(mut command: Command, name: &str, lines: usize, acked: &Acked) -> Self {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -82,7 +82,7 @@ impl PipeProcess {
         self.readers.into_iter().for_each(|reader| reader.join().unwrap());
     }
 
-    /// Its exit and what it said to standard error. Fails if it does not end in time.
+    /// Returns its exit status and standard error. Fails if it does not end in time.
     pub fn end(mut self, within: Duration) -> (ExitStatus, String) {
         let started = Instant::now();
         let status = loop {

@@ -1,4 +1,4 @@
-//! A receiver apart from the gateway's code: plain sockets and threads. It remembers what it got.
+//! A receiver that shares no code with the gateway: plain sockets and threads. It remembers its requests.
 
 use std::{
     collections::BTreeMap,
@@ -30,12 +30,12 @@ pub struct Got {
 }
 
 impl Seen {
-    /// How often each id came.
+    /// Returns how often each id arrived.
     pub fn counts(&self) -> BTreeMap<String, usize> {
         self.0.lock().unwrap().iter().map(|(id, all)| (id.clone(), all.len())).collect()
     }
 
-    /// Maximum number of requests that were answered at the same time.
+    /// Returns the maximum number of requests that were answered at the same time.
     pub fn max_at_once(&self) -> usize {
         self.1.max.load(Ordering::SeqCst)
     }
@@ -44,18 +44,18 @@ impl Seen {
         self.0.lock().unwrap().get(id).map(|all| all[0].body.clone())
     }
 
-    /// The last request with that id.
+    /// Returns the last request with that id.
     pub fn last(&self, id: &str) -> Option<Got> {
         self.0.lock().unwrap().get(id).and_then(|all| all.last().cloned())
     }
 }
 
-/// Answers everything with 200 until the test ends.
+/// Starts a receiver that answers 200 until the test ends.
 pub fn start() -> (SocketAddr, Seen) {
     start_slow(Duration::ZERO)
 }
 
-/// Answers everything with 200 after a while.
+/// Starts a receiver that answers 200 after a while.
 pub fn start_slow(after: Duration) -> (SocketAddr, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -70,7 +70,7 @@ pub fn start_slow(after: Duration) -> (SocketAddr, Seen) {
     (address, seen)
 }
 
-/// One request; nothing when the connection ends or breaks.
+/// Handles one request; `None` when the connection ends or breaks.
 fn take(stream: &TcpStream, seen: &Seen, after: Duration) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut id, mut length, mut headers) = (String::new(), 0, Vec::new());
@@ -97,7 +97,7 @@ fn take(stream: &TcpStream, seen: &Seen, after: Duration) -> Option<()> {
     seen.0.lock().unwrap().entry(id).or_default().push(Got { headers, body });
     let at_once = seen.1.now.fetch_add(1, Ordering::SeqCst) + 1;
     seen.1.max.fetch_max(at_once, Ordering::SeqCst);
-    // Sleeps as a slow receiver.
+    // Sleeps as a slow receiver does.
     thread::sleep(after);
     seen.1.now.fetch_sub(1, Ordering::SeqCst);
     let mut stream = stream;

@@ -1,4 +1,4 @@
-//! A receiver that answers what a test tells it to.
+//! A receiver that answers as the test says.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -13,7 +13,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers 200 until the test says otherwise.
+    /// Starts a receiver that answers 200 until the test says otherwise.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

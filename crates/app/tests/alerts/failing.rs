@@ -105,7 +105,7 @@ fn deleting_a_tenant_makes_no_dead_letters() {
         let all = queues["data"].as_array().unwrap().clone();
         all.iter().all(|queue| queue["depth"] == 0)
     });
-    // What was counted is written together.
+    // Counts within a moment are written together.
     served.publish(&stays, "a.b", "{}");
     let totals = || served.operator("GET", "/v1/stats", "").json()["totals"].clone();
     until("the next is counted", || totals()["delivered"] == 1);

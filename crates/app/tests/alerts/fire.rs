@@ -1,4 +1,4 @@
-//! Each alert is caused for real, is sent, and is resolved when its cause is gone.
+//! Each alert has a real cause, is sent, and is resolved when its cause is gone.
 
 use std::process::Command;
 
@@ -72,7 +72,7 @@ fn dead_letters_fire_are_sent_everywhere_silenced_and_resolved() {
     let silences = served.operator("GET", "/v1/alerts/silences", "").json();
     assert_eq!(silences["data"][0]["rule"], "dead_letters_high", "{silences}");
 
-    // The cause is gone: what was reported as firing is reported as resolved, silenced or not.
+    // The cause is gone: an alert that was reported as firing is reported as resolved, silenced or not.
     target.answer(200);
     let purged = served.operator("DELETE", "/v1/dlq?all=true", "");
     assert!(purged.status < 300, "{}", purged.body);
@@ -113,7 +113,7 @@ fn a_full_storage_is_reported_although_nothing_can_be_stored() {
     let config = folder.path().join("gancho.toml");
     std::fs::write(&config, "store_max_bytes = \"4MiB\"\n").unwrap();
     let slack_url = slack.url();
-    // The data directory is on a disk of its own: this machine's may be nearly full.
+    // The data directory has its own disk, because this machine's may be nearly full.
     let data = tempfile::tempdir_in("/dev/shm").unwrap();
     let data_dir = data.path().display().to_string();
     let database = format!("sqlite:{}", folder.path().join("gancho.db").display());
@@ -125,7 +125,7 @@ fn a_full_storage_is_reported_although_nothing_can_be_stored() {
     let served = Gateway::start(folder.path(), &[&QUICK[..], &more].concat());
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
-    // One that is delivered later, when the storage is full.
+    // An event that is delivered later, when the storage is full.
     let at = date("+5 seconds");
     let later = json!({"type": "a.b", "data": {}, "deliver_at": at}).to_string();
     let headers = [("x-api-key", key.as_str())];
@@ -197,7 +197,7 @@ fn date(when: &str) -> String {
     String::from_utf8(said.unwrap().stdout).unwrap().trim().to_owned()
 }
 
-/// Two nodes of one database: one of them evaluates, and when it dies the other does, and reports that.
+/// Two nodes of one database: one of them evaluates; when it dies the other does, and reports that.
 #[test]
 fn a_fleet_reports_once_and_a_lost_node_is_reported() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

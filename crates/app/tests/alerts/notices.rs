@@ -5,7 +5,8 @@ use gancho_testkit::until;
 use super::{fire::failing_endpoint, recorder::Recorder};
 use crate::{gateway::Gateway, operator::Operator, scripted_receiver::Receiver};
 
-/// A dead endpoint of a tenant: its people and the operator get e-mail, many dead letters are one message.
+/// A dead endpoint of a tenant: the tenant's addresses and the operator get e-mails, and many dead letters
+/// are one message.
 #[test]
 fn notices_go_to_slack_and_by_email() {
     let folder = tempfile::tempdir().unwrap();
@@ -31,7 +32,7 @@ fn notices_go_to_slack_and_by_email() {
         served.publish(&key, "a.b", r#"{"card":"payload-canary"}"#);
     }
     until("Slack has them", || slack.texts().contains(&endpoint));
-    // The first five are reported one by one, the rest as one; all of them in a message or two.
+    // The first five are reported one by one, the others together; all of them in one or two messages.
     assert!(slack.all().len() <= 2, "{}", slack.texts());
     let caught = || served.operator("GET", "/v1/dev/emails", "").json();
     until("both mailboxes have it", || {
@@ -43,7 +44,7 @@ fn notices_go_to_slack_and_by_email() {
     served.stop();
 }
 
-/// What is counted for a digest is sent when the gateway stops, of every endpoint.
+/// The counts of every endpoint's digest are sent when the gateway stops.
 #[test]
 fn a_stop_sends_the_digests_of_all_endpoints() {
     let folder = tempfile::tempdir().unwrap();

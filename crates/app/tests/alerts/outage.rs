@@ -1,11 +1,12 @@
-//! A database that does not respond is reported without it.
+//! A database that does not respond is reported without the database.
 
 use gancho_testkit::until;
 
 use super::recorder::Recorder;
 use crate::{browser::Browser, gateway::Gateway, http};
 
-/// A caller gets a response, though the database gives none. What is published is there when it goes on.
+/// A caller gets a response even if the database does not respond. The published event exists when the
+/// database continues.
 #[test]
 fn a_database_that_hangs_leaves_nobody_without_a_response() {
     let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
@@ -22,7 +23,7 @@ fn a_database_that_hangs_leaves_nobody_without_a_response() {
     std::thread::scope(|scope| {
         let known = scope.spawn(|| publish(&known));
         let unknown = scope.spawn(|| publish(&unknown));
-        // An administrative act, whose entry in the audit log waits for the database, too.
+        // An administrative action, whose entry in the audit log waits for the database too.
         let act = scope.spawn(|| served.operator("POST", "/v1/tenants", r#"{"slug":"initech"}"#));
         let page = scope.spawn(|| browser.get("/ui/deliveries").status);
         for answer in [known, unknown, act] {
@@ -37,7 +38,7 @@ fn a_database_that_hangs_leaves_nobody_without_a_response() {
     served.stop();
 }
 
-/// A server of its own, which is killed and started again. Nothing was sent to the URL before.
+/// A separate server, which is killed and restarted. Nothing was sent to the URL before.
 #[test]
 fn a_database_that_is_gone_fires_until_it_is_back() {
     let server = gancho_testkit::postgres::Postgres::start(&[]).unwrap();
@@ -53,7 +54,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
         ("GANCHO_NOTIFY_URL", hook_url.as_str()),
         ("GANCHO_NOTIFY_SECRET", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="),
     ];
-    // The first start makes an endpoint of the URL.
+    // The first start creates an endpoint for the URL.
     Gateway::start(folder.path(), &variables).stop();
     let served = Gateway::start(folder.path(), &variables);
     let key = served.tenant("acme");
@@ -62,14 +63,14 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
     until("it is sent without the database", || {
         slack.texts().contains("The database does not respond")
     });
-    // A server that is starting may be there, gone and there again: how often is not ours to say.
+    // A server that is starting may respond, fail and respond again, so the number of changes is undefined.
     let told = |wanted: &str| {
         let all = hook.alerts();
         let of_store = all.iter().filter(|(rule, ..)| rule == "store_unavailable");
         of_store.filter(|(.., change)| change == wanted).count()
     };
     until("the URL gets it without the database", || told("fired") > 0);
-    // Refused before the store is asked to write, since nobody knows whose it is: counted all the same.
+    // Refused before the store is asked to write, because its tenant is unknown, but counted nevertheless.
     let refused = || {
         let metrics = http::call(served.address, "GET", "/metrics", &[], "").body;
         let line = "gancho_refused_writes_total{reason=\"unavailable\"} ";
@@ -103,7 +104,7 @@ fn a_database_that_is_gone_fires_until_it_is_back() {
         !stored.is_empty() && stored.chunks(2).all(|pair| pair == ["fired", "resolved"])
     });
 
-    // A node that stops during an outage leaves no alert behind that nobody resolves.
+    // A node that stops during an outage leaves no alert behind that no other node resolves.
     let fired = told("fired");
     server.stop_at_once().unwrap();
     until("it fires again", || told("fired") > fired);

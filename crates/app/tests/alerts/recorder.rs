@@ -1,4 +1,4 @@
-//! Takes what alerts send, whatever its form.
+//! Receives what alerts send, in every format.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -16,7 +16,7 @@ use serde_json::Value;
 pub struct Recorder {
     pub address: SocketAddr,
     bodies: Arc<Mutex<Vec<(String, Value)>>>,
-    /// Answers 503 while set.
+    /// Whether it answers 503.
     is_refusing: Arc<AtomicBool>,
     refused: Arc<AtomicUsize>,
 }
@@ -44,7 +44,7 @@ impl Recorder {
         self.is_refusing.store(is_refusing, Ordering::SeqCst);
     }
 
-    /// How many requests were refused.
+    /// Returns how many requests were refused.
     pub fn refused(&self) -> usize {
         self.refused.load(Ordering::SeqCst)
     }
@@ -53,7 +53,7 @@ impl Recorder {
         format!("http://{}/services/T0/B0/slack-canary", self.address)
     }
 
-    /// Head and body of each request.
+    /// Returns head and body of each request.
     pub fn all(&self) -> Vec<(String, Value)> {
         self.bodies.lock().unwrap().clone()
     }
@@ -64,7 +64,7 @@ impl Recorder {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The alerts in all messages: rule, subject and change.
+    /// Returns the alerts in all messages: rule, subject and change.
     pub fn alerts(&self) -> Vec<(String, String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let all = self.all();

@@ -65,7 +65,7 @@ fn apply(at: &Operator) {
         .clone();
     assert_eq!(at.run(&["endpoints", "secret", id.as_str().unwrap()]).ok().out.trim(), secret[0].1);
 
-    // Again, and from what was exported: nothing changes.
+    // Applied again, and from the export: nothing changes.
     let again = at.run(&["apply", "-f", file, "--yes"]).ok().out;
     assert_eq!(again, "0 to create, 0 to change, 0 to delete; 6 unchanged\n");
     let exported = at.folder.path().join("exported.yaml");
@@ -129,7 +129,7 @@ fn mistakes_in_a_file_are_named_and_a_failure_says_what_was_done() {
     assert!(ran.err.contains("1 of 2 changes were applied"), "{}", ran.err);
     let toml = at.folder.path().join("gancho.toml");
     fs::write(&toml, "[[tenants]]\nslug = \"two\"\n").unwrap();
-    // The name of the settings file is the user's choice here.
+    // The user chooses the name of the settings file here.
     let other = at.folder.path().join("setup.toml");
     fs::rename(&toml, &other).unwrap();
     at.run(&["apply", "-f", other.to_str().unwrap(), "--yes"]).ok();

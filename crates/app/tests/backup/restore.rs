@@ -1,5 +1,5 @@
-//! A backup of a busy gateway, restored elsewhere: everything acknowledged before it is there, and deliveries go
-//! on.
+//! A backup of a busy gateway, restored elsewhere: everything that was acknowledged before it exists, and
+//! deliveries continue.
 
 use std::{
     fs,
@@ -36,12 +36,12 @@ fn what_was_backed_up_is_restored_and_delivered() {
     served.endpoint(&key, &format!("http://{target}/hook"));
     served.source("partner", crate::partner::SECRET, &format!("http://{target}/core"));
     served.simulate("partner");
-    // These wait: they are delivered by the restored gateway only.
+    // These wait: only the restored gateway delivers them.
     assert_eq!(served.operator("POST", "/v1/queues/webhook/pause", "").status, 204);
     let waiting: Vec<String> =
         (0..20).map(|number| served.publish(&key, "a.b", &format!("{number}"))).collect();
 
-    // The gateway goes on writing while it is copied.
+    // The gateway keeps writing during the copy.
     let is_over = Arc::new(AtomicBool::new(false));
     let (stop, address, publisher) = (is_over.clone(), served.address, key.clone());
     let busy = thread::spawn(move || {
@@ -62,7 +62,7 @@ fn what_was_backed_up_is_restored_and_delivered() {
     let again = run(folder.path(), &["backup", file]);
     assert!(again.code != 0 && again.err.contains("exists"), "{}", again.err);
 
-    // Not while the gateway runs.
+    // Refused while the gateway is running.
     let refused = run(folder.path(), &["restore", file]);
     assert!(refused.code != 0 && refused.err.contains("in use by another"), "{}", refused.err);
     served.stop();
@@ -96,7 +96,7 @@ fn what_was_backed_up_is_restored_and_delivered() {
     until("it goes on", || seen.body(&new).is_some());
     restored.stop();
 
-    // Over a database that is there: it is kept.
+    // An existing database is kept under another name.
     let told = run(other.path(), &["restore", file, "--json"]).ok().json();
     let before = told["previous"].as_str().unwrap();
     assert!(Path::new(before).exists(), "{told}");

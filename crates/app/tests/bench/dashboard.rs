@@ -1,4 +1,4 @@
-//! `gancho bench dashboard` reads every page, small. How fast they are is not for a test build to say.
+//! `gancho bench dashboard` reads every page, with small sizes. A test build says nothing about their speed.
 
 use std::process::Command;
 

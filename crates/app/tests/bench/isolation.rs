@@ -1,5 +1,5 @@
-//! `gancho bench isolation` runs each scenario, small, and its exit code says what its verdicts say. Whether
-//! the law holds at the speed of a test build is not for this test to say.
+//! `gancho bench isolation` runs each scenario with small sizes, and its exit code matches its verdicts. A
+//! test build cannot check the guarantee itself.
 
 use std::process::{Command, Output, Stdio};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::pipe_process::GANCHO;
 
-/// What it prints, and its process id.
+/// Returns its output, and its process id.
 fn isolation(arguments: &[&str]) -> (Output, u32) {
     let mut command = Command::new(GANCHO);
     command.args(["bench", "isolation"]).args(arguments).env_remove("GANCHO_DATABASE_URL");
@@ -17,7 +17,7 @@ fn isolation(arguments: &[&str]) -> (Output, u32) {
     (child.wait_with_output().unwrap(), id)
 }
 
-/// The rows of a scenario, after their verdicts were held against the exit code.
+/// Returns the rows of a scenario, after it has compared their verdicts with the exit code.
 fn rows(arguments: &[&str]) -> Vec<Value> {
     rows_and_id(arguments).0
 }
@@ -214,7 +214,7 @@ fn slow_strangers() {
     assert_eq!(measured(&rows, "not answered 204, alone") as u64, 0);
 }
 
-/// Each gateway gets a database of its own, and none of them stays.
+/// Each gateway gets its own database, and none of them stays.
 #[tokio::test]
 async fn on_postgres_no_database_stays_behind() {
     let server = fresh_database().await.unwrap();

@@ -1,4 +1,4 @@
-//! The benchmarks run, small, and print what they measured. How fast is not for a test to say.
+//! The benchmarks run with small sizes, and print their measurements. A test cannot check the speed.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! `gancho tenants move`, while two nodes publish and deliver: what is acknowledged arrives once, and publishing is refused
-//! for a moment only. A node that is killed in the middle leaves the move to the other.
+//! `gancho tenants move`, while two nodes publish and deliver: what is acknowledged arrives once, and
+//! publishing is refused only for a moment. If a node is killed halfway, the other continues the move.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -22,12 +22,12 @@ fn publish(gateway: &Gateway, key: &str) -> Answer {
     http::call(gateway.address, "POST", "/v1/events", &[("x-api-key", key)], body)
 }
 
-/// What one publisher has seen.
+/// The observations of one publisher.
 #[derive(Default)]
 struct Published {
     acked: Vec<String>,
     refused: usize,
-    /// The longest time without an acknowledgement, from the first refusal on.
+    /// The longest time without an acknowledgment, from the first refusal on.
     refused_for: Duration,
 }
 
@@ -106,7 +106,7 @@ fn a_tenant_moves_while_it_is_published_to() {
     assert!(counts.values().all(|count| *count == 1), "each arrives once");
     assert_eq!(counts.len(), acked.len(), "and nothing else");
 
-    // Back before it is there.
+    // Taken back before it has arrived.
     operator.run(&["tenants", "move", "acme", "--to", "b", "--no-wait"]).ok();
     let back = operator.run(&["tenants", "move", "acme", "--back"]).ok();
     assert!(back.out.contains("acme stays in home"), "{}", back.out);

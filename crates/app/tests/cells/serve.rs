@@ -1,4 +1,4 @@
-//! A gateway of two databases on two servers: a cell is added while it runs, goes down, and comes back.
+//! A gateway of two databases on two servers: a cell is added while it is running, goes down, and comes back.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn publish(gateway: &Gateway, key: &str) -> Answer {
     http::call(gateway.address, "POST", "/v1/events", &[("x-api-key", key)], body)
 }
 
-/// The event's id, if it was accepted.
+/// Returns the event's id, if it was accepted.
 fn accepted(answer: &Answer) -> Option<String> {
     (answer.status == 202).then(|| answer.json()["id"].as_str().unwrap().to_owned())
 }
@@ -31,7 +31,7 @@ fn cell<'a>(cells: &'a Value, name: &str) -> &'a Value {
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {cells}"))
 }
 
-/// The number of the first tenant in a cell, whose slug is `later-…`.
+/// Returns the number of the first tenant in a cell, whose slug is `later-…`.
 async fn first_tenant(cell: &Database) -> usize {
     let client = cell.client().await.unwrap();
     let row = client.query_one("select slug from tenants limit 1", &[]).await.unwrap();
@@ -89,7 +89,7 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
         one.endpoint(key, &format!("http://{address}/hook"));
     }
     let mut acked = Vec::new();
-    // The other node has learned of the cell by itself.
+    // The other node has found the cell by itself.
     until("the other node serves the cell", || {
         let id = accepted(&publish(&two, far));
         acked.extend(id.clone());
@@ -137,14 +137,14 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
     });
     until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
 
-    // A restart finds the cell by the directory.
+    // After a restart the directory still has the cell.
     two.stop();
     let two = Gateway::start(operator.folder.path(), &variables);
     acked.push(accepted(&publish(&two, far)).unwrap());
     until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
     let drained = operator.run(&["cells", "drain", "b"]).ok();
     assert!(drained.out.contains("no new tenants"), "{}", drained.out);
-    // Keys are rotated in every cell, and what is encrypted of the cells with them.
+    // Keys are rotated in every cell, including what is encrypted about the cells.
     operator.run(&["keys", "rotate"]).ok();
     let keys = operator.json(&["keys", "list"]);
     assert_eq!(keys["keys"][0]["records"], 0, "{keys}");

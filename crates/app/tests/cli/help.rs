@@ -1,10 +1,10 @@
-//! `--help` of every command, as it is printed: a page in `snapshots/` for each command.
+//! Compares the `--help` of every command with a page in `snapshots/` for each command.
 
 use std::process::Command;
 
 use crate::pipe_process::GANCHO;
 
-/// The help of a command and of all below it, in the order in which they are listed.
+/// Returns the help of a command and of all its subcommands, in the order in which they are listed.
 fn pages(command: &[&str]) -> String {
     let page = help(command);
     let mut all = format!("$ gancho {} --help\n", command.join(" "));
@@ -26,14 +26,14 @@ fn pages(command: &[&str]) -> String {
     all
 }
 
-/// Without variables, because the help shows those that are set.
+/// Runs without variables, because the help shows those that are set.
 fn help(command: &[&str]) -> String {
     let ran = Command::new(GANCHO).args(command).arg("--help").env_clear().output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// Those that a page lists, `help` apart.
+/// Returns the subcommands that a page lists, without `help`.
 fn subcommands(page: &str) -> Vec<&str> {
     let listed = page.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = listed.take_while(|line| !line.is_empty());

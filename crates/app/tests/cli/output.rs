@@ -1,4 +1,4 @@
-//! What the commands print, as it is printed: tables, single things, and errors with their hints.
+//! Compares the exact output of commands: tables, single objects, and errors with their hints.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ impl Session {
         self.add(arguments, &at.run(arguments));
     }
 
-    /// What differs from run to run is replaced by its name.
+    /// Compares it with the snapshot. Values that differ from run to run are replaced by names.
     fn matches(&self, name: &str) {
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, filters => vec![
             (r"\b(out|rcp|src|evt|dlv|wh|ten)_[0-9A-Z]{26}\b", "${1}_[id]"),

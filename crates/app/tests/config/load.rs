@@ -1,4 +1,4 @@
-//! Settings, as the binary takes and refuses them.
+//! Settings that the binary accepts and refuses.
 
 use crate::gateway::command;
 

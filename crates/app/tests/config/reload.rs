@@ -1,11 +1,11 @@
-//! Settings that change while the gateway runs.
+//! Settings that change while the gateway is running.
 
 use gancho_testkit::until;
 use serde_json::json;
 
 use crate::{gateway::Gateway, receiver, scripted_receiver};
 
-/// A delivery rate that lets nothing more through than the first, so that a change shows.
+/// A delivery rate that allows only the first delivery, so that a change is visible.
 const CLOSED: &str = "delivery_rate = \"1/24h\"\n";
 
 #[test]
@@ -27,11 +27,11 @@ fn limits_of_a_lane_change_on_sighup_and_by_the_api() {
     served.signal("HUP");
     until("the others arrive", || arrived() == 5);
 
-    // By the API, which says what was done.
+    // By the API, which returns what it did.
     std::fs::write(&config, format!("{CLOSED}api_listen = \"127.0.0.1:1\"\n")).unwrap();
     let reloaded = served.operator("POST", "/v1/_reload", "").json();
     assert_eq!(reloaded["applied"], json!(["concurrency", "delivery_rate"]), "{reloaded}");
-    // The listen address comes from the environment here, so that it did not change.
+    // The listen address comes from the environment here, so it has not changed.
     assert_eq!(reloaded["needs_restart"], json!([]), "{reloaded}");
     let again = served.operator("POST", "/v1/_reload", "").json();
     assert_eq!(again["applied"], json!([]), "{again}");
@@ -53,7 +53,7 @@ fn limits_of_a_lane_change_on_sighup_and_by_the_api() {
     assert_eq!(served.operator("POST", "/v1/_reload", "").status, 200);
     until("the rest arrives", || arrived() == 8);
 
-    // While the file is being replaced, nothing becomes its default.
+    // While the file is being replaced, no setting is reset to its default.
     std::fs::rename(&config, folder.path().join("gancho.toml.new")).unwrap();
     let refused = served.operator("POST", "/v1/_reload", "");
     assert_eq!(refused.status, 422, "{}", refused.body);
@@ -61,7 +61,7 @@ fn limits_of_a_lane_change_on_sighup_and_by_the_api() {
     served.stop();
 }
 
-/// What the gateway made of the settings for this machine is no change of them.
+/// The gateway's adjustments for this machine do not count as changes of the settings.
 #[test]
 fn reloading_unchanged_settings_asks_for_no_restart() {
     let folder = tempfile::tempdir().unwrap();

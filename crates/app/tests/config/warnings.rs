@@ -1,4 +1,4 @@
-//! What an operator is warned of at the start.
+//! Warnings for the operator at the start.
 
 use gancho_testkit::until;
 
@@ -61,7 +61,7 @@ fn e_mails_that_wait_while_e_mail_is_switched_off_are_counted() {
     let log = Gateway::start(folder.path(), &[("GANCHO_EMAIL_VIA", "off")]).stop();
     let line = log.lines().find(|line| line.contains("e-mail is off on this node"));
     assert!(line.is_some_and(|line| line.contains("\"count\":2")), "{log}");
-    // Switched on again, they are sent.
+    // When e-mail is turned on again, they are sent.
     let served = Gateway::start(folder.path(), &[("GANCHO_EMAIL_VIA", "sink")]);
     assert_eq!(served.operator("POST", "/v1/queues/email/resume", "").status, 204);
     until("both are sent", || {

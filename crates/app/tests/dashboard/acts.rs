@@ -1,4 +1,5 @@
-//! Acts and settings: what is irreversible asks first, what was not done is not recorded, and errors speak of the form.
+//! Actions and settings: irreversible actions ask first, actions that were not done are not recorded, and
+//! errors use the words of the form.
 
 use gancho_testkit::until;
 
@@ -20,7 +21,7 @@ fn what_was_not_done_is_not_in_the_audit_log() {
     assert_eq!(asked.status, 200, "{}", asked.html);
     let log = browser.open("/ui/audit");
     log.lacks("purgeDeadLetters").lacks("replayDeadLetters");
-    // Those that were done name the tenant.
+    // The entries of completed actions name the tenant.
     log.has("createWebhook").has("<span class=\"tenant\">acme</span>");
 }
 
@@ -40,7 +41,7 @@ fn irreversible_acts_ask_first() {
     browser.submit_and_follow(revoke, &[]).has("The key is revoked");
     assert_eq!(read().status, 401);
 
-    // The settings and the use of the plan are on the page of the tenant.
+    // The settings and the usage of the plan are on the page of the tenant.
     page.has("Events this month").has("Publish rate").has("Dead letters are kept for");
 
     let page = browser.open("/ui/sources/shopflow");

@@ -1,4 +1,4 @@
-//! The forms of endpoints and tenants: everything that the API can set, and the values that are in force otherwise.
+//! The forms of endpoints and tenants: everything that the API can set, and the defaults.
 
 use crate::{browser::Browser, gateway::Gateway};
 
@@ -42,7 +42,7 @@ fn an_endpoint_is_made_and_changed_with_all_that_it_can_have() {
     form.has("value=\"10s, 5m\"").has("value=\"crm-7\"").lacks("name=\"secret\"");
     form.has("{&#34;team&#34;: 1.50}").lacks("my own secret");
 
-    // Delays that double, and back to those of the profile.
+    // Doubling delays, and back to those of the profile.
     let of = |schedule: &'static str, base: &'static str| {
         [
             ("url", "http://127.0.0.1:8443/hook"),
@@ -80,7 +80,7 @@ fn plans_and_profiles_are_chosen_from_those_that_exist() {
     browser.open("/ui/endpoints/new?tenant=acme").has("default of the tenant: auracore");
 }
 
-/// Two people edit the same endpoint: the one who saves last does not undo what the other has changed.
+/// Two people edit the same endpoint: the one who saves last does not undo the other's changes.
 #[test]
 fn a_form_changes_only_what_was_changed_in_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Finding things: by what a delivery led to, by names, and what is said about a filter that is wrong.
+//! Filters: by the outcome of a delivery, by names, and the errors of invalid filters.
 
 use gancho_testkit::until;
 
@@ -75,7 +75,7 @@ fn deliveries_are_found_by_what_they_led_to_and_by_subject() {
     }
     let page = browser.open(typed.location());
     page.has("error code").has("response status");
-    // What the filter selects can be taken along.
+    // The selected deliveries can be exported.
     page.has("href=\"/ui/deliveries/export?tenant=acme&#38;error=HTTP_418&#38;response=418\"");
     let rows = |page: &str| page.matches("{\"id\":\"dlv_").count();
     let file = browser.get("/ui/deliveries/export?tenant=acme&error=HTTP_418");
@@ -84,7 +84,7 @@ fn deliveries_are_found_by_what_they_led_to_and_by_subject() {
     let portal = Browser::in_portal(&gateway, "acme");
     portal.open("/portal/deliveries").has("href=\"/portal/deliveries/export\"");
     assert_eq!(rows(&portal.get("/portal/deliveries/export?type=a.*").html), 3);
-    // The histogram is of what the filter selects, and no tab has a number that others lack.
+    // The histogram shows the selected deliveries, and no tab has a number that others lack.
     page.lacks("class=\"plot tiny\"");
     let all = browser.open("/ui/deliveries?tenant=acme");
     all.has("class=\"plot tiny\"").has("accepted, ").lacks("</small></a><a href=\"/ui/deliveries");
@@ -201,7 +201,7 @@ fn events_and_emails_are_limited_by_time_and_external_id() {
     assert_eq!(rows("/ui/events?since=2100-01-01T00%3A00%3A00Z"), (0, 0));
     assert_eq!(rows("/ui/events?until=2100-01-01T00%3A00%3A00Z&type=a.b"), (1, 0));
     assert_eq!(rows("/ui/events?tenant=acme&external=order-9"), (0, 1));
-    // An external id is one of a tenant's, which is found.
+    // An external id belongs to a tenant, which is found.
     let found = browser.get("/ui/events?external=order-9&unmatched=true");
     assert_eq!(found.location(), "/ui/events?unmatched=true&external=order-9&tenant=acme");
     // Conditions stay when the tab changes, and each can be removed.
@@ -257,7 +257,7 @@ fn deliveries_are_found_by_the_names_of_endpoints_and_tenants() {
     let unknown = browser.get("/ui/deliveries?q=tenant%3Aglobex+endpoint%3Abilling");
     assert_eq!(browser.get(unknown.location()).status, 422);
 
-    // A delivery leads back to the list that it was opened from.
+    // A delivery links back to the list that it was opened from.
     gateway.publish(&key, "a.b", "{}");
     until("it is delivered", || {
         browser.open(&format!("{of_billing}&status=delivered")).html.contains(">a.b</a>")

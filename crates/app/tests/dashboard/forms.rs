@@ -30,7 +30,7 @@ fn a_change_needs_the_token_of_the_session_and_a_page_of_the_dashboard() {
         assert_eq!(page.status, 403, "{headers:?} {body}");
         page.has("Nothing was changed");
     }
-    // A link changes nothing, whatever it says about the method.
+    // A link changes nothing, whatever method it claims.
     let by_link = browser.get(&format!("{pause}?csrf={token}&_method=POST"));
     assert_eq!(by_link.status, 405);
     browser.open("/ui/queues").lacks("/ui/queues/email/resume");
@@ -151,7 +151,7 @@ fn dead_letters_are_counted_replayed_and_followed() {
     browser.open("/ui/deliveries?tenant=acme&status=failed").has("Dead letter");
 
     let path = "/ui/dead-letters/replay?tenant=acme&code=TARGET_GONE";
-    // The endpoint was disabled by its 410: nothing could be sent to it.
+    // The endpoint was disabled by its 410, so nothing could be sent to it.
     browser.submit(path, &[]).has("<p class=\"count\">0</p>").has("1 is left out");
     let webhook = format!("/v1/webhooks/{}", endpoint["id"].as_str().unwrap());
     let enabled = gateway.acting("acme", "PATCH", &webhook, r#"{"is_active":true}"#);

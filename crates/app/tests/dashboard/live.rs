@@ -1,4 +1,4 @@
-//! Rows that come while a page is open: what happens, to whom it is shown, and how long.
+//! Rows that appear while a page is open: which ones, to whom they are shown, and how long.
 
 use crate::{browser::Browser, gateway::Gateway, scripted_receiver::Receiver};
 
@@ -66,7 +66,7 @@ fn the_stream_needs_a_session_and_ends_with_it() {
     let mut stream = browser.stream("/ui/live/deliveries");
     assert_eq!(browser.submit("/ui/logout", &[]).status, 303);
     stream.wait_for_end();
-    // A gateway that stops does not wait for pages that are open.
+    // A gateway that stops does not wait for open pages.
     let again = Browser::logged_in(&gateway);
     let mut stream = again.stream("/ui/live/deliveries");
     gateway.stop();

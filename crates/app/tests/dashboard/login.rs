@@ -1,4 +1,4 @@
-//! Who gets in, and how sessions begin and end.
+//! Who can log in, and how sessions start and end.
 
 use crate::{
     browser::{Browser, SAME_ORIGIN, form},
@@ -29,7 +29,7 @@ fn the_operator_token_opens_the_dashboard() {
     let start = browser.open("/ui/");
     start.has("Send the first webhook");
 
-    // A session of this browser, known before the login, is not taken over.
+    // A session of this browser from before the login is not reused.
     let first = browser.session.clone().unwrap();
     browser.log_in(TOKEN);
     assert_ne!(browser.session.clone().unwrap(), first);
@@ -52,7 +52,7 @@ fn every_failure_has_the_same_message_and_guessing_is_slowed_down() {
     assert_eq!(wrong.status, 403);
     wrong.has("the token is not valid");
     assert!(wrong.header("set-cookie").is_none());
-    // A tenant's key opens the API, not the dashboard.
+    // A tenant's key gives access to the API, not to the dashboard.
     let tenants = browser.log_in(&key);
     assert_eq!(tenants.status, 403);
     assert_eq!(tenants.html, wrong.html);

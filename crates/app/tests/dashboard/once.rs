@@ -1,13 +1,12 @@
-//! A form acts once: loading the page again repeats nothing, and a session that ends in the middle loses nothing but
-//! secrets.
+//! A form acts once: reloading the page repeats nothing, and a session that ends halfway loses only secrets.
 
 use crate::{
     browser::{Browser, Page, SAME_ORIGIN, form},
     gateway::{Gateway, TOKEN},
 };
 
-/// What is shown once: the answer to the form leads to a page that has the secret, and has it no more when it is loaded
-/// again, even by a browser that kept the cookie.
+/// Checks that a secret is shown once: the response to the form leads to a page with the secret, which does
+/// not have it when it is reloaded, even by a browser that kept the cookie.
 #[track_caller]
 fn shown_once(browser: &Browser, answer: &Page, secret: &str) {
     assert_eq!(answer.status, 303, "{}\n{}", answer.head, answer.html);
@@ -54,7 +53,7 @@ fn secrets_are_shown_once_and_loading_the_page_again_makes_no_other() {
     let list = gateway.acting("acme", "GET", "/v1/webhooks", "").json();
     assert_eq!(list["data"].as_array().unwrap().len(), 1);
 
-    // Sealed for one session: nobody else can open it.
+    // Encrypted for one session, so nobody else can decrypt it.
     let rotated = browser.submit(&format!("/ui/endpoints/{id}/rotate?tenant=acme"), &[]);
     let other = Browser::logged_in(&gateway);
     other.follow(&rotated).lacks("whsec_");
@@ -120,7 +119,7 @@ fn a_form_outlives_its_session() {
     let evil = ("referer", "https://evil.example/ui/endpoints/new");
     let sent = stranger.send("POST", page, &[SAME_ORIGIN, evil], &fields);
     assert_eq!(sent.location(), "/ui/login?ended=form");
-    // What is too long for a cookie is lost, and the login says so.
+    // Text that is too long for a cookie is lost, and the login page says so.
     let long = form(&[("url", &format!("https://example.com/{}", "x".repeat(5_000)))]);
     let lost = stranger.send("POST", page, &[SAME_ORIGIN], &long);
     assert!(lost.location().ends_with("ended=lost"), "{}", lost.location());

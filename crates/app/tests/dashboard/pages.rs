@@ -1,4 +1,4 @@
-//! Each page with real data: what it shows, its headers, and what it says if something is not there.
+//! Each page with real data: what it shows, its headers, and its text if something does not exist.
 
 use std::process::Command;
 
@@ -106,7 +106,7 @@ fn every_page_answers_with_its_headers() {
         "/ui/endpoints/wh_01JCR4VQX8M3W0ZB6K3VTN5YHF?tenant=acme",
         "/ui/tenants/nobody",
         "/ui/deliveries?tenant=nobody",
-        // Another tenant's things do not exist.
+        // Another tenant's objects do not exist.
         &format!("/ui/endpoints/{endpoint}?tenant=other"),
         &format!("/ui/events/{event}?tenant=other"),
     ] {
@@ -116,12 +116,12 @@ fn every_page_answers_with_its_headers() {
     let page = browser.open(&format!("/ui/deliveries/dlv_{delivery}?tenant=acme"));
     page.has("Delivered at attempt 1").has("<span class=\"d\">418.50</span>");
     page.has("curl -X POST").has("webhook-signature").has("Retry now");
-    // An id opens its page at once.
+    // An id opens its page directly.
     let found = browser.get(&format!("/ui/search?q=dlv_{delivery}"));
     assert_eq!(found.location(), format!("/ui/deliveries/dlv_{delivery}?tenant=acme"));
     let found = browser.get(&format!("/ui/search?q={endpoint}"));
     assert_eq!(found.location(), format!("/ui/endpoints/{endpoint}?tenant=acme"));
-    // What is typed becomes an address.
+    // A typed filter becomes a URL.
     let typed = browser.get("/ui/deliveries?tenant=acme&q=type%3Ainvoice.paid+external%3Ax");
     assert_eq!(typed.location(), "/ui/deliveries?tenant=acme&type=invoice.paid&external=x");
     browser.open("/ui/deliveries?tenant=acme&q=color:red").has("is not a filter");
@@ -198,7 +198,7 @@ fn everything_from_outside_is_text() {
         page.lacks("<script>alert").lacks("<img src=x").lacks("</textarea></pre>");
         page.lacks("alert(1)</script>");
         if !path.ends_with("edit") && !path.contains("/edit?") {
-            // What is copied is exact; what is read is not deceiving.
+            // Copied text is exact, and displayed text is not deceptive.
             let shown = without_copies(&page.html);
             assert!(!shown.contains('\u{202e}'), "{path}: {shown}");
         }
@@ -207,7 +207,7 @@ fn everything_from_outside_is_text() {
     page.has("&lt;script&gt;").has("\\u{202e}");
 }
 
-/// The page without what its buttons copy.
+/// Returns the page without the text that its buttons copy.
 fn without_copies(html: &str) -> String {
     let mut parts = html.split("data-copy=\"");
     let mut shown = parts.next().unwrap().to_owned();
@@ -217,7 +217,7 @@ fn without_copies(html: &str) -> String {
     shown
 }
 
-/// Pages of one tenant's things find the tenant by themselves.
+/// Pages of a tenant's objects find the tenant by themselves.
 #[test]
 fn an_endpoint_is_found_without_its_tenant() {
     let folder = tempfile::tempdir().unwrap();
@@ -247,7 +247,7 @@ fn rows_of_all_tenants_lead_to_pages_of_their_tenant() {
     assert!(link.ends_with("?tenant=acme"), "{link}");
     browser.open(&format!("/ui/deliveries/dlv_{link}")).has("/ui/endpoints/wh_");
 
-    // The form for the language leads back to the same filter.
+    // The form for the language returns to the same filter.
     let page = browser.open("/ui/deliveries?tenant=acme&status=failed");
     page.has("name=\"next\" value=\"/ui/deliveries?tenant=acme");
 }
@@ -268,11 +268,11 @@ fn a_delivery_is_whole_without_its_tenant_in_the_address() {
     assert_eq!(shown["tenant"], "acme", "{shown}");
     let page = browser.open(&format!("/ui/deliveries/{id}"));
     page.has("Copy as curl").has(&format!("http://{target}/whole")).has("/ui/endpoints/wh_");
-    // What has ended is not read again by itself.
+    // A page about something that has ended does not refresh itself.
     page.has("data-refresh=\"0\"");
 }
 
-/// The closest pause is said where an endpoint is shown, and nothing is said to be kept that is not.
+/// Pages name the closest pause, and state retention only where it applies.
 #[test]
 fn pages_say_what_holds_and_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ fn pages_say_what_holds_and_what_is_kept() {
     assert_eq!(gateway.operator("POST", "/v1/tenants/acme/pause", "").status, 204);
     browser.open(&page).has("Its tenant is paused.");
 
-    // Canceled before its time: nobody can replay it.
+    // Canceled before its time, so nobody can replay it.
     let at = Command::new("date").args(["-u", "-d", "+1 hour", "+%FT%TZ"]).output().unwrap();
     let at = String::from_utf8(at.stdout).unwrap();
     let later = format!(r#"{{"type":"a.b","data":{{}},"deliver_at":"{}"}}"#, at.trim());

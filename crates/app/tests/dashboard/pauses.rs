@@ -1,4 +1,4 @@
-//! Who paused something, as the audit log has it, and how failures are reported in other languages.
+//! Who paused something, by the audit log, and how failures are shown in other languages.
 
 use gancho_testkit::until;
 
@@ -30,7 +30,7 @@ fn pages_say_who_paused_what_waits() {
     });
     ana.open(&format!("/ui/deliveries/dlv_{delivery}")).has("Paused by ana, ");
 
-    // The reason that was given is shown as text, to the operator's own people.
+    // The reason is shown as text, to users of the operator.
     let why = [("reason", " moving <b>their</b> servers ")];
     let shown = ": “moving &lt;b&gt;their&lt;/b&gt; servers”";
     ana.open("/ui/tenants/acme").has("name=\"reason\" maxlength=\"200\"");
@@ -43,20 +43,20 @@ fn pages_say_who_paused_what_waits() {
     queues.has("Paused by the operator token, ");
     assert_eq!(queues.html.matches("Paused by ana, ").count(), 2, "{}", queues.html);
     queues.has(shown);
-    // The paused endpoint is named by its URL, and leads to its page.
+    // The paused endpoint is named by its URL, and links to its page.
     queues.has(&format!("href=\"{page}\">{}", receiver.url()));
 
-    // What was turned off says who changed it last.
+    // A disabled object shows who changed it last.
     gateway.source("shopflow", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=", &receiver.url());
     ana.submit_and_follow("/ui/sources/shopflow/disable", &[]).has("Last changed by ana, ");
     ana.submit_and_follow("/ui/sources/shopflow/enable", &[]).lacks("Last changed by");
 
-    // A tenant's people see no names of the operator's.
+    // A tenant's users do not see names of the operator's users.
     let portal = Browser::in_portal(&gateway, "acme");
     let page = portal.open(&format!("/portal/endpoints/{endpoint}"));
     page.lacks("ana").lacks("servers").has("Paused by the operator, ");
 
-    // A tenant's own words come back to its people.
+    // A tenant's own reason is shown to its users.
     portal.submit_in_portal(&format!("/portal/endpoints/{endpoint}/resume"), &[]);
     let why = [("reason", "a new certificate")];
     portal.submit_in_portal(&format!("/portal/endpoints/{endpoint}/pause"), &why);
@@ -93,7 +93,7 @@ fn failures_are_reported_in_the_language_of_the_reader() {
         for path in ["/ui/deliveries", "/ui/dead-letters", &page] {
             browser.open(path).has(short);
         }
-        // What the gateway says is there as well, marked as English.
+        // The gateway's own text is shown as well, marked as English.
         let original = "<small lang=\"en\">(the endpoint answered 503 Service Unavailable)</small>";
         assert_eq!(browser.open(&page).html.contains(original), language != "en");
     }

@@ -1,4 +1,4 @@
-//! What people of a tenant see and do in the portal, and what they never see.
+//! What a tenant's users see and do in the portal, and what they never see.
 
 use gancho_testkit::until;
 
@@ -107,7 +107,7 @@ fn what_is_another_tenants_or_the_operators_is_not_there() {
         format!("/portal/endpoints/{endpoint}/reveal"),
         format!("/portal/deliveries/{delivery}"),
         format!("/portal/events/{event}"),
-        // The tenant is that of the session, whatever the address says.
+        // The tenant is that of the session, whatever the URL says.
         format!("/portal/endpoints/{endpoint}?tenant=globex"),
         format!("/portal/deliveries/{delivery}?tenant=globex"),
     ] {

@@ -1,4 +1,4 @@
-//! How people of a tenant get into the portal, what their session is good for, and when it ends.
+//! How a tenant's users enter the portal, what their session allows, and when it ends.
 
 use gancho_testkit::until;
 
@@ -29,17 +29,17 @@ fn a_link_is_exchanged_for_a_session() {
     let token = link.rsplit('/').next().unwrap();
     assert!(!cookie.contains(token), "the cookie is not the token of the link");
     let page = browser.open("/portal/");
-    // With `no-referrer`, browsers would not say which origin a form comes from.
+    // With `no-referrer`, browsers would not send the origin of a form.
     assert_eq!(page.header("referrer-policy"), Some("same-origin"));
     page.has("Webhooks of acme").has("Add your first endpoint").lacks(token).lacks("gp_");
 
-    // A link works until it expires, for a session of its own each time.
+    // A link works until it expires, with a new session each time.
     let mut second = Browser::new(&gateway);
     assert_eq!(second.enter(&link).location(), "/portal/");
     assert_ne!(second.portal, browser.portal);
     assert_ne!(second.open("/portal/keys").csrf(), browser.open("/portal/keys").csrf());
 
-    // The cookie opens neither the API nor the dashboard.
+    // The cookie gives access neither to the API nor to the dashboard.
     let value = browser.portal.clone().unwrap().split_once('=').unwrap().1.to_owned();
     for token in [value.clone(), format!("gp_{value}")] {
         let bearer = format!("Bearer {token}");
@@ -52,7 +52,7 @@ fn a_link_is_exchanged_for_a_session() {
     browser.session = Some(value);
     assert!(browser.get("/ui/queues").location().starts_with("/ui/login"));
 
-    // And that of the dashboard does not open the portal.
+    // The dashboard's cookie does not give access to the portal.
     let operator = Browser::logged_in(&gateway);
     assert_eq!(operator.get("/portal/").status, 401);
 }
@@ -163,14 +163,14 @@ fn without_allowed_origins_nobody_may_embed_and_forms_need_the_token() {
     }
     browser.submit_in_portal("/portal/keys", &[("read", "yes")]).has("The new API key");
 
-    // Signing out takes the cookie away.
+    // Signing out removes the cookie.
     let left = browser.send("POST", "/portal/leave", &[SAME_ORIGIN], &form(&[("csrf", &token)]));
     assert_eq!(left.location(), "/portal/");
     let cookie = left.header("set-cookie").unwrap();
     assert!(cookie.starts_with("gancho_portal=;") && cookie.contains("Max-Age=0"), "{cookie}");
 }
 
-/// The host of `public_url` need not be named again.
+/// The host of `public_url` need not be configured again.
 #[test]
 fn links_lead_to_the_public_address() {
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +182,8 @@ fn links_lead_to_the_public_address() {
     assert_eq!((at("hooks.example.com"), at("elsewhere.example.com")), (303, 421));
 }
 
-/// A frame in which the browser keeps no cookie leads to a tab of its own, and one that keeps it to the clean address.
+/// In a frame in which the browser stores no cookie, the page links to a new tab; otherwise it redirects to
+/// the clean URL.
 #[test]
 fn a_frame_without_a_cookie_has_a_way_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +202,7 @@ fn a_frame_without_a_cookie_has_a_way_out() {
     let mut browser = Browser::new(&gateway);
     browser.enter(&link);
     assert_eq!(browser.get(&next).location(), "/portal/deliveries");
-    // Nothing but a token of ours is offered.
+    // Only our own tokens are offered.
     stranger
         .get("/portal/?entered=//evil.example")
         .lacks("evil.example")

@@ -1,4 +1,4 @@
-//! The search: what exists is found, over all tenants and in one, and what is not found does not exist.
+//! The search finds what exists, over all tenants and in one.
 
 use gancho_testkit::until;
 
@@ -42,7 +42,7 @@ fn what_exists_is_found() {
         }
         browser.open(&page);
     }
-    // A link to an e-mail that names no tenant leads to the tenant's.
+    // A link to an e-mail without a tenant leads to the tenant's page.
     let peeked = browser.get(&format!("/ui/emails?peek={email}"));
     assert_eq!(peeked.location(), format!("/ui/emails?tenant=acme&peek={email}"));
     let peeked = browser.get("/ui/emails?peek=out_01JCR4VQX8M3W0ZB6K3VTN5YHF");
@@ -74,7 +74,7 @@ fn an_event_that_matched_nothing_is_sent_later() {
     let path = format!("/ui/events/{event}");
     browser.open(&format!("{path}?tenant=acme")).has("matched no endpoint").lacks("/send");
     gateway.endpoint(&key, &receiver.url());
-    // Also where no tenant is chosen.
+    // Also if no tenant is selected.
     let page = browser.open(&path);
     page.has(&format!("action=\"{path}/send?tenant=acme\""))
         .has("Send it to the matching endpoint");

@@ -1,10 +1,10 @@
-//! Acting on many deliveries at once, with plain forms: those that were ticked, and all that match.
+//! Actions on many deliveries at once, with plain forms: on the selected ones, and on all that match.
 
 use gancho_testkit::until;
 
 use crate::{browser::Browser, gateway::Gateway, scripted_receiver::Receiver};
 
-/// An endpoint of `acme` for one type of event, and its id.
+/// Creates an endpoint of `acme` for one event type, and returns its id.
 fn endpoint(gateway: &Gateway, event_type: &str, url: &str, more: &str) -> String {
     let body =
         format!(r#"{{"url":"{url}","events":["{event_type}"],"name":"{event_type}"{more}}}"#);
@@ -13,7 +13,7 @@ fn endpoint(gateway: &Gateway, event_type: &str, url: &str, more: &str) -> Strin
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// The ids of the rows that can be ticked on a page.
+/// Returns the ids of the rows that can be selected on a page.
 fn ids(browser: &Browser, path: &str) -> Vec<String> {
     let html = browser.open(path).html;
     let boxes = html.split("form=\"selection\" name=\"id\" value=\"").skip(1);
@@ -49,7 +49,7 @@ fn selected_deliveries_are_retried_and_their_events_canceled() {
     until("all wait for a retry", || ids(&browser, list).len() == 3);
     browser.open(list).has("action=\"/ui/deliveries/selection/retry?status=retrying\"");
 
-    // One that cannot be retried is left out, and the page says why.
+    // A delivery that cannot be retried is left out, and the page says why.
     let disabled =
         gateway.acting("acme", "PATCH", &format!("/v1/webhooks/{off}"), r#"{"is_active":false}"#);
     assert_eq!(disabled.status, 200, "{}", disabled.body);
@@ -68,7 +68,7 @@ fn selected_deliveries_are_retried_and_their_events_canceled() {
     let nothing = browser.submit_and_follow("/ui/deliveries/selection/retry", &[]);
     nothing.has("Nothing is selected");
 
-    // An event is canceled as a whole, so that is asked first.
+    // An event is canceled as a whole, so the page asks first.
     let left = ids(&browser, list);
     let asked = submit(&browser, "/ui/deliveries/selection/cancel", &left, &[]);
     assert_eq!(asked.status, 200, "{}", asked.html);
@@ -80,7 +80,7 @@ fn selected_deliveries_are_retried_and_their_events_canceled() {
     let answer = submit(&browser, "/ui/deliveries/selection/cancel", &left, &[]);
     browser.follow(&answer).has("Nothing to cancel");
 
-    // The same in the portal, and not for someone who only reads.
+    // The same in the portal, but not for someone who may only read.
     let portal = Browser::in_portal(&gateway, "acme");
     portal.open("/portal/deliveries").has("action=\"/portal/deliveries/selection/retry\"");
     let body = r#"{"name":"ana","password":"a long enough password","role":"read_only"}"#;
@@ -118,12 +118,12 @@ fn one_delivery_is_given_up_from_its_page_after_asking() {
     stopped.has("The delivery is canceled. No further attempt is made.").has("Canceled</span>");
     stopped.lacks("Stop retrying</button>");
     assert_eq!(ids(&browser, list), std::slice::from_ref(&second));
-    // The form of a page that was open before says so.
+    // The form of a page that was opened before says so.
     let late = browser.submit_and_follow(&stop, &[("confirm", "yes")]);
     late.has("The delivery was not canceled: the delivery has ended already: it was canceled.");
     browser.open("/ui/audit").has("Stop retrying a delivery").has("cancelDelivery");
 
-    // The same in the portal, and not for someone who only reads.
+    // The same in the portal, but not for someone who may only read.
     let body = r#"{"name":"ana","password":"a long enough password","role":"read_only"}"#;
     assert_eq!(gateway.operator("POST", "/v1/users", body).status, 201);
     let mut reader = Browser::new(&gateway);
@@ -166,7 +166,7 @@ fn a_retry_out_of_order_is_asked_first() {
     asked.has("Retry out of order?").has("<code>order-7</code> in order");
     browser.open(list).has(behind);
 
-    // Among others, one that waits for its turn is left out.
+    // Among others, a delivery that waits for its turn is left out.
     let answer = submit(&browser, "/ui/deliveries/selection/retry?tenant=acme", &all, &[]);
     let page = browser.follow(&answer);
     page.has("1 delivery is due now.").has("1 was left out: it waits for an earlier delivery");

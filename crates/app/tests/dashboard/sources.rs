@@ -1,4 +1,5 @@
-//! The pages of sources: receipts by filter and dispatched again, the check of the ledger, and deleting a source.
+//! The pages of sources: receipts by filter and dispatched again, the verification of the ledger, and
+//! deleting a source.
 
 use gancho_testkit::until;
 
@@ -35,7 +36,7 @@ fn receipts_are_filtered_and_dispatched_again() {
     let none = browser.submit_and_follow("/ui/sources/acme/receipts/retry?status=dlq", &[]);
     none.has("No receipt matches, so nothing was dispatched");
 
-    // The delivery of a receipt leads to it.
+    // The delivery of a receipt links to it.
     let receipt = browser.open(page).html;
     let receipt = receipt
         .split("/receipts/rcp_")

@@ -1,4 +1,4 @@
-//! What pages say about states is true: of deliveries, of endpoints, and of what waits.
+//! Pages state the true states of deliveries, of endpoints, and of what waits.
 
 use gancho_testkit::until;
 
@@ -13,7 +13,7 @@ fn endpoint(gateway: &Gateway, name: &str, url: &str, schedule: &str) -> String 
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// The page of the newest delivery to an endpoint, once it has this text.
+/// Waits until the page of the newest delivery to an endpoint has this text, and returns it.
 fn delivery(browser: &Browser, endpoint: &str, text: &str) -> String {
     let mut page = String::new();
     until(text, || {
@@ -45,7 +45,7 @@ fn only_dead_letters_are_called_so() {
     let at = tested.location().to_owned();
     until("the test failed", || browser.open(&at).html.contains("Test failed</span>"));
 
-    // A deleted endpoint takes no retry.
+    // A deleted endpoint accepts no retry.
     browser.open(&page).has("/retry?tenant=acme\"");
     let gone = gateway.acting("acme", "DELETE", &format!("/v1/webhooks/{retried}"), "");
     assert_eq!(gone.status, 204, "{}", gone.body);
@@ -85,7 +85,7 @@ fn endpoints_are_described_as_they_are() {
     let (paused, other) = (html.find("Tenant acme is paused"), html.find("failing of acme"));
     assert!(paused.unwrap() < other.unwrap_or(usize::MAX));
 
-    // The secret that was rotated away still signs.
+    // The rotated secret still signs.
     page.lacks("Previous secret");
     let rotate = format!("/v1/webhooks/{failing}/rotate-secret");
     let rotated = gateway.acting("acme", "POST", &rotate, r#"{"overlap":"2h"}"#);

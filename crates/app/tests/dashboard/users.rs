@@ -23,7 +23,7 @@ fn log_in(gateway: &Gateway, name: &str, password: &str) -> Browser {
     browser
 }
 
-/// The forms of a page that change something, other than one's own settings.
+/// Returns the forms of a page that change something, except the user's own settings.
 fn forms(page: &Page) -> Vec<String> {
     let forms = page.html.split("<form method=\"post\" action=\"").skip(1);
     let actions = forms.map(|rest| rest.split(['"', '?']).next().unwrap().to_owned());
@@ -166,7 +166,7 @@ fn sessions_end_when_the_user_changes() {
     let ana = log_in(&gateway, "ana", PASSWORD);
     ana.open("/ui/queues").lacks("/ui/queues/email/pause");
 
-    // One's own password, which the present one has to allow.
+    // The user's own password, which requires the current one.
     let fields = [("current_password", "wrong"), ("password", "another horse battery")];
     let wrong = ana.submit("/ui/password", &fields);
     assert_eq!(wrong.status, 422);

@@ -1,4 +1,4 @@
-//! `gancho dlq import`: what was archived or exported comes back.
+//! `gancho dlq import`: archived and exported dead letters are restored.
 
 use std::{fmt::Write, fs, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ fn total(at: &Operator) -> u64 {
     at.json(&["dlq", "stats"])["total"].as_u64().unwrap()
 }
 
-/// A tenant with an endpoint whose deliveries fail at once.
+/// Creates a tenant with an endpoint whose deliveries fail at once.
 fn failing(at: &Operator, target: &Receiver) -> String {
     target.answer(500);
     let key = at.served.tenant("acme");
@@ -26,10 +26,10 @@ fn failing(at: &Operator, target: &Receiver) -> String {
     key
 }
 
-/// What is wrong with a letter.
+/// Makes a dead letter invalid.
 type Change<'a> = &'a dyn Fn(&mut Value);
 
-/// The same dead letter many times, each of an event of its own, forty days ago.
+/// Returns many copies of the same dead letter, each of its own event, forty days ago.
 fn copies(template: &Value, count: usize) -> String {
     let clock = Arc::new(ManualClock::default());
     clock.set(SystemClock.now() - Duration::from_hours(40 * 24));
@@ -71,7 +71,7 @@ fn comes_back(database: Option<&str>) {
     assert_eq!((&again["imported"], &again["present"]), (&json!(0), &json!(MANY)));
     assert_eq!(total(&at), MANY as u64 + 1, "nothing is there twice");
 
-    // One of them is replayed, delivered, and not brought back again.
+    // One of them is replayed, delivered, and not restored again.
     let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     let id = first["id"].as_str().unwrap();
     let shown = at.json(&["dlq", "show", id]);
@@ -98,7 +98,7 @@ fn ten_thousand_come_back_once_to_postgres() {
     comes_back(Some(&database.url()));
 }
 
-/// Into the archive by a restart with a low limit, and back with the usual one.
+/// Archived by a restart with a low limit, and restored with the usual one.
 #[test]
 fn what_was_archived_comes_back_as_it_was() {
     let (target, folder) = (Receiver::start(), tempfile::tempdir().unwrap());
@@ -191,7 +191,7 @@ fn a_bad_line_is_named() {
         let ran = at.run_with(&["dlq", "import", "-"], &[], text);
         assert!(ran.code == 2 && ran.err.contains(said), "{text}: {}", ran.err);
     }
-    // Exports of other lanes have masked data, and do not keep the rest from being imported.
+    // Exports of other lanes have masked data, and do not prevent the import of the rest.
     let masked = with(&|letter| {
         letter["lane"] = json!("email");
         letter["target_id"] = Value::Null;

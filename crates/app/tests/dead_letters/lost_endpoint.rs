@@ -1,4 +1,4 @@
-//! Dead letters whose endpoint is gone or disabled are not said to be sent.
+//! Dead letters whose endpoint is deleted or disabled are not reported as sent.
 
 use gancho_testkit::until;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn they_go_to_another_endpoint_only() {
     let path = format!("/v1/webhooks/{deleted}");
     assert_eq!(tenant(&served, &key, "DELETE", &path, &json!({})).status, 204);
 
-    // A dry run tells them apart.
+    // A dry run distinguishes them.
     let dry = json!({"dry_run": true});
     let counted = tenant(&served, &key, "POST", "/v1/dlq/replay", &dry).json();
     assert_eq!((&counted["total"], &counted["skipped"]), (&json!(1), &json!(1)), "{counted}");
@@ -51,7 +51,7 @@ fn they_go_to_another_endpoint_only() {
     let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
     let read = || tenant(&served, &key, "GET", &path, &json!({})).json();
     until("it has ended", || read()["state"] == "done");
-    // The other one may still be under way.
+    // The other one may still be in flight.
     assert!(read()["skipped"].as_u64().unwrap() >= 1, "{}", read());
     let dry = r#"{"dry_run":true}"#;
     let of_all = served.operator("POST", "/v1/dlq/replay", dry).json();

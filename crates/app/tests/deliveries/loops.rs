@@ -36,7 +36,7 @@ fn an_endpoint_at_the_gateways_own_api_makes_no_new_events() {
 fn a_core_at_the_gateways_own_ingest_makes_no_new_receipts() {
     let folder = tempfile::tempdir().unwrap();
     let served = Gateway::start(folder.path(), &[]);
-    // What is dispatched is signed as Standard Webhooks are, with a secret that the source may have too.
+    // Dispatched receipts have Standard Webhooks signatures, with a secret that the source may have too.
     let secret = "whsec_naF9CTVc42DAugdYTAuWuNRDDEwowAdJ";
     let body = format!(
         r#"{{"partner":"acme","preset":"standard","dispatch_secret":"{secret}","retry":{{"schedule":[]}},
@@ -82,7 +82,7 @@ fn an_endpoint_at_another_gateways_api_makes_no_new_events() {
     other.stop();
 }
 
-/// What one gateway sends another is received, and so is what endpoints get, once.
+/// Requests of another gateway are received, and so are requests to endpoints, once.
 #[test]
 fn other_gateways_and_the_first_turn_are_welcome() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];

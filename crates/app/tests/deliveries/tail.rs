@@ -1,4 +1,4 @@
-//! `gancho deliveries tail`, typed at a gateway that delivers.
+//! `gancho deliveries tail`, at a gateway that delivers.
 
 use std::{
     io::{BufRead, BufReader},
@@ -36,7 +36,7 @@ fn a_line_for_each_change() {
     let (_json, mut values) = start(at.command(&["deliveries", "tail", "--json"]));
     let arguments = ["deliveries", "tail", "--tenant", "acme", "--status", "delivered"];
     let (_lines, mut lines) = start(at.command(&arguments));
-    // Whether they have connected cannot be seen from outside.
+    // Whether they have connected is not visible from outside.
     let first = std::thread::scope(|scope| {
         let reading = scope.spawn(|| (values.next().unwrap(), lines.next().unwrap()));
         until("both have shown something", || {

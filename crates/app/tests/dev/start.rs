@@ -14,7 +14,7 @@ use gancho_testkit::until;
 
 use crate::{http, pipe_process::GANCHO};
 
-/// A port that is free and has free ones after it, apart from those of other tests.
+/// Returns a free port with free ones after it, separate from those of other tests.
 fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(65_000)
 }
@@ -22,7 +22,7 @@ fn port() -> u16 {
 fn dev(folder: &Path, port: u16) -> Command {
     let mut dev = Command::new(GANCHO);
     dev.args(["dev", "--port", &port.to_string(), "--data-dir"]).arg(folder);
-    // Nothing real is touched, whatever the machine says.
+    // Nothing real is touched, whatever the machine's settings are.
     dev.env("GANCHO_DATABASE_URL", "postgres://nobody@127.0.0.1:1/none");
     dev.env("GANCHO_CONFIG", "/nowhere/gancho.toml");
     dev
@@ -33,7 +33,7 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
     let folder = tempfile::tempdir().unwrap();
     let mut keys = Vec::new();
     for _ in 0..2 {
-        // The second time it finds what the first has left.
+        // The second run finds what the first has left.
         let started = Instant::now();
         let shown = dev(folder.path(), port()).arg("--once").output().unwrap();
         let text = String::from_utf8(shown.stdout).unwrap();
@@ -56,7 +56,8 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
     assert_eq!(keys[0], keys[1], "what was copied still works");
 }
 
-/// The ports after these are those of databases, which no endpoint may have, and there is none after the last.
+/// The ports after these are those of databases, which no endpoint may have, and there is none after the
+/// last.
 #[test]
 fn the_receiver_of_dev_finds_a_port_that_may_get_deliveries() {
     for port in [5_431, 3_305, 6_378, u16::MAX] {
@@ -106,7 +107,7 @@ impl Running {
         self.stdin.write_all(letters.as_bytes()).unwrap();
     }
 
-    /// What stands in a line that begins so, as an address.
+    /// Returns the address in a line that begins with this name.
     fn address(&self, name: &str) -> SocketAddr {
         let text = self.text.lock().unwrap();
         let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
@@ -132,7 +133,7 @@ fn what_is_typed_and_what_is_printed_works() {
     let (api, receiver) = (dev.address("API"), dev.address("receiver"));
     assert_ne!(api.port(), port);
 
-    // The commands that are printed, run by a shell as they stand.
+    // Runs the printed commands unchanged in a shell.
     let text = dev.text.lock().unwrap().clone();
     let commands =
         text.split("in the same directory:").nth(1).unwrap().split("Type a letter").next();
@@ -163,7 +164,7 @@ fn what_is_typed_and_what_is_printed_works() {
         let status = http::call(api, "GET", path, &[], "").status;
         assert!(status < 400, "{path}: {status}");
     }
-    // The link signs in, and does so once.
+    // The link signs in, but only once.
     let link = text.split("/ui/login/").nth(1).unwrap().split_whitespace().next().unwrap();
     let link = format!("/ui/login/{link}");
     let first = http::call(api, "GET", &link, &[], "");

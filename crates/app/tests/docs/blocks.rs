@@ -1,4 +1,4 @@
-//! The blocks of a document: commands, and the answer that is shown for them.
+//! Reads the blocks of a document: commands, and the output that is shown for them.
 
 /// A block of shell commands.
 pub struct Step {
@@ -12,7 +12,7 @@ pub struct Step {
 pub fn steps(document: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside: Option<&str> = None;
-    // Whether nothing but blank lines stands between the commands and here.
+    // Whether there are only blank lines between the commands and here.
     let mut follows = false;
     for (number, line) in document.lines().enumerate() {
         match (inside, line.strip_prefix("```")) {
@@ -53,7 +53,7 @@ pub fn steps(document: &str) -> Vec<Step> {
     steps
 }
 
-/// The document with these answers in the place of those that differ.
+/// Returns the document with these outputs in place of those that differ.
 pub fn with_answers(document: &str, steps: &[Step], answers: &[String]) -> String {
     let mut lines: Vec<String> = document.lines().map(ToOwned::to_owned).collect();
     for (step, answer) in steps.iter().zip(answers).rev() {
@@ -73,8 +73,8 @@ pub fn shown_as_is(answer: &str) -> String {
     answer.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Whether the answer is what the document shows. There, `…` stands for anything: alone for lines, in a line for a part
-/// of it. Ids, times, durations and secrets may differ.
+/// Whether the output matches the document. There, `…` matches anything: alone any lines, in a line a part of
+/// it. Ids, times, durations and secrets may differ.
 pub fn is_shown(shown: &str, answer: &str) -> bool {
     let (shown, answer): (Vec<_>, Vec<_>) =
         (shown.lines().map(fixed).collect(), answer.lines().map(fixed).collect());
@@ -105,7 +105,7 @@ fn line_matches(shown: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A line without what differs from run to run, and without the spaces that fill columns.
+/// Returns a line without what differs from run to run, and without the spaces that fill columns.
 fn fixed(line: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_+/=-.:".contains(c);
     let mut words = Vec::new();
@@ -121,7 +121,7 @@ fn fixed(line: &str) -> String {
         }
         words.push(word + rest);
     }
-    // `3 ms` in the place of `3ms`.
+    // `3 ms` is written like `3ms`.
     for place in 1..words.len() {
         if ["ms", "s", "ms,", "s,"].contains(&&*words[place]) && is_number(&words[place - 1]) {
             "0".clone_into(&mut words[place - 1]);

@@ -1,6 +1,6 @@
-//! The commands of the documents, run as they stand there. What they print is compared with what the document shows,
-//! and at the end nothing is left: no job, no file, no variable. `GANCHO_WRITE_DOCS=1` writes what they print into
-//! the document.
+//! Runs the commands of the documents unchanged. Compares their output with the document, and checks that
+//! nothing is left at the end: no job, no file, no variable. `GANCHO_WRITE_DOCS=1` writes the output into the
+//! document.
 
 use std::{
     env,
@@ -18,7 +18,7 @@ use super::blocks::{Step, is_shown, shown_as_is, steps, with_answers};
 
 const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
-/// All steps as one script. Each prints to a file of its own.
+/// Returns all steps as one script. Each prints to its own file.
 fn script(steps: &[Step]) -> String {
     let mut script = String::from(
         "set -euo pipefail\nexec 3> $TO/trace\nBASH_XTRACEFD=3\nset -x\n\
@@ -35,7 +35,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Runs a document in an empty folder, with free ports in the place of those that it names.
+/// Runs a document in an empty directory, with free ports in place of those that it names.
 fn run(name: &str, ports: &[u16]) {
     let path = Path::new(DOCUMENTS).join(name);
     let document = fs::read_to_string(&path).unwrap();
@@ -84,13 +84,13 @@ fn run(name: &str, ports: &[u16]) {
 fn run_script(name: &str, script: &str, folder: &Path, to: &TempDir) {
     // A link, so that the name of the program is short.
     symlink(env!("CARGO_BIN_EXE_gancho"), folder.join("gancho")).unwrap();
-    // With the packages that the documents say they need.
+    // With the packages that the documents require.
     let python = gancho_testkit::python::packages("crates/mail/tests/servers/requirements.txt");
     let python = python.unwrap();
     let python = Path::new(&python).parent().unwrap().display().to_string();
     #[expect(clippy::disallowed_methods, reason = "handed on to the commands under test")]
     let path = format!("{}:{python}:{}", folder.display(), env::var("PATH").unwrap());
-    // A command that never ends must not hold the tests up.
+    // A command that never ends must not block the tests.
     let status = Command::new("timeout")
         .args(["--kill-after=5", "120", "bash", "-c", script])
         .current_dir(folder)
@@ -98,7 +98,7 @@ fn run_script(name: &str, script: &str, folder: &Path, to: &TempDir) {
         .env("PATH", path)
         .env("HOME", folder)
         .env("TO", to.path())
-        // Unless the document says where partners post.
+        // Unless the document sets the address of the ingest listener.
         .env("GANCHO_INGEST_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::null())
         .status()

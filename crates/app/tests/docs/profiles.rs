@@ -1,4 +1,4 @@
-//! docs/profiles.md shows what the built-in profiles are, by sending one event with each. `GANCHO_WRITE_DOCS=1` writes
+//! docs/profiles.md shows the built-in profiles, by sending one event with each. `GANCHO_WRITE_DOCS=1` writes
 //! it.
 
 use std::{env, fmt::Write, fs, time::Duration};
@@ -15,7 +15,7 @@ const DATA: &str = r#"{"id":"inv_1","amount":42.00}"#;
 const EVENT: &str = "evt_01KDZAAAAB0008JYBGQ7QJFKWJ";
 const ENDPOINT: &str = "wh_01KDZAAAAA0008JYBGQ7QJFKWJ";
 
-/// Who chooses it.
+/// Returns who uses the profile.
 fn purpose(profile: &Profile) -> &'static str {
     match &*profile.name {
         "standard" => "The default, and the right one for new receivers: Standard Webhooks 1.0.0.",

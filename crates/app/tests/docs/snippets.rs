@@ -1,4 +1,4 @@
-//! Commands of pages that are no tutorials, run in a place that is set for them; and the list of what is run where.
+//! Runs the commands of pages that are not tutorials, in a prepared environment, and lists what is run where.
 
 use std::{
     collections::BTreeSet,
@@ -29,7 +29,7 @@ const ELSEWHERE: [(&str, &str); 2] = [
     ("docs/runbook/", "ops/runbook.rs"),
     ("README.md", "tests/packages and tests/clients/readme.py"),
 ];
-/// Their `gancho` command lines are parsed by `cli/tests.rs`, and that is all.
+/// Their `gancho` command lines are only parsed, by `cli/tests.rs`.
 const PARSED: [(&str, &str); 9] = [
     ("docs/observability.md", "a collector, and commands that run until they are interrupted"),
     ("docs/cells.md", "databases on other machines; cells/ runs the same commands"),

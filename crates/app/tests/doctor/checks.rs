@@ -49,7 +49,7 @@ fn each_check_has_a_line_and_a_remedy() {
 fn servers_that_the_settings_name_are_tried() {
     let folder = tempfile::tempdir().unwrap();
     let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    // Nothing listens there: a port that was free a moment ago may be another test's now.
+    // Nothing listens there. A port that was free a moment ago may be used by another test now.
     let closed = "127.0.0.1:1";
     let open = open.local_addr().unwrap();
     let core = format!("dispatch_url=http://{open}/hooks");
@@ -63,7 +63,7 @@ fn servers_that_the_settings_name_are_tried() {
         "{}",
         ran.out
     );
-    // Something listens there, and is neither a mail server nor a gateway.
+    // Something listens there, but it is neither a mail server nor a gateway.
     let other = crate::scripted_receiver::Receiver::start();
     let other = other.url();
     let address = other.trim_start_matches("http://").trim_end_matches("/hooks");
@@ -166,7 +166,7 @@ fn migrations_are_checked_and_run() {
     assert_eq!(at.run(&["doctor"]).code, 0);
     let version = at.json(&["version"]);
     assert_eq!(version["schema"]["postgres"], at.json(&["migrate"])["schema"]);
-    // As after a failover: the server answers, and refuses every write.
+    // As after a failover: the server answers, but refuses every write.
     let read_only =
         "do $$ begin execute format('alter database %I set default_transaction_read_only = on',
         current_database()); end $$";
@@ -180,7 +180,7 @@ fn migrations_are_checked_and_run() {
 
 #[test]
 fn a_database_that_a_gateway_could_not_use_is_named() {
-    // A role that only reads.
+    // A role that may only read.
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
     let folder = tempfile::tempdir().unwrap();

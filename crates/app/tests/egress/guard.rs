@@ -1,5 +1,5 @@
-//! The address guard of the real binary, in a network of its own where something listens on every private
-//! address: zero accepts is the pass.
+//! The address guard of the real binary, in a separate network where something listens on every private
+//! address: the test passes if none accepts a connection.
 
 use std::process::Command;
 

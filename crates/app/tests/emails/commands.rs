@@ -1,4 +1,4 @@
-//! `gancho emails`, typed at a gateway that catches letters.
+//! `gancho emails`, at a gateway that captures e-mails.
 
 use gancho_testkit::until;
 use serde_json::json;

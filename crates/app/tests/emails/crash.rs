@@ -1,4 +1,4 @@
-//! E-mails on the binary: whatever was acknowledged is sent and told of, however often the gateway is
+//! E-mails with the real binary: whatever was acknowledged is sent and reported, however often the gateway is
 //! killed. The mail server is a real one, of `crates/mail/tests/servers`.
 
 use std::{
@@ -37,12 +37,12 @@ impl MailServer {
         Self { server, port: ports["plain"].as_u64().unwrap() }
     }
 
-    /// `login` is `user:password@`, or nothing.
+    /// Returns the URL. `login` is `user:password@`, or empty.
     pub fn url(&self, login: &str) -> String {
         format!("smtp://{login}127.0.0.1:{}?tls=none", self.port)
     }
 
-    /// How often each was taken, by its Message-ID, which begins with its outboxId.
+    /// Returns how often each was accepted, by its Message-ID, which begins with its outboxId.
     fn letters(&self) -> BTreeMap<String, usize> {
         let mut letters = BTreeMap::new();
         for line in self.server.lines() {
@@ -57,7 +57,7 @@ impl MailServer {
     }
 }
 
-/// What the tenant was told of each e-mail: numbers and types, each event once.
+/// Returns the events that the tenant received about each e-mail: numbers and types, each event once.
 fn told(seen: &Seen) -> BTreeMap<String, BTreeSet<(u64, String)>> {
     let mut told: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for id in seen.counts().into_keys() {
@@ -71,7 +71,7 @@ fn told(seen: &Seen) -> BTreeMap<String, BTreeSet<(u64, String)>> {
     told
 }
 
-/// As callers do: the same again, under the same key, until it is acknowledged.
+/// Submits as callers do: again, under the same key, until it is acknowledged.
 fn insist(address: impl Fn() -> SocketAddr, key: &str, name: &str) -> String {
     let email = json!({
         "from": "Shop <shop@example.com>", "to": "ana@example.com", "subject": name, "text": "Hello",
@@ -99,7 +99,7 @@ fn start(folder: &Path, url: &str, database: Option<&str>) -> Gateway {
     Gateway::start(folder, &variables)
 }
 
-/// Killed again and again while e-mails are submitted without a pause.
+/// Kills the gateway again and again while e-mails are submitted without a pause.
 fn survives(database: Option<&str>, kills: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (hook, seen) = receiver::start();
@@ -152,7 +152,7 @@ fn survives(database: Option<&str>, kills: usize) {
     let is_sent = |events: &BTreeSet<(u64, String)>| {
         events.iter().any(|(_, event_type)| event_type == "email.sent")
     };
-    // What a killed one held is given to another when its lease is over.
+    // Another process takes over what a killed one held when its lease has expired.
     until("the tenant is notified that all were sent", || {
         let told = told(&seen);
         taken.iter().all(|id| told.get(id).is_some_and(is_sent))
@@ -164,7 +164,7 @@ fn survives(database: Option<&str>, kills: usize) {
             http::call(served.address, "GET", &format!("/v1/emails/{id}"), &mine, "").json();
         assert_eq!(shown["status"], "SENT", "{shown}");
     }
-    // One that was taken, and whose caller was not told so, has the key of one that was: none is left.
+    // An e-mail that was accepted without an acknowledgment has the key of an acknowledged one: none is left.
     assert_eq!(letters.keys().collect::<Vec<_>>(), taken.iter().collect::<Vec<_>>());
     for (id, events) in told(&seen) {
         let numbers: Vec<u64> = events.iter().map(|(number, _)| *number).collect();
@@ -172,7 +172,7 @@ fn survives(database: Option<&str>, kills: usize) {
         let sent = events.iter().filter(|(_, event_type)| event_type == "email.sent").count();
         assert_eq!(sent, 1, "{id}: {events:?}");
     }
-    // Only a kill has one sent again: what was on its way, or sent and not yet written down.
+    // Only a kill causes duplicates: of e-mails that were in flight, or sent and not yet recorded.
     let repeats: usize = letters.values().map(|count| count - 1).sum();
     assert!(letters.values().all(|count| *count <= 1 + kills), "{letters:?}");
     served.stop();

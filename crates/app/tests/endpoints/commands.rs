@@ -1,5 +1,5 @@
-//! The commands around events: tenants, API keys, endpoints, events, deliveries, dead letters, replays and
-//! queues, typed at a gateway.
+//! The commands for events: tenants, API keys, endpoints, events, deliveries, dead letters, replays and
+//! queues, at a real gateway.
 
 use gancho_testkit::until;
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn tour(at: &Operator) {
     let rotated = at.json(&["endpoints", "rotate", &endpoint, "--overlap", "1h"]);
     assert_ne!(rotated["secret"].as_str().unwrap(), old.trim());
 
-    // One that is refused for good: a URL that says it is gone.
+    // A permanent refusal: the endpoint responds 410.
     receiver.answer(410);
     let event = at.run(&["publish", "invoice.lost", "{\"n\":1}"]).ok().out;
     let letters = ["dlq", "list"];

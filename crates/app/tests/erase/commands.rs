@@ -1,4 +1,4 @@
-//! `gancho erase`: what was received is gone, and the ledger still verifies.
+//! `gancho erase`: received content is erased, and the ledger still verifies.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn the_ledger_verifies_after_receipts_were_erased() {
     assert_ne!(unknown.code, 0, "{unknown:?}");
 }
 
-/// The database file does not have it any more.
+/// The database file does not contain it any more.
 #[test]
 fn the_bytes_are_gone_from_the_file() {
     let at = Operator::start();
@@ -41,7 +41,7 @@ fn the_bytes_are_gone_from_the_file() {
     let erased = at.json(&["erase", "event", &event, "--tenant", "acme", "--yes"]);
     assert_eq!(erased["erased"], 1, "{erased}");
     assert_eq!(dead(), 0);
-    // So is what a tenant had that was deleted.
+    // The same for the data of a deleted tenant.
     let gone = at.served.tenant("gone");
     at.served.publish(&gone, "a.b", r#"{"name":"tenant-canary"}"#);
     at.run(&["tenants", "delete", "gone", "--yes"]).ok();

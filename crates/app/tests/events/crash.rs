@@ -23,7 +23,7 @@ fn survives(database: Option<&str>, kills: u64) {
     for cycle in 0..kills {
         let command = pipe_process::command(&[], folder.path(), &url, database);
         let gancho = PipeProcess::start(command, &format!("cycle-{cycle}"), 1_000_000, &acked);
-        // Some before the first commit, most in the middle of the crowd, however slow the machine is.
+        // Some before the first commit, most under full load, however slow the machine is.
         if cycle % 4 != 0 {
             let before = acked.lock().unwrap().len();
             until("it acknowledges", || acked.lock().unwrap().len() > before);
@@ -43,7 +43,7 @@ fn survives(database: Option<&str>, kills: u64) {
         assert!(body.contains(line.as_str()), "{id}: {body} is not {line}");
     }
     let repeats: usize = counts.values().map(|count| count - 1).sum();
-    // Only what was on the wire at a kill can come twice: at most 512 at a time.
+    // Only deliveries in flight at a kill can arrive twice: at most 512 at a time.
     assert!(repeats as u64 <= kills * 512, "{repeats} came twice");
     println!("{kills} kills: {} acknowledged, all arrived; {repeats} came twice", acked.len());
 }

@@ -1,5 +1,5 @@
-//! A database without its key ring: a second node with an empty folder, a restore that forgot the file.
-//! Nothing is made, so that nothing hides what is missing. (faults.md C2)
+//! A database without its key ring: a second node with an empty directory, or a restore that forgot the file.
+//! No ring is created, so that nothing hides what is missing. (faults.md C2)
 
 use std::{
     io::Read,
@@ -22,7 +22,7 @@ fn run(arguments: &[&str], folder: &Path, database: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// It fails, names the file and what to do, and has not made it.
+/// Checks that it fails, names the file and what to do, and has not created it.
 fn asks_for_the_ring(output: &Output, folder: &Path) {
     let said = String::from_utf8_lossy(&output.stderr);
     let ring = folder.join("data/master.key");
@@ -35,7 +35,7 @@ fn asks_for_the_ring(output: &Output, folder: &Path) {
     assert!(!ring.exists(), "a new ring was made");
 }
 
-/// As a backup is: without the mode in which a gateway keeps its database.
+/// Copies a file as a backup does: without the mode in which a gateway has its database.
 fn plain_copy(from: &Path, to: &Path) {
     let program =
         "import sqlite3,sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', [sys.argv[2]])";
@@ -50,7 +50,7 @@ fn is_not_replaced(database: Option<&str>) {
     let variables: Vec<_> = database.map(|url| ("GANCHO_DATABASE_URL", url)).into_iter().collect();
     Gateway::start(first.path(), &variables).stop();
 
-    // On SQLite a restore of the database alone, on PostgreSQL a node with an empty folder.
+    // On SQLite a restore of only the database, on PostgreSQL a node with an empty directory.
     let second = tempfile::tempdir().unwrap();
     if database.is_none() {
         let data = second.path().join("data");
@@ -73,7 +73,7 @@ fn is_not_replaced(database: Option<&str>) {
     std::fs::copy(first.path().join("data/master.key"), &ring).unwrap();
     Gateway::start(second.path(), &variables).stop();
 
-    // With another ring it says which does not fit, and leaves the file alone.
+    // With another ring it says which does not match, and leaves the file unchanged.
     let other = run(&["keys", "generate"], second.path(), database).stdout;
     std::fs::write(&ring, &other).unwrap();
     let refused = run(&["serve"], second.path(), database);
@@ -107,7 +107,7 @@ fn a_pipe_does_not_replace_a_lost_ring() {
     asks_for_the_ring(&command.stdin(Stdio::null()).output().unwrap(), folder.path());
 }
 
-/// Two nodes that set a database up at the same moment: one does, and the other leaves no ring behind.
+/// Two nodes set a database up at the same moment: one succeeds, and the other leaves no ring behind.
 #[test]
 fn of_two_first_nodes_one_wins() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! Keys of the ring: rotated while it stands, while it runs, and while it is being killed.
+//! Keys of the ring: rotated while the gateway is stopped, while it runs, and while it is being killed.
 
 use std::{path::Path, process::Command};
 
@@ -28,7 +28,7 @@ fn listed(folder: &Path) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Many tenants with an endpoint each, and a partner with a key, all of whose secrets are still good.
+/// Many tenants with an endpoint each, and a partner with a key, all of whose secrets are still valid.
 struct Customers {
     keys: Vec<String>,
     seen: receiver::Seen,
@@ -118,7 +118,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
     let served = Gateway::start(folder.path(), &[]);
     let customers = Customers::new(&served, 30);
     served.stop();
-    // At each sync: of the ring, of its folder, and of commits in the middle of the sealing.
+    // At each sync: of the ring, of its directory, and of commits during the re-encryption.
     let mut partly = 0;
     for when in 1..=14 {
         let inject = format!("inject=fsync,fdatasync:signal=KILL:when={when}");

@@ -1,5 +1,5 @@
-//! `gancho ledger`: beside a gateway that runs, on a copy without the key ring, and on ledgers that
-//! were tampered with in every way that there is.
+//! `gancho ledger`: beside a running gateway, on a copy without the key ring, and on ledgers that were
+//! manipulated in every possible way.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
 
 const VERIFY: &[&str] = &["ledger", "verify"];
 
-/// Someone with the database and without our program.
+/// Changes the database without the gateway.
 fn meddle(database: &Path, sql: &str) {
     let program =
         "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())";
@@ -40,7 +40,8 @@ fn lines(database: &Path) -> Vec<Line> {
     runtime.block_on(store.ledger_lines(0, 1_000)).unwrap()
 }
 
-/// Five receipts, a checkpoint after the third, stopped; so that the last two are only chained.
+/// A stopped gateway with five receipts and a checkpoint after the third, so that the last two are only
+/// chained.
 struct Stopped {
     folder: tempfile::TempDir,
     receipts: Vec<String>,
@@ -53,7 +54,7 @@ impl Stopped {
         assert_eq!(at.json(&["ledger", "checkpoint"])["checkpoint"]["size"], 3);
         receipts.extend(at.receive(2));
         let folder = at.folder.path();
-        // Killed: when it is asked to stop it signs for the rest.
+        // Killed, because a soft stop signs the rest.
         at.served.signal("KILL");
         let kept = tempfile::tempdir().unwrap();
         copy(&folder.join("data"), &kept.path().join("data"));
@@ -121,7 +122,7 @@ fn it_is_verified_beside_a_gateway_that_runs() {
     );
     assert_eq!(figures["lines_without_checkpoint"], 1);
     let folder = at.stop();
-    // It has signed for the rest when it stopped.
+    // It has signed the rest at its stop.
     let figures = alone(folder.path(), &["ledger", "verify", "--json"]).ok().json();
     assert_eq!(figures["lines_without_checkpoint"], 0);
     let here = alone(folder.path(), &["ledger", "checkpoint", "--json"]).ok().json();
@@ -198,7 +199,7 @@ fn a_receipt_is_proved_to_anyone() {
     assert_eq!(changed(|proof| proof["form"] = "another".into()).code, 1);
 }
 
-/// As RFC 9162, section 2.1.3.2, has it, in another language.
+/// The verification of RFC 9162, section 2.1.3.2, in another language.
 const PATH: &str = r#"
 import base64, hashlib, json, struct, sys
 proof = json.load(sys.stdin)
@@ -226,7 +227,7 @@ fn leads_to_its_root(proof: &str) {
     assert!(python.wait().unwrap().success(), "{proof}");
 }
 
-/// A copy, taken elsewhere without the key ring, with the public keys from elsewhere still.
+/// A copy elsewhere without the key ring, with the public keys from a third place.
 #[test]
 fn a_copy_is_verified_without_the_key_ring() {
     let at = Operator::start();
@@ -235,7 +236,7 @@ fn a_copy_is_verified_without_the_key_ring() {
     let folder = at.stop();
     let elsewhere = tempfile::tempdir().unwrap();
     let here = |name: &str| elsewhere.path().join(name);
-    // A gateway that was stopped leaves nothing in a log beside it.
+    // A stopped gateway leaves no write-ahead log beside the file.
     fs::copy(folder.path().join("data/gancho.db"), here("copy.db")).unwrap();
     copy(&folder.path().join("data/checkpoints"), &here("signed"));
     fs::write(here("keys.json"), keys).unwrap();
@@ -255,7 +256,7 @@ fn a_copy_is_verified_without_the_key_ring() {
     let none = [&arguments[..5], &["not-there"]].concat();
     assert_eq!(alone(elsewhere.path(), &none).code, 1);
 
-    // Keys of another gateway: nothing is taken for signed.
+    // Keys of another gateway: nothing counts as signed.
     let other = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
     fs::write(here("keys.json"), other).unwrap();
     does_not_hold(&alone(elsewhere.path(), &arguments), &["is not signed with this key"]);
@@ -299,8 +300,8 @@ fn lines_that_are_gone_or_no_lines_are_named() {
     does_not_hold(&ran, &["the link of line 5 is not a hash"]);
 }
 
-/// Anyone who can write to the database can make the chain fit again. What is signed and outside they
-/// cannot reach.
+/// Anyone who can write to the database can make the chain valid again, but cannot reach signed checkpoints
+/// outside it.
 #[test]
 fn a_ledger_that_was_rewritten_as_a_whole_is_seen_by_its_checkpoints() {
     let stopped = Stopped::new();
@@ -317,7 +318,7 @@ fn a_ledger_that_was_rewritten_as_a_whole_is_seen_by_its_checkpoints() {
     }
     let ran = stopped.meddled(&sql);
     does_not_hold(&ran, &["the lines up to 3 do not match the checkpoint", "rewritten"]);
-    // With the checkpoints gone as well, only the chain is left, and that is said.
+    // Without the checkpoints, only the chain is left, and the output says so.
     fs::remove_dir_all(stopped.data().join("checkpoints")).unwrap();
     let blind = alone(stopped.folder.path(), VERIFY).ok().out;
     assert!(blind.contains("could have rewritten the whole ledger"), "{blind}");
@@ -333,7 +334,7 @@ fn a_checkpoint_that_was_changed_is_named() {
     does_not_hold(&ran, &["000000000003.txt", "the signature of the checkpoint is invalid"]);
 }
 
-/// A gateway that runs does not sign for what was changed under it, and goes on with the rest.
+/// A running gateway does not sign for lines that were changed, and continues with everything else.
 #[test]
 fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
     let at = Operator::start();

@@ -1,4 +1,4 @@
-//! `gancho listen`: what is published reaches a local URL, once each, also after the gateway was away.
+//! `gancho listen`: every published event reaches a local URL once, even after the gateway was unavailable.
 
 use std::{
     io::{BufRead, BufReader},
@@ -92,7 +92,7 @@ fn events_are_forwarded_once_and_signed() {
         "{counts:?}"
     );
 
-    // It verifies with the secret that was printed.
+    // It verifies with the printed secret.
     let got = seen.last(&ids[0]).unwrap();
     assert!(String::from_utf8_lossy(&got.body).contains("\"data\":{\"n\": 0.0}"), "byte for byte");
     let body = at.folder.path().join("body");
@@ -105,7 +105,7 @@ fn events_are_forwarded_once_and_signed() {
         ["verify", "--headers-file", file.to_str().unwrap(), "--body-file", body.to_str().unwrap()];
     at.run_with(&verify, &[("GANCHO_SECRET", &secret)], "").ok();
 
-    // From a certain one on.
+    // After a certain event.
     let after = ["listen", "--forward-to", &url, "--after", &ids[2], "--json"];
     let again = Listening::start(at.command(&after));
     for id in &ids[3..] {

@@ -1,4 +1,4 @@
-//! Crowds and shortages against the real binary: slow senders by the thousand, and too few file handles.
+//! High load and shortages with the real binary: thousands of slow senders, and too few file handles.
 
 use std::{
     io::{Read, Write},
@@ -27,7 +27,7 @@ use crate::{
     receiver,
 };
 
-/// Slow senders of bodies of full size, each of which begins again when it is cut off.
+/// Slow senders of bodies of full size, each of which starts again when it is disconnected.
 struct Crowd {
     stop: Arc<AtomicBool>,
     /// How many have sent something.
@@ -43,12 +43,12 @@ impl Crowd {
         let (stop, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for number in 0..count {
             let (stop, begun) = (stop.clone(), begun.clone());
-            // 127.1.0.0 and on: not the address of the partner.
+            // From 127.1.0.0 on: not the address of the partner.
             let from = Ipv4Addr::from_bits(0x7F01_0000 + number % addresses);
             runtime.spawn(async move {
                 while !stop.load(Relaxed) {
                     let _ = send_slowly(ingest, from, number, &begun).await;
-                    // Sleeps as a client that comes back.
+                    // Sleeps as a client does before it reconnects.
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             });
@@ -66,7 +66,7 @@ impl Drop for Crowd {
     }
 }
 
-/// Announces all that a body may have, sends a little or nearly all of it, and then a byte a second.
+/// Announces a body of the maximum size, sends a little or nearly all of it, and then a byte per second.
 async fn send_slowly(
     ingest: SocketAddr,
     from: Ipv4Addr,
@@ -90,13 +90,13 @@ async fn send_slowly(
     loop {
         tokio::select! {
             read = stream.read(&mut answer) => { read?; return Ok(()) }
-            // Sleeps as a slow client.
+            // Sleeps as a slow client does.
             () = tokio::time::sleep(Duration::from_secs(1)) => stream.write_all(b" ").await?,
         }
     }
 }
 
-/// How long the slowest but one in a hundred took, all of them being taken.
+/// Returns the 99th percentile of the durations, after checking that all were accepted.
 fn p99(served: &Gateway, mark: &str, count: usize) -> Duration {
     let mut times: Vec<Duration> = (0..count)
         .map(|number| {
@@ -111,12 +111,12 @@ fn p99(served: &Gateway, mark: &str, count: usize) -> Duration {
     times[count * 99 / 100]
 }
 
-/// faults.md 6: a partner who signs is not rejected, and hardly notices.
+/// faults.md 6: a partner with valid signatures is not rejected, and is hardly affected.
 #[test]
 fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
     let folder = tempfile::tempdir().unwrap();
     let (core, _) = receiver::start();
-    // As if the senders came from outside: no proxy is trusted on this machine.
+    // As if the senders came from outside: no proxy on this machine is trusted.
     let variables = [("GANCHO_TRUSTED_PROXIES", "192.0.2.1/32")];
     let served = Gateway::start(folder.path(), &variables);
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
@@ -127,14 +127,15 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
         let crowd = Crowd::start(ingest, 5_000, addresses);
         until("all have begun", || crowd.begun.load(Relaxed) >= 5_000);
         let crowded = p99(&served, &format!("crowded-{addresses}"), 400);
-        // This machine has other things to do too, and the crowd is on it: `gancho bench isolation` measures.
+        // This machine is busy with other things and with the senders, so the bound is loose: `gancho bench
+        // isolation` measures.
         let max = (3 * quiet).max(Duration::from_secs(5));
         assert!(crowded <= max, "{crowded:?} beside {addresses} addresses, {quiet:?} without");
     }
     served.stop();
 }
 
-/// With this number of file handles from the start.
+/// Starts a gateway with this number of file handles.
 fn limited(folder: &Path, handles: u32, variables: &[(&str, &str)]) -> Gateway {
     let plain = command(&["serve"], folder);
     let mut limited = Command::new("prlimit");
@@ -145,14 +146,14 @@ fn limited(folder: &Path, handles: u32, variables: &[(&str, &str)]) -> Gateway {
     Gateway::of(limited)
 }
 
-/// The soft limit of a process that runs: the hard one can only be lowered.
+/// Sets the soft limit of a running process, because the hard one can only be lowered.
 fn set_limit(served: &Gateway, handles: u32) {
     let process = format!("--pid={}", served.id());
     let nofile = format!("--nofile={handles}:");
     assert!(Command::new("prlimit").args([process, nofile]).status().unwrap().success());
 }
 
-/// An event that falls due in a moment.
+/// Publishes an event that becomes due in a moment.
 fn publish_later(served: &Gateway, key: &str, seconds: i64) -> String {
     #[expect(clippy::disallowed_methods, reason = "the gateway under test runs by the same clock")]
     let at = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
@@ -162,7 +163,7 @@ fn publish_later(served: &Gateway, key: &str, seconds: i64) -> String {
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// Each has arrived, at its first attempt, and the endpoint is not blamed for anything.
+/// Checks that each has arrived at its first attempt, and that the endpoint's health is not affected.
 fn arrived_at_once(served: &Gateway, key: &str, webhook: &str, events: &[String]) {
     let get = |path: &str| http::call(served.address, "GET", path, &[("x-api-key", key)], "");
     for event in events {
@@ -176,7 +177,7 @@ fn arrived_at_once(served: &Gateway, key: &str, webhook: &str, events: &[String]
     assert_eq!(webhook["is_active"], true, "{webhook}");
 }
 
-/// faults.md 10: more connections than there are handles, held by nobody in particular.
+/// faults.md 10: more connections than handles, held by many clients.
 #[test]
 fn few_file_handles_are_shared_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +206,7 @@ fn few_file_handles_are_shared_out() {
     assert!(!log.contains("deferring deliveries"), "{log}");
 }
 
-/// faults.md 10: none are left at all, for a while.
+/// faults.md 10: no handles are left for a while.
 #[test]
 fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,10 +222,10 @@ fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     // Fewer than are open already, so that nothing more can be opened.
     set_limit(&served, 5);
     until("it is said", || served.log.lock().unwrap().contains("deferring deliveries"));
-    // Those who come meanwhile are not taken, and waiting for handles takes no time of the processor.
+    // New connections are not accepted meanwhile, and waiting for handles uses no CPU time.
     let waiting = TcpStream::connect(served.address).unwrap();
     let before = cpu_ticks(&served);
-    // Sleeps to measure what is spent meanwhile.
+    // Sleeps to measure what is used meanwhile.
     thread::sleep(Duration::from_secs(2));
     let spent = cpu_ticks(&served) - before;
     assert!(spent < 100, "{spent} hundredths of a second of the processor in two");
@@ -243,7 +244,7 @@ fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     served.stop();
 }
 
-/// What the process has used, in hundredths of a second.
+/// Returns the CPU time of the process, in hundredths of a second.
 fn cpu_ticks(served: &Gateway) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", served.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();

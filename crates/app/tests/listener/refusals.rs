@@ -1,4 +1,4 @@
-//! Strangers who are refused as fast as they ask.
+//! Unauthenticated callers that are refused as fast as they send.
 
 use std::{
     net::SocketAddr,
@@ -11,7 +11,8 @@ use gancho_testkit::until;
 
 use crate::{gateway::Gateway, http, receiver};
 
-/// What strangers cost is bounded, whatever they ask for, and nobody else at their address waits for it.
+/// The cost of unauthenticated callers is bounded, whatever they request, and no other caller at their
+/// address waits for it.
 #[test]
 fn a_flood_of_refusals_is_slowed_down_and_others_are_not() {
     const FLOOD: Duration = Duration::from_secs(3);
@@ -44,7 +45,7 @@ fn a_flood_of_refusals_is_slowed_down_and_others_are_not() {
                 until("it arrives", || seen.body(&id).is_some());
             }
         });
-        // A burst of 200, 100 a second, and one a second for each that waits the longest.
+        // A burst of 200, 100 per second, and one per second for each that waits the longest.
         let max = 200 + 100 * 4 + 24 * 5;
         assert!(refused.load(Relaxed) <= max, "{method} {path}: {refused:?}");
     }

@@ -1,4 +1,4 @@
-//! Callers who never finish a request, and a store that is full, against the real binary.
+//! Callers that never finish a request, and a full store, with the real binary.
 
 use std::{
     io::{Read, Write},
@@ -10,7 +10,7 @@ use gancho_testkit::until;
 
 use crate::{gateway::Gateway, http, receiver};
 
-/// What a slow caller sends, and then nothing more.
+/// What a slow caller sends before it stops.
 const BEGINNINGS: [&str; 3] = [
     "",
     "POST /v1/events HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: 1",
@@ -34,7 +34,7 @@ fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
         })
         .collect();
 
-    // Meanwhile others are served as ever.
+    // Meanwhile others are served as usual.
     let mut longest = Duration::ZERO;
     for _ in 0..100 {
         let asked = Instant::now();
@@ -44,7 +44,7 @@ fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
     }
     assert!(longest < Duration::from_secs(2), "the longest answer took {longest:?}");
 
-    // Each is answered or cut off; none holds its place for longer than the deadlines allow.
+    // Each is answered or disconnected; none stays longer than the deadlines allow.
     for stream in &mut slow {
         let left = Duration::from_secs(60).saturating_sub(began.elapsed());
         stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).unwrap();

@@ -1,4 +1,4 @@
-//! `gancho login`, and which server the other commands then call.
+//! `gancho login`, and which server the other commands call after it.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -13,7 +13,7 @@ struct User {
 }
 
 impl User {
-    /// A gateway with a tenant, and commands that know nothing of it.
+    /// Starts a gateway with a tenant, and prepares commands that know nothing of it.
     fn start() -> Self {
         let at = Operator::start();
         let key = at.served.tenant("acme");
@@ -51,7 +51,7 @@ fn a_login_is_used_by_the_commands_that_follow() {
     let none = user.run(&["endpoints", "list"], &[], "").ok();
     assert!(none.out.contains("no endpoints yet"), "{}", none.out);
 
-    // The operator's, under another name, acting for a tenant.
+    // The operator's token, under another name, acting for a tenant.
     let operator = ["login", "--server", &server, "--profile", "op", "--tenant", "acme"];
     let said = user.run(&operator, &[("GANCHO_API_KEY", TOKEN)], "").ok();
     assert!(said.out.contains("as the operator"), "{}", said.out);
@@ -64,7 +64,7 @@ fn a_login_is_used_by_the_commands_that_follow() {
     let listed = user.run(&["login", "--list"], &[], "").ok().out;
     assert!(listed.contains("default") && listed.contains("operator token"), "{listed}");
     assert!(!listed.contains(&user.key) && !listed.contains(TOKEN), "{listed}");
-    // A server that is named and known has its key; `local` passes the profile over.
+    // A named server that is known has its key; `local` skips the profile.
     user.run(&["endpoints", "list", "--server", &server], &[], "").ok();
     assert_eq!(user.run(&["endpoints", "list", "--profile", "local"], &[], "").code, 6);
     let two = user.run(
@@ -73,7 +73,7 @@ fn a_login_is_used_by_the_commands_that_follow() {
         "",
     );
     assert_eq!(two.code, 2, "{}", two.err);
-    // A flag says more than a variable.
+    // A flag takes precedence over a variable.
     let variables = [("GANCHO_URL", "http://127.0.0.1:2")];
     user.run(&["tenants", "list", "--profile", "op"], &variables, "").ok();
     assert_eq!(user.run(&["endpoints", "list"], &variables, "").code, 5, "no key for that one");
@@ -91,7 +91,7 @@ fn what_is_wrong_is_said_with_a_hint() {
     let server = user.server();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap();
-    // Something else that speaks HTTP.
+    // Another program that speaks HTTP.
     std::thread::spawn(move || {
         use std::io::{Read, Write};
         for mut stream in other.incoming().flatten() {

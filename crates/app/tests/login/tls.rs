@@ -37,7 +37,7 @@ fn a_private_authority_is_trusted_by_its_file() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let gateway = at.served.address;
-    // A proxy for one request a connection.
+    // A proxy for one request per connection.
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut inner = TcpStream::connect(gateway).unwrap();

@@ -37,7 +37,7 @@ fn a_node_that_delivers_nothing_shows_why_deliveries_wait() {
             .map(|one| &one["waiting_for"])
             .any(|why| why["reason"] == "circuit_breaker" && why["until"].is_string())
     });
-    // A node that stops takes what it has seen with it.
+    // A node that stops takes its breakers with it.
     back.stop();
     until("nobody holds it back any more", || get(&path)["health"]["circuit_breaker"] == "closed");
     front.stop();

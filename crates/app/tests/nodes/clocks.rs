@@ -1,4 +1,4 @@
-//! Nodes whose clocks are minutes apart go by that of the database.
+//! Nodes whose clocks are minutes apart use the clock of the database.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +16,7 @@ use crate::{
     scripted_receiver::Receiver,
 };
 
-/// Stands before the C library, and shows a wall clock that is off.
+/// Overrides the C library, and shows a wrong wall clock.
 const WRONG_CLOCK: &str = "
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -52,7 +52,7 @@ fn nodes_whose_clocks_are_ten_minutes_apart_behave() {
     let nodes = [node("api,ingest", 300), node("api,worker", -300), node("api,worker", 300)];
     let [front, behind, _] = &nodes;
 
-    // What one accepts is due for the others at once, and their receivers take the signatures for fresh.
+    // What one node accepts is due for the others at once, and receivers accept the signatures as current.
     let (address, seen) = receiver::start();
     let key = front.tenant("acme");
     front.endpoint(&key, &format!("http://{address}/"));
@@ -97,7 +97,7 @@ fn nodes_whose_clocks_are_ten_minutes_apart_behave() {
         let listed = node.operator("GET", "/v1/nodes", "").json();
         let all = listed["data"].as_array().unwrap();
         assert!(all.len() == 3 && all.iter().all(|one| one["state"] == "alive"), "{listed}");
-        // What is to be mended is the machine's clock.
+        // The warning is about the machine's clock.
         until("it is reported", || {
             let log = node.log.lock().unwrap();
             log.contains("clock differs from the database's")
@@ -109,7 +109,7 @@ fn nodes_whose_clocks_are_ten_minutes_apart_behave() {
     }
 }
 
-/// In milliseconds.
+/// Returns the start times in milliseconds.
 fn starts(attempts: &Value) -> Vec<i64> {
     let attempts = attempts.as_array().unwrap().iter();
     let times = attempts.map(|attempt| attempt["started_at"].as_str().unwrap());

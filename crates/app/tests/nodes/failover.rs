@@ -1,4 +1,4 @@
-//! The primary of a PostgreSQL with a synchronous standby is killed under load, and the standby promoted.
+//! The primary of a PostgreSQL with a synchronous standby is killed under load, and the standby is promoted.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use super::load::Load;
 use crate::{gateway::Gateway, http, receiver};
 
-/// No publisher hangs for as long as the failover takes.
+/// No publisher hangs as long as the failover takes.
 const REFUSED_WITHIN: Duration = Duration::from_secs(10);
 /// Counted from the promotion.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(30);
@@ -49,7 +49,8 @@ fn nothing_acknowledged_is_lost_in_a_failover() {
 
     primary.kill().unwrap();
     let killed = Instant::now();
-    // A call that came too late for the last commit is refused at once, though those in it wait for its outcome.
+    // A call that came too late for the last commit is refused at once, although those in it wait for its
+    // outcome.
     let headers = [("x-api-key", key.as_str())];
     let publish = || {
         let body = r#"{"type":"a.b","data":{}}"#;

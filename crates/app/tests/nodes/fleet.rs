@@ -26,13 +26,13 @@ use crate::{
     receiver,
 };
 
-/// From its last heartbeat, a node is declared dead and its work taken over within this time.
+/// The maximum seconds from a node's last heartbeat until it is declared dead and its work is taken over.
 const TAKEN_OVER: f64 = 30.0;
 
-/// Nobody who lives is idle for this long while others wait.
+/// How long a living node may be idle while others have a backlog.
 const MAX_IDLE: Duration = Duration::from_secs(5);
 
-/// Stands between a node and the server, and can be cut: connections stay open, and nothing comes through.
+/// A proxy between a node and the server that can be cut: connections stay open, but transfer nothing.
 struct Proxy {
     port: u16,
     is_cut: Arc<AtomicBool>,
@@ -85,7 +85,7 @@ struct Fleet<'a> {
     may_repeat: i64,
 }
 
-/// Looks for workers that live and hold nothing while much is due.
+/// Detects living workers that hold nothing while much is due.
 struct IdleWatch {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<Vec<i64>>,
@@ -114,7 +114,7 @@ impl IdleWatch {
                         idle.push(node);
                     }
                 }
-                // Sleeps between two looks.
+                // Sleeps between two checks.
                 thread::sleep(Duration::from_millis(200));
             }
             idle
@@ -141,7 +141,7 @@ impl Fleet<'_> {
         self.runtime.block_on(self.client.query_one(sql, &[])).unwrap().get(0)
     }
 
-    /// The number of the node of this process: its last, if it has joined several times.
+    /// Returns the number of this process's node: its last, if it has joined several times.
     fn node_of(&self, gateway: &Gateway) -> i64 {
         self.number(&format!("select max(id) from nodes where name = 'gancho-{}'", gateway.id()))
     }
@@ -150,7 +150,7 @@ impl Fleet<'_> {
         self.number(&format!("select count(*) from deliveries where state = 3 and owner = {node}"))
     }
 
-    /// What it holds when something happens to it, some of which may be sent twice.
+    /// Records what a node holds when it fails, some of which may be sent twice.
     fn note_held(&mut self, node: i64) {
         self.may_repeat += self.held_by(node);
     }
@@ -176,7 +176,7 @@ impl Fleet<'_> {
         println!("{why}: taken over after {took:.1} s");
     }
 
-    /// One line for each webhook, however often it was posted.
+    /// Checks that there is one line for each webhook, however often it was posted.
     fn has_in_its_ledger(&self, webhooks: usize) {
         assert_eq!(self.number("select count(*) from ledger"), webhooks as i64);
         let mut verify = command(&["ledger", "verify"], self.folder);
@@ -191,7 +191,7 @@ impl Fleet<'_> {
     }
 }
 
-/// The URL of the same database through the proxy.
+/// Returns the URL of the same database through the proxy.
 fn through(proxy: &Proxy, database: &Database) -> String {
     let url = database.url();
     let (head, tail) = url.rsplit_once('/').unwrap();
@@ -264,7 +264,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     proxy.cut(false);
     fleet.rejoins(&cut, number);
 
-    // Those that accept: one dies, and another resumes with what it had been sent when it froze.
+    // API nodes: one dies, and another resumes with requests that it received while it was frozen.
     let number = fleet.node_of(&apis[0]);
     apis[0].signal("KILL");
     fleet.is_taken_over(number, "a killed node that accepts is declared dead");
@@ -277,7 +277,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
     goes_on();
     until("it has another number", || fleet.node_of(&apis[1]) > number);
 
-    // Rolled one by one.
+    // Replaced one by one.
     for place in 0..apis.len() {
         replace(&mut apis, place, fleet.node("api,ingest")).stop();
         goes_on();
@@ -298,7 +298,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
         fleet.number("select count(*) from deliveries where state in (2, 3, 4)") == 0
     });
     assert_eq!(watch.stop(), Vec::<i64>::new(), "a worker was idle while much was due");
-    // One result for each delivery: what a node says that has lost its lease is not written.
+    // One result for each delivery: what a node without a lease sends is not written.
     let settled = fleet.number(
         "select count(*) from (select delivery_id from attempts where response_status = 200
          group by tenant_id, delivery_id having count(*) > 1) twice",
@@ -309,7 +309,7 @@ fn nothing_is_lost_when_nodes_are_killed_frozen_cut_off_added_and_rolled() {
         0,
         "every delivery ends as delivered"
     );
-    // Only what a node held when something happened to it may have come twice.
+    // Only what a node held when it failed may have arrived twice.
     let repeats: usize = seen.counts().values().map(|count| count - 1).sum();
     println!("{} acknowledged, all delivered; {repeats} came twice", acked.len());
     assert!(repeats as i64 <= fleet.may_repeat, "{repeats} of {}", fleet.may_repeat);

@@ -24,7 +24,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Both know of each other.
+    /// Starts two nodes, and waits until they know each other.
     fn start(config: &str) -> Self {
         let runtime = Runtime::new().unwrap();
         let database = runtime.block_on(fresh_database()).unwrap();
@@ -51,7 +51,7 @@ impl Pair {
         key.json()["key"].as_str().unwrap().to_owned()
     }
 
-    /// Returns its path.
+    /// Creates an endpoint, and returns its path.
     fn endpoint(&self, key: &str, address: SocketAddr, event: &str, terms: &str) -> String {
         let url = format!("http://{address}/hook");
         let body = format!(r#"{{"url":"{url}","events":["{event}"]{terms}}}"#);
@@ -61,7 +61,7 @@ impl Pair {
         format!("/v1/webhooks/{}", made.json()["id"].as_str().unwrap())
     }
 
-    /// Calls both at once, `times` times, and returns what the first answered, then the second.
+    /// Calls both at once, `times` times, and returns the results of the first, then of the second.
     fn at_both<T: Send>(&self, times: usize, call: impl Fn(&Gateway, usize) -> T + Sync) -> Vec<T> {
         let together = Barrier::new(2);
         let (call, together) = (&call, &together);
@@ -129,7 +129,7 @@ fn rates_are_shared() {
     let pair = Pair::start("");
     let key = pair.tenant("acme", r#""publish_rate":{"count":21,"per":"1h"}"#);
     let answers = pair.at_both(30, |node, _| publish(node.address, &key, "a.b", &[]));
-    // One more than the rate, since half of 21 is rounded up.
+    // One more than the rate, because half of 21 is rounded up.
     assert_eq!((count(&answers, 202), count(&answers, 429)), (22, 38));
 
     let source = r#"{"partner":"acme","target_url":"http://127.0.0.1:9458/core",
@@ -168,7 +168,7 @@ fn the_limits_of_an_endpoint_are_shared() {
     };
     send("limited", 20);
     until("what the rate allows has come", || limited.counts().len() >= 10);
-    // What is sent later to another comes, and nothing more to this one.
+    // A later event to another endpoint arrives, and nothing more to this one.
     send("free", 20);
     until("all have come", || free.counts().len() == 40);
     assert_eq!(limited.counts().len(), 10);
@@ -190,7 +190,8 @@ fn a_pause_at_one_node_stops_the_other() {
     let answer = here.acting("acme", "POST", &format!("{paused}/pause"), "");
     assert_eq!(answer.status, 204, "{}", answer.body);
 
-    // The other node knows the pause once it delivers a later event to the other endpoint but holds this one back.
+    // The other node knows the pause once it delivers a later event to the other endpoint but holds this one
+    // back.
     let (mut late, mut waiting) = (0, Vec::new());
     while waiting.len() < 10 {
         let id = there.publish(&key, "held", "{}");
@@ -204,7 +205,7 @@ fn a_pause_at_one_node_stops_the_other() {
             waiting.push(id);
         }
     }
-    // It is shown at either, and lifted at the other.
+    // Either node shows it, and the other one can lift it.
     for node in [here, there] {
         let shown = node.operator("GET", "/v1/queues", "").body;
         assert!(shown.contains(paused.rsplit('/').next().unwrap()), "{shown}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{gateway::Gateway, scripted_receiver::Receiver};
 
-/// The events of a tail, read while they come.
+/// The events of a tail, read as they arrive.
 struct Tail {
     stream: TcpStream,
     text: String,
@@ -38,7 +38,7 @@ impl Tail {
         &self.text
     }
 
-    /// What became of an event's delivery: the changes in order.
+    /// Returns the changes of an event's delivery, in order.
     fn changes_of(&mut self, event: &str) -> Vec<String> {
         let lines = self.read().lines().filter_map(|line| line.strip_prefix("data: "));
         let data = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -65,7 +65,7 @@ fn a_tail_at_one_node_shows_what_another_does() {
         key
     });
     let mut tail = Tail::open(&front, &key);
-    // The other node has to find out that someone watches: what happened before is not shown.
+    // The other node has to notice the watcher: earlier changes are not shown.
     until("the other node's deliveries are shown", || {
         let event = back.publish(&key, "invoice.paid", "{}");
         let patience = Instant::now() + Duration::from_secs(1);
@@ -76,7 +76,7 @@ fn a_tail_at_one_node_shows_what_another_does() {
         }
         false
     });
-    // From now on nothing is left out, neither of what is accepted here and delivered there, nor of retries.
+    // From now on nothing is left out, neither what is accepted here and delivered there, nor retries.
     let here = front.publish(&key, "invoice.paid", "{}");
     let theirs = back.publish(&others, "invoice.paid", "{}");
     until("it is delivered there", || tail.changes_of(&here) == ["accepted", "delivered"]);
@@ -85,7 +85,7 @@ fn a_tail_at_one_node_shows_what_another_does() {
     until("it fails there", || tail.changes_of(&failed) == ["accepted", "attempt_failed"]);
     assert_eq!(tail.changes_of(&theirs), Vec::<String>::new(), "of another tenant");
 
-    // Nobody watches any more: nothing is left in the store after a while, and nothing is written.
+    // Nobody watches any more: after a while nothing is left in the store, and nothing is written.
     drop(tail);
     let client = runtime.block_on(database.client()).unwrap();
     let watches = || -> i64 {

@@ -1,4 +1,4 @@
-//! Events that are published, and webhooks that a partner posts, without end while something happens to nodes.
+//! Publishes events, and posts a partner's webhooks, without end while nodes fail.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use gancho_testkit::until;
 
 use crate::{http, partner};
 
-/// Publishes without end, wherever the API is, and remembers what was acknowledged.
+/// Publishes without end to the current API addresses, and remembers what was acknowledged.
 pub struct Load {
     apis: Arc<Mutex<Vec<SocketAddr>>>,
     acked: Arc<Mutex<BTreeSet<String>>>,
@@ -54,7 +54,8 @@ impl Load {
                         }
                         None => {}
                     }
-                    // Sleeps as a publisher between two events: the machine is not what is tested.
+                    // Sleeps as a publisher does between two events, because the machine is not what is
+                    // tested.
                     thread::sleep(Duration::from_millis(10));
                 }
             })
@@ -66,17 +67,17 @@ impl Load {
         self.acked.lock().unwrap().len()
     }
 
-    /// One API takes the place of another.
+    /// Replaces one API address by another.
     pub fn turn_to(&self, place: usize, api: SocketAddr) {
         self.apis.lock().unwrap()[place] = api;
     }
 
-    /// Responses other than 202, by their status.
+    /// Returns responses other than 202, by their status.
     pub fn refusals(&self) -> BTreeMap<u16, usize> {
         self.refused.lock().unwrap().clone()
     }
 
-    /// It goes on while something happens to nodes.
+    /// Checks that it continues while nodes fail.
     pub fn goes_on(&self) {
         let before = self.count();
         until("events are accepted", || self.count() > before + 20);
@@ -97,7 +98,7 @@ pub struct PartnerLoad {
 }
 
 impl PartnerLoad {
-    /// `ingest` has the addresses now.
+    /// Starts the load. `ingest` has the current addresses.
     pub fn start(ingest: Arc<Mutex<Vec<SocketAddr>>>) -> Self {
         let (posted, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (count, end) = (posted.clone(), is_over.clone());
@@ -112,20 +113,20 @@ impl PartnerLoad {
                 };
                 partner::insist(next, &format!(r#"{{"event_id":"event-{number}"}}"#));
                 count.fetch_add(1, Ordering::SeqCst);
-                // Sleeps as a partner between two events: the machine is not what is tested.
+                // Sleeps as a partner does between two events, because the machine is not what is tested.
                 thread::sleep(Duration::from_millis(10));
             }
         });
         Self { posted, is_over, thread }
     }
 
-    /// It goes on while something happens to nodes.
+    /// Checks that it continues while nodes fail.
     pub fn goes_on(&self) {
         let before = self.posted.load(Ordering::SeqCst);
         until("webhooks are acknowledged", || self.posted.load(Ordering::SeqCst) > before + 5);
     }
 
-    /// How many were acknowledged.
+    /// Stops the load. Returns how many were acknowledged.
     pub fn stop(self) -> usize {
         self.is_over.store(true, Ordering::SeqCst);
         self.thread.join().unwrap();

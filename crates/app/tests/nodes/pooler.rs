@@ -1,4 +1,4 @@
-//! Nodes behind pgbouncer in transaction mode, which is killed under load and comes back.
+//! Nodes behind pgbouncer in transaction mode, which is killed under load and restarted.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ fn nodes_behind_a_pooler_deliver_wake_each_other_and_outlive_it() {
     let key = api.tenant("acme");
     api.endpoint(&key, &format!("http://{address}/hook"));
 
-    // The worker is woken by the other node: a poll would take a second.
+    // The other node wakes the worker: a poll would take a second.
     let waits = (0..10).map(|n| {
         let started = Instant::now();
         let id = api.publish(&key, "a.b", &format!(r#"{{"n":{n}}}"#));
@@ -40,7 +40,7 @@ fn nodes_behind_a_pooler_deliver_wake_each_other_and_outlive_it() {
     println!("delivered by the other node after {:?}", waits[5]);
     assert!(waits[5] < Duration::from_millis(500), "{waits:?}");
 
-    // One that fails is tried again.
+    // A failed delivery is retried.
     let flaky = Receiver::start();
     flaky.answer(500);
     let body =

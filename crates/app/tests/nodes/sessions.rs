@@ -1,4 +1,4 @@
-//! A session of the dashboard is one on every node.
+//! A session of the dashboard is valid on every node.
 
 use gancho_testkit::{postgres::fresh_database, until};
 
@@ -16,7 +16,7 @@ fn pages_forms_and_messages_come_from_any_node() {
     let there = here.at(&other);
     there.open("/ui/queues");
 
-    // A form of the one is sent to the other, and the first shows the message.
+    // A form of one node is sent to the other, and the first shows the message.
     let answer = there.submit("/ui/tenants/new", &[("slug", "acme"), ("name", "Acme")]);
     assert_eq!(answer.status, 303, "{}", answer.html);
     here.follow(&answer).has("Acme is created");

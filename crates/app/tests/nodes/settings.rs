@@ -1,4 +1,4 @@
-//! What the nodes of one database must set alike.
+//! Settings that must be the same on all nodes of one database.
 
 use gancho_testkit::{postgres::fresh_database, until};
 use serde_json::json;
@@ -49,7 +49,7 @@ fn a_node_that_sets_something_else_is_named() {
     }
 }
 
-/// Otherwise the others would take it for lost, and report that.
+/// Otherwise the other nodes would take it for lost, and report that.
 #[test]
 fn a_node_whose_start_is_refused_leaves() {
     let runtime = Runtime::new().unwrap();

@@ -28,7 +28,7 @@ fn statistics_are_those_of_all_nodes() {
             [all, own].iter().all(|totals| totals["accepted"] == 7 && totals["delivered"] == 7)
         });
     }
-    // What a node has counted outlives it.
+    // The counts of a node outlive it.
     let [first, second] = nodes;
     first.stop();
     let totals = second.operator("GET", "/v1/stats", "").json()["totals"].clone();

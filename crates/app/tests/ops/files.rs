@@ -1,4 +1,5 @@
-//! The files in `ops`: Prometheus rules and the Grafana dashboard use metrics that exist, and the unit is sound.
+//! The files in `ops`: Prometheus rules and the Grafana dashboard use metrics that exist, and the unit is
+//! valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +18,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The metrics that the documentation lists, which `cargo xtask tidy` compares with the code, and their types.
+/// Returns the metrics that the documentation lists, which `cargo xtask tidy` compares with the code, and
+/// their types.
 pub fn documented_types() -> BTreeMap<String, String> {
     let page = read("docs/observability.md");
     let metrics = page.split("## Metrics").nth(1).unwrap();
@@ -34,7 +36,7 @@ fn documented() -> BTreeSet<String> {
     documented_types().into_keys().collect()
 }
 
-/// The names in a query that look like metrics of ours.
+/// Returns the names in a query that look like the gateway's metrics.
 fn names_in(query: &str) -> impl Iterator<Item = String> + '_ {
     let words = query.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let prefixes = ["gancho_", "dlq_", "retry_", "tenant_", "webhook_", "policy_", "process_"];
@@ -74,7 +76,7 @@ fn dashboards_and_rules_use_metrics_that_exist() {
     }
 }
 
-/// Every rule that the gateway evaluates is in the file, apart from what metrics do not say.
+/// Every rule that the gateway evaluates is in the file, except those without a metric.
 #[test]
 fn the_rules_are_those_of_the_gateway() {
     let rules = read("ops/prometheus/rules.yml");
@@ -120,7 +122,7 @@ fn the_chart_renders_what_it_should() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Verified with a binary that is there: the unit names the one of a package.
+/// Verified with an existing binary, because the unit names the one of a package.
 #[test]
 fn systemd_accepts_the_unit() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::{
     scripted_receiver::Receiver,
 };
 
-/// The commands of a page, in one script.
+/// Returns the commands of a page, in one script.
 fn script(page: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runbook");
     let text = fs::read_to_string(folder.join(format!("{page}.md"))).unwrap();
@@ -37,7 +37,7 @@ struct Incident<'a> {
 }
 
 impl Incident<'_> {
-    /// Runs a page and returns what it printed.
+    /// Runs a page and returns its output.
     fn run(&self, page: &str) -> String {
         let mut bash = Command::new("bash");
         bash.arg("-c").arg(script(page)).current_dir(self.folder);

@@ -1,4 +1,4 @@
-//! Lines that are not events, in the middle of others.
+//! Lines that are not events, among others.
 
 use std::{io::Write, process::Output};
 
@@ -16,7 +16,7 @@ fn pipe(input: &[u8], arguments: &[&str]) -> (Output, Seen) {
     (child.wait_with_output().unwrap(), seen)
 }
 
-/// The ids that it printed, with what arrived under each.
+/// Returns the printed ids, with what arrived under each.
 fn sent(output: &Output, seen: &Seen) -> Vec<(String, String)> {
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
     let mut lines: Vec<(String, String)> = printed

@@ -103,7 +103,7 @@ fn a_server_that_goes_away_leaves_an_exact_report() {
     let variables = [("GANCHO_API_KEY", key.as_str()), ("GANCHO_URL", url.as_str())];
     let arguments = ["publish", "a.b", "--file", "-", "--batch", "4"];
     at.run_with(&arguments, &variables, &input).ok();
-    // The key of the first batch is the key of all: what to do is what any command says.
+    // The key of the first batch is the key of all, so the hint is that of any command.
     let wrong = [("GANCHO_API_KEY", "gk_wrong"), ("GANCHO_URL", url.as_str())];
     let ran = at.run_with(&arguments, &wrong, &input);
     assert_eq!(ran.code, 5, "{}", ran.err);
@@ -112,7 +112,7 @@ fn a_server_that_goes_away_leaves_an_exact_report() {
     let as_json = at.run_with(&[&arguments[..], &["--json"]].concat(), &wrong, &input);
     assert_eq!((as_json.code, as_json.json()["not_sent_from_line"].as_u64()), (5, Some(1)));
 
-    // Where nothing has ever answered, there is nothing to wait for.
+    // If nothing has ever responded, there is nothing to wait for.
     let nowhere = [("GANCHO_API_KEY", key.as_str()), ("GANCHO_URL", "http://127.0.0.1:1")];
     let ran = at.run_with(&arguments, &nowhere, &input);
     assert_eq!(ran.code, 6, "{}", ran.err);
@@ -120,7 +120,7 @@ fn a_server_that_goes_away_leaves_an_exact_report() {
     assert!(!ran.err.contains("retrying") && !ran.err.contains("unknown"), "{}", ran.err);
 }
 
-/// A server that accepts the first batch and is never seen again.
+/// A server that accepts the first batch and never responds again.
 #[test]
 fn a_server_that_stops_is_waited_for_and_what_it_never_got_is_not_in_doubt() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Webhooks of partners, on the binary: received, handed on, watched, and never lost to a kill.
+//! Webhooks of partners, with the real binary: received, dispatched, monitored, and never lost by a kill.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ fn body(event: &str) -> String {
     format!(r#"{{"event_id":"{event}","amount":4200}}"#)
 }
 
-/// The events that the core has seen, by the id that their partner gave them.
+/// Returns the events that the core has received, by the id that their partner gave them.
 fn events(seen: &Seen) -> BTreeSet<String> {
     let ids = seen.counts().into_keys();
     ids.filter_map(|id| {
@@ -34,7 +34,7 @@ fn events(seen: &Seen) -> BTreeSet<String> {
     .collect()
 }
 
-/// On the wire, too: a sender gives up at a 4xx, and sends again at a 503.
+/// On the wire too: a sender gives up after a 4xx, and sends again after a 503.
 #[test]
 fn a_paused_source_asks_the_partner_to_send_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn the_policy_is_read_again_on_sighup() {
     served.signal("HUP");
     let refused = |event| partner::post(ingest, &body(event)).status == 403;
     until("it is closed", || refused("e2"));
-    // A faulty pack changes nothing, and is reported.
+    // An invalid pack changes nothing, and is reported.
     std::fs::write(&pack, "nonsense").unwrap();
     served.signal("HUP");
     until("it is reported", || {
@@ -117,7 +117,7 @@ fn the_policy_is_read_again_on_sighup() {
     std::fs::write(&pack, open).unwrap();
     served.signal("HUP");
     until("it is open again", || !refused("e4"));
-    // Nor does a valid one beside settings that are not: both are reloaded, or neither.
+    // Nor does a valid one with invalid settings: both are reloaded, or neither.
     std::fs::write(&pack, closed).unwrap();
     let config = folder.path().join("gancho.toml");
     std::fs::write(&config, "concurrency = 0\n").unwrap();
@@ -139,7 +139,7 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     let alone = Gateway::of(command(&["serve", "--role", "ingest"], folder.path()));
     assert_eq!(partner::post(alone.ingest.unwrap(), &body("e1")).status, 204);
     assert_eq!(alone.operator("GET", "/v1/sources", "").status, 404);
-    // What it alone knows it tells, and what is its own it reads again.
+    // It reports what it alone knows, and reads its own records again.
     let forged = crate::http::call(alone.ingest.unwrap(), "POST", "/webhooks/acme", &[], "{}");
     assert_eq!(forged.status, 403);
     let seen_here = alone.operator("GET", "/v1/sources/acme/rejections", "").json();
@@ -157,7 +157,7 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     worker.stop();
 }
 
-/// faults.md B14: roles on nodes of their own see the same; the policy's hash is in the log.
+/// faults.md B14: roles on separate nodes see the same; the policy's hash is in the log.
 #[test]
 fn an_api_node_sees_what_an_ingest_node_saw() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -168,7 +168,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     let start = |folder: &std::path::Path, role: &str| {
         let mut command = command(&["serve", "--role", role], folder);
         command.env("GANCHO_DATABASE_URL", &url);
-        // Both must have the ring that the secrets are sealed with; the first makes it.
+        // Both must have the ring that encrypts the secrets; the first creates it.
         if ring.exists() {
             command.env("GANCHO_MASTER_KEY_FILE", &ring);
         }
@@ -197,7 +197,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     until("the other node sees it", || agrees(&api));
     let log = ingest.stop();
     assert!(log.contains("policy pack loaded"), "{log}");
-    // What it signed for when it stopped is known too, and all of it is there after a restart.
+    // What it signed for at its stop is known too, and all of it exists after a restart.
     let checkpoint =
         |api: &Gateway| api.operator("GET", "/v1/ledger", "").json()["checkpoint"].clone();
     assert_eq!(checkpoint(&api)["size"], 1);
@@ -208,8 +208,8 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     api.stop();
 }
 
-/// Killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
-/// What was acknowledged arrives; what was not is posted again, as partners do, and arrives too.
+/// Killed at one of the calls that read, write, sync, answer and dispatch a webhook. What was acknowledged
+/// arrives; what was not is posted again, as partners do, and arrives too.
 #[test]
 fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,11 +225,11 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
             let served = Gateway::start(folder.path(), &[]);
             let ingest = served.ingest.unwrap();
             let mut tracer = attach(&served, calls, when);
-            // Several, so that the call is reached even where a step was saved.
+            // Several, so that the call is reached even if a step was saved.
             for number in 0..3 {
                 let _ = partner::try_post(ingest, &body(&format!("{event}-{number}")));
             }
-            // Sleeps because the last steps come after the answer, where nobody sees them.
+            // Sleeps because the last steps come after the response, where they are not visible.
             thread::sleep(Duration::from_millis(100));
             killed += u64::from(!is_alive(&served));
             let _ = tracer.kill();
@@ -245,7 +245,7 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
         }
     }
     assert!(killed >= 12, "only {killed} of 24 were killed in the middle");
-    // One receipt for each, whatever happened between.
+    // One receipt for each, whatever happened in between.
     assert_eq!(seen.counts().len(), 24 * 3);
 }
 
@@ -262,7 +262,7 @@ fn attach(served: &Gateway, calls: &str, when: u32) -> std::process::Child {
         .spawn()
         .expect("this test needs strace: apt-get install strace");
     let status = format!("/proc/{id}/status");
-    // Or killed already: the store syncs on its own account, too.
+    // Or killed already, because the store also syncs by itself.
     until("it is traced", || {
         let told = std::fs::read_to_string(&status).unwrap_or_default();
         !told.contains("TracerPid:\t0\n") || told.contains("State:\tZ")
@@ -339,12 +339,12 @@ fn two_nodes_make_one_receipt() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let url = database.url();
     let first = Gateway::start(folders[0].path(), &[("GANCHO_DATABASE_URL", &url)]);
-    // Both must have the ring that the secrets are sealed with.
+    // Both must have the ring that encrypts the secrets.
     let ring = folders[0].path().join("data/master.key");
     let ring = ("GANCHO_MASTER_KEY_FILE", ring.to_str().unwrap());
     let second = Gateway::start(folders[1].path(), &[("GANCHO_DATABASE_URL", &url), ring]);
     first.source("acme", SECRET, &format!("http://{core}/hooks"));
-    // A node looks for new sources every few seconds.
+    // A node reads new sources every few seconds.
     let knows =
         |served: &Gateway| partner::post(served.ingest.unwrap(), &body("warm")).status == 204;
     until("both know the partner", || knows(&first) && knows(&second));
@@ -362,7 +362,7 @@ fn two_nodes_make_one_receipt() {
         }
     }
     until("all arrive", || events(&seen).len() == 51);
-    // Where all there are have been dispatched, none is left that could still come. (faults.md E5)
+    // Once all existing ones have been dispatched, no other can arrive. (faults.md E5)
     let receipts = || {
         let page = first.operator("GET", "/v1/sources/acme/receipts?limit=100", "").json();
         assert!(page["next_cursor"].is_null(), "{page}");

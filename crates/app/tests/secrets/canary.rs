@@ -1,5 +1,5 @@
-//! Secrets stay secret: each is a word found nowhere else, and everything that the gateway shows, logs or
-//! keeps is searched for it, as it is and in the encodings that it could hide in.
+//! Secrets stay secret: each is a word that occurs nowhere else, and everything that the gateway shows, logs
+//! or stores is searched for it, as it is and in encodings that could hide it.
 
 use std::{fs, path::Path};
 
@@ -18,7 +18,7 @@ const MAIL_PASSWORD: &str = "canary-mail-password-0123456789";
 const AMAZON_SECRET: &str = "canary/amazon+secret+0123456789/0123456789";
 const AMAZON_TOKEN: &str = "canary-amazon-session-token-0123456789";
 
-/// What is looked for, with the name of the secret.
+/// The searched texts, with the name of the secret.
 struct Canary {
     name: &'static str,
     forms: Vec<Vec<u8>>,
@@ -33,13 +33,13 @@ fn canary(name: &'static str, secret: &str) -> Canary {
         BASE64URL_NOPAD.encode(bytes).into_bytes(),
         percent_encoded(secret).into_bytes(),
     ];
-    // Inside of longer base64 it stands at one of three offsets; what lies wholly within it is looked for.
+    // Inside of longer base64 it is at one of three offsets; the part that lies wholly within it is searched.
     for offset in 0..3 {
         let padded = [vec![0; offset], bytes.to_vec()].concat();
         let text = BASE64_NOPAD.encode(&padded);
         forms.push(text.as_bytes()[4..text.len() - 4].to_vec());
     }
-    // The key behind a `whsec_`.
+    // The key after `whsec_`.
     if let Some(key) = secret.strip_prefix("whsec_") {
         forms.push(key.as_bytes().to_vec());
         let raw = BASE64.decode(key.as_bytes()).unwrap();
@@ -86,7 +86,7 @@ const TO_THE_OPERATOR: [&str; 9] = [
     "/v1/sources/acme/rejections",
 ];
 
-/// `dump` is what a database outside of the folder holds.
+/// `dump` returns the content of a database outside of the directory.
 fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
@@ -141,7 +141,7 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
     ];
 
     search("what a partner is answered", forged.body.as_bytes(), &canaries);
-    // What is shown: everything that can be read, and refusals of what was sent wrongly.
+    // What is shown: everything that can be read, and refusals of invalid requests.
     let delivery = call("GET", &format!("/v1/deliveries?event_id={event}"), "").json();
     let delivery = delivery["data"][0]["id"].as_str().unwrap().to_owned();
     let mut shown = 0;
@@ -192,7 +192,8 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
     search_what_is_left(&log, &folder.path().join("data"), canaries, dump());
 }
 
-/// What is logged, at the finest level, and what is kept: the folder, and the database's own dump.
+/// Searches what is logged, at the finest level, and what is stored: the directory, and the database's own
+/// dump.
 fn search_what_is_left(
     log: &str,
     data: &Path,
@@ -222,7 +223,7 @@ fn no_secret_leaks_on_sqlite() {
 fn no_secret_leaks_on_postgres() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
-    // Every row of every table as text, in which bytes are written as hexadecimal digits.
+    // Every row of every table as text, in which bytes are hexadecimal.
     let dump = async || {
         let client = database.client().await.unwrap();
         let sql = "select string_agg(query_to_xml('select t::text from ' || tablename || ' t', true, false, '')::text, '')
@@ -232,7 +233,7 @@ fn no_secret_leaks_on_postgres() {
     keeps_secrets(&[("GANCHO_DATABASE_URL", &database.url())], || Some(runtime.block_on(dump())));
 }
 
-/// A partner's webhook, and what is answered to a forged one.
+/// Receives a partner's webhook, and returns the response to a forged one.
 fn receive(served: &Gateway, core: &str) -> http::Answer {
     served.source("acme", partner::SECRET, core);
     let ingest = served.ingest.unwrap();
@@ -252,7 +253,7 @@ fn send_email(served: &Gateway, key: &str) -> String {
     sent.json()["outboxId"].as_str().unwrap().to_owned()
 }
 
-/// Where the mail server refuses the password, and where Amazon's answer is none.
+/// With a mail server that refuses the password, and an invalid response of Amazon.
 #[test]
 fn of_mail_that_cannot_be_sent() {
     let mail = MailServer::start();
@@ -289,7 +290,7 @@ fn of_mail_that_cannot_be_sent() {
         let log = served.stop();
         search_what_is_left(&log, &folder.path().join("data"), canaries, None);
     }
-    // Amazon was asked, with a signature: the secret itself stays here.
+    // The request to Amazon was signed; the secret itself stays here.
     let got = asked.last("").unwrap();
     let headers = format!("{:?}", got.headers);
     assert!(headers.contains("AWS4-HMAC-SHA256"), "{headers}");

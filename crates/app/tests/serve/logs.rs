@@ -1,4 +1,4 @@
-//! The log of the running binary: what goes wrong is one line each, with fields, and without secrets.
+//! The log of the running binary: each error is one line, with fields, and without secrets.
 
 use gancho_testkit::until;
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ use crate::{
 const ADDRESS: &str = "maria.canary@recipient-canary.example";
 
 impl Gateway {
-    /// The lines of an event.
+    /// Returns the lines of an event.
     pub fn logged(&self, message: &str) -> Vec<Value> {
         lines(&self.log.lock().unwrap(), message)
     }
 
-    /// The first line with this message, as soon as it is there: the log comes through a pipe, later than an answer.
+    /// Waits for the first line with this message: the log comes through a pipe, later than a response.
     pub fn first_logged(&self, message: &str) -> Value {
         until(message, || !self.logged(message).is_empty());
         self.logged(message).remove(0)
@@ -70,7 +70,7 @@ fn failures_and_recoveries_are_logged_with_their_ids() {
     assert!(first["next_retry_ms"].as_u64().unwrap() <= 400, "{first}");
     assert_eq!((&recovered["event"], &recovered["level"]), (&json!(event), &json!("INFO")));
 
-    // The last attempt makes a dead letter, a permanent refusal at once.
+    // The last attempt makes a dead letter; a permanent refusal does so at once.
     receiver.answer(410);
     let gone = served.publish(&key, "a.b", "{}");
     let dead = "delivery failed permanently; moved to the dead letters";
@@ -110,7 +110,8 @@ fn a_flood_is_sampled_and_counted_and_the_breaker_is_logged() {
     assert!(written >= 10 && suppressed <= 190, "{written} lines, {suppressed} left out");
 }
 
-/// What waits for an endpoint that is deleted ends without an attempt, and is counted and logged like other dead letters.
+/// Deliveries that wait for a deleted endpoint end without an attempt, and are counted and logged like other
+/// dead letters.
 #[test]
 fn what_ends_with_its_endpoint_is_logged_and_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +162,7 @@ fn refused_writes_are_logged_and_counted() {
     served.stop();
 }
 
-/// The mail server's own words name the recipient.
+/// The mail server's own text names the recipient.
 #[test]
 fn addresses_are_masked() {
     let folder = tempfile::tempdir().unwrap();

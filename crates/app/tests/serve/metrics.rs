@@ -62,7 +62,7 @@ fn health_readiness_and_metrics() {
     assert!(open.head.contains("application/openmetrics-text"), "{}", open.head);
     assert!(open.body.ends_with("# EOF\n"));
     checked_by_promtool(&metrics);
-    // No metric that the documentation does not list, and each of the type that it says.
+    // No metric that the documentation does not list, and each of the documented type.
     let allowed = documented_types();
     let types: Vec<_> = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     assert!(types.len() > 40, "{types:?}");
@@ -73,8 +73,7 @@ fn health_readiness_and_metrics() {
     served.stop();
 }
 
-/// Prometheus' own judge: it wants help for every metric, and names as is the
-/// custom.
+/// Prometheus' own check: it requires help for every metric, and conventional names.
 fn checked_by_promtool(metrics: &str) {
     let promtool = Command::new("promtool")
         .args(["check", "metrics"])

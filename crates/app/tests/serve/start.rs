@@ -42,7 +42,7 @@ fn serves(variables: &[(&str, &str)]) {
     };
     until("the delivery is on record", delivered);
 
-    // What it keeps is there after a restart, on the same secrets.
+    // Its data exists after a restart, with the same secrets.
     let log = served.stop();
     assert!(log.contains("stopped; all in-flight deliveries finished"), "{log}");
     let served = Gateway::start(folder.path(), variables);

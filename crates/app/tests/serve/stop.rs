@@ -1,4 +1,4 @@
-//! Asked to stop while it is busy: what is in flight finishes, what was acknowledged is not lost.
+//! Stopped under load: deliveries in flight finish, and nothing acknowledged is lost.
 
 use std::{
     net::TcpListener,
@@ -41,7 +41,7 @@ fn sigterm_under_load_finishes_what_is_in_flight() {
                             let id = answer.json()["id"].as_str().unwrap().to_owned();
                             acked.lock().unwrap().push(id);
                         }
-                        // Being told to come back later is fine while it stops.
+                        // While it stops, a request to retry later is fine.
                         Some(answer) => assert_eq!(answer.status, 503, "{}", answer.body),
                         None => return,
                     }
@@ -61,8 +61,8 @@ fn sigterm_under_load_finishes_what_is_in_flight() {
     assert!(log.contains("stopped; all in-flight deliveries finished"), "{log}");
     assert!(since.elapsed() < Duration::from_secs(20));
 
-    // What had not been tried yet is in the store, and comes with the next start. Nothing that was in
-    // flight was cut off, so nothing comes twice.
+    // Deliveries that had not been tried yet are in the store, and are delivered after the next start.
+    // Nothing in flight was aborted, so nothing arrives twice.
     let served = Gateway::start(folder.path(), &[]);
     let acked = acked.lock().unwrap().clone();
     until("everything acknowledged arrives", || {
@@ -136,7 +136,8 @@ fn it_outlives_the_reader_of_its_log() {
     assert!(child.wait().unwrap().success());
 }
 
-/// A load balancer sees 503 while requests are still served; systemd hears when it is ready and when it stops.
+/// A load balancer sees 503 while requests are still served; systemd is notified when it is ready and when it
+/// stops.
 #[test]
 fn a_lame_duck_is_not_ready_and_serves_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `gancho sign` and `gancho verify`, held against published vectors.
+//! `gancho sign` and `gancho verify`, compared with published vectors.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{gateway::command, operator::alone};
 
-/// What a command prints, with a secret in the environment and a body in a file.
+/// Returns what a command prints, with a secret in the environment and a body in a file.
 fn run(folder: &Path, arguments: &[&str], secret: &str, body: &str) -> (i32, String, String) {
     let path = folder.join("body");
     fs::write(&path, body).unwrap();

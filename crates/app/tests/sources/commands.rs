@@ -1,4 +1,4 @@
-//! `gancho sources`, typed at a gateway that runs.
+//! `gancho sources`, at a running gateway.
 
 use serde_json::json;
 
@@ -143,7 +143,7 @@ fn a_test_event_is_kept_and_what_is_refused_is_explained() {
     at.run(&["sources", "rejections"]).ok();
 }
 
-/// faults.md B4: a receipt can be looked at and sent again.
+/// faults.md B4: a receipt can be shown and sent again.
 #[test]
 fn a_receipt_is_shown_and_sent_again() {
     let at = Operator::start();

@@ -1,4 +1,4 @@
-//! Targets of the operator's own, and what stands for the gateway itself.
+//! The operator's own targets, and the gateway's internal targets.
 
 use gancho_testkit::until;
 
@@ -7,7 +7,8 @@ use crate::{
     http, receiver,
 };
 
-/// A network of this machine that no default allows: the tests' own `allow_cidrs` is left out.
+/// Starts a gateway in a network of this machine that no default allows, without the tests' own
+/// `allow_cidrs`.
 fn start(folder: &std::path::Path, variables: &[(&str, &str)]) -> Gateway {
     let mut command = command(&["serve"], folder);
     command.env_remove("GANCHO_ALLOW_CIDRS");
@@ -15,7 +16,7 @@ fn start(folder: &std::path::Path, variables: &[(&str, &str)]) -> Gateway {
     Gateway::of(command)
 }
 
-/// faults.md 7: the core's network is open to the core and closed to tenants.
+/// faults.md 7: the core's network is reachable for the core's deliveries and not for tenants'.
 #[test]
 fn the_operators_networks_are_not_the_tenants() {
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +46,7 @@ fn the_operators_networks_are_not_the_tenants() {
     served.stop();
 }
 
-/// faults.md 7: notices reach the operator's own machine, where tenants' webhooks may not go.
+/// faults.md 7: notices reach the operator's own machine, which tenants' webhooks may not.
 #[test]
 fn notices_go_where_tenants_may_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,7 +66,7 @@ fn notices_go_where_tenants_may_not() {
     served.stop();
 }
 
-/// faults.md 7: several tenants and an open private network are worth a word.
+/// faults.md 7: several tenants and an open private network cause a warning.
 #[test]
 fn private_networks_of_many_tenants_are_warned_of() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +84,7 @@ fn private_networks_of_many_tenants_are_warned_of() {
     assert!(!log.contains(said), "{log}");
 }
 
-/// faults.md B3: nobody but the operator sees the operator's notices.
+/// faults.md B3: only the operator sees the operator's notices.
 #[test]
 fn what_stands_for_the_gateway_is_no_tenants() {
     let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use crate::{browser::Browser, gateway::Gateway, receiver};
 
 const TEXT: &str = "select gancho.publish($1, $2, $3::text::json, idempotency_key => $4)";
 
-/// A database with a gateway, and an application with a role that may call the function and nothing else.
+/// A database with a gateway, and an application with a role that may only call the function.
 struct Stage {
     runtime: Runtime,
     database: Database,
@@ -43,7 +43,7 @@ impl Stage {
         self.runtime.block_on(self.database.client()).unwrap()
     }
 
-    /// As docs/publish-from-sql.md says.
+    /// Grants the rights as docs/publish-from-sql.md says.
     fn grant(&self) {
         let role = &self.role;
         let grants = format!(
@@ -66,7 +66,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Roles are the server's, and outlive the database.
+        // Roles belong to the server, and outlive the database.
         let _ = self.run(async {
             let client = self.database.client().await?;
             let drop =
@@ -86,7 +86,7 @@ async fn publish(
     Ok(row.get(0))
 }
 
-/// The code in the message, and the SQLSTATE.
+/// Returns the code in the message, and the SQLSTATE.
 fn refusal<T: std::fmt::Debug>(answer: Result<T, Error>) -> (String, String) {
     let error = answer.unwrap_err();
     let error = error.as_db_error().expect("an error of the server");
@@ -161,7 +161,7 @@ fn the_role_of_an_application_can_do_nothing_else() {
             let error = client.batch_execute(sql).await.unwrap_err();
             assert_eq!(error.code().unwrap().code(), "42501", "{sql}: {error}");
         }
-        // Objects of the caller are not taken for ours.
+        // The function does not use objects of the caller with the same names.
         let traps =
             "create temp table tenants as select gen_random_uuid() as tenant_id, 'acme' as slug,
             'unlimited' as plan, false as strict_event_types;
@@ -298,7 +298,7 @@ fn what_only_a_node_can_refuse_is_kept_and_can_be_retried() {
     assert!(gateway.log.lock().unwrap().contains("rejected an event that was published from SQL"));
     let metrics = gateway.operator("GET", "/metrics", "").body;
     assert!(metrics.contains(r#"gancho_intake_events{state="rejected"} 2"#), "{metrics}");
-    // The key of what was rejected is free, as after a refusal by the API.
+    // The key of a rejected event is free, as after a refusal by the API.
     let other = stage.run(publish(&client, "a.b", "{}", Some("k"))).unwrap();
     assert_ne!(other, misfit);
 
@@ -319,7 +319,7 @@ fn what_only_a_node_can_refuse_is_kept_and_can_be_retried() {
     until("it is valid now", || seen.body(&second).is_some());
     assert_eq!(rejected().as_array().unwrap().len(), 1);
 
-    // The dashboard shows it, and why; the list of events leads there as long as there is one.
+    // The dashboard shows it, with the reason; the list of events links to it as long as there is one.
     let browser = Browser::logged_in(&gateway);
     browser.open("/ui/events").has("href=\"/ui/rejected-events\"");
     browser.open("/ui/rejected-events").has(&twice).has("bad_json").has("acme");

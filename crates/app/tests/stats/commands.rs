@@ -1,4 +1,4 @@
-//! `gancho stats`, typed at a gateway that has delivered something.
+//! `gancho stats`, at a gateway that has delivered something.
 
 use gancho_testkit::until;
 

@@ -1,4 +1,4 @@
-//! Disks that fail: an error at a sync is never papered over.
+//! Failing disks: an error at a sync is never ignored.
 
 use std::{process::Command, time::Duration};
 
@@ -16,7 +16,7 @@ fn a_failed_sync_stops_the_process_and_loses_nothing() {
     }
 }
 
-/// What was copied from the log into the file and cannot be synced there must be copied again.
+/// Pages that were copied from the log into the file and could not be synced there must be copied again.
 #[test]
 fn a_failed_sync_of_the_file_alone_loses_nothing() {
     for when in [1, 2, 4] {
@@ -24,7 +24,7 @@ fn a_failed_sync_of_the_file_alone_loses_nothing() {
     }
 }
 
-/// From this sync on all fail: of the log and of the file, or of the file alone.
+/// All syncs fail from this one on: of the log and of the file, or of the file alone.
 fn fails_at(when: usize, file_alone: bool) {
     let there = Command::new("strace").arg("-V").output().is_ok();
     assert!(there, "this test needs strace: apt-get install strace");
@@ -32,7 +32,7 @@ fn fails_at(when: usize, file_alone: bool) {
     let (address, seen) = receiver::start();
     let url = pipe_process::url(address);
     let acked = Acked::default();
-    // The files exist before the trouble begins.
+    // The files exist before the failures start.
     pipe_process::drain(folder.path(), &url, None);
 
     let inject = format!("inject=fdatasync,fsync:error=EIO:when={when}+");

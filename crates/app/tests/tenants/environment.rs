@@ -34,7 +34,7 @@ fn endpoints(served: &Gateway, tenant: &str) -> Vec<serde_json::Value> {
     let listed = served.acting(tenant, "GET", "/v1/webhooks", "").json();
     let mut webhooks = listed["data"].as_array().unwrap().clone();
     for webhook in &mut webhooks {
-        // What a node has seen of it is not a setting.
+        // A node's observations are not a setting.
         webhook.as_object_mut().unwrap().remove("health");
     }
     webhooks
@@ -67,10 +67,10 @@ fn a_company_of_the_environment_is_kept_in_step() {
     assert_eq!((first.len(), &first[0]["profile"]), (1, &"email-gateway".into()));
     served.stop();
 
-    // The same again changes nothing.
+    // The same settings again change nothing.
     let served = start(folder.path(), Some(&one), Some(FIRST));
     assert_eq!(endpoints(&served, "m2"), first);
-    // What the tenant sets up itself is left alone.
+    // The tenant's own endpoints are left unchanged.
     let own = format!(r#"{{"url":"{one}","events":["other.*"]}}"#);
     assert_eq!(served.acting("m2", "POST", "/v1/webhooks", &own).status, 201);
     served.stop();
@@ -89,7 +89,7 @@ fn a_company_of_the_environment_is_kept_in_step() {
     assert_eq!((changed.len(), of_variable(&changed)["url"].as_str()), (2, Some(two.as_str())));
     served.stop();
 
-    // Gone: switched off. Back, without a secret: the one before is kept.
+    // Not declared any more: disabled. Declared again, without a secret: the previous one is kept.
     let served = start(folder.path(), None, None);
     let off = endpoints(&served, "m2");
     assert_eq!(of_variable(&off)["is_active"], false);
@@ -124,7 +124,7 @@ fn the_operator_is_notified_of_what_was_given_up() {
     let variables = [("GANCHO_NOTIFY_URL", &*format!("http://{notices}/ops"))];
     let served = Gateway::start(folder.path(), &variables);
     let key = served.tenant("acme");
-    // Nobody listens there: it was free a moment ago.
+    // Nothing listens there: it was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let body = format!(r#"{{"url":"http://{free}/x","events":["*"],"retry":{{"schedule":[]}}}}"#);
     let headers = [("x-api-key", key.as_str())];

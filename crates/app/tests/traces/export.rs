@@ -88,7 +88,7 @@ fn a_trace_survives_retries_and_a_restart(store: &[(&str, &str)]) {
     let event = publish(&served, &key, &format!("00-{TRACE}-{PARENT}-01"));
     let failed = "attempt failed; retry scheduled";
     assert_eq!(served.first_logged(failed)["trace_id"], TRACE);
-    // What is left is exported before it ends.
+    // The rest is exported before it ends.
     let log = served.stop();
     assert!(!log.contains("collector-canary"), "{log}");
     until("the first attempt is exported", || collector.named(TRACE, "deliver webhook").len() == 1);
@@ -121,7 +121,7 @@ fn a_trace_survives_retries_and_a_restart(store: &[(&str, &str)]) {
         assert_eq!(span["attributes"]["gancho.event.id"], event.as_str());
         assert_eq!(span["attributes"]["gancho.delivery.id"], delivery["id"]);
         assert_eq!(span["attributes"]["gancho.attempt"], attempt["attempt"]);
-        // What the endpoint got is a child of the attempt.
+        // The trace context that the endpoint got is a child of the attempt.
         let id = span["span_id"].as_str().unwrap();
         let traceparent = format!("00-{TRACE}-{id}-01");
         assert!(attempt.to_string().contains(&traceparent), "{traceparent} in {attempt}");
@@ -163,7 +163,7 @@ fn header(seen: &Seen, id: &str, name: &str) -> String {
     found.unwrap_or_else(|| panic!("no {name}: {:?}", got.headers)).1.clone()
 }
 
-/// A partner is not believed what trace it belongs to; its receipt begins one.
+/// A partner's trace header is not trusted; its receipt starts a trace.
 #[test]
 fn a_receipt_begins_a_trace() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start());
@@ -194,7 +194,8 @@ fn a_receipt_begins_a_trace() {
     served.stop();
 }
 
-/// With a collector that is down, deliveries are as fast, spans are dropped and counted, and stopping is not held up.
+/// If the collector is down, deliveries are as fast, spans are dropped and counted, and stopping is not
+/// delayed.
 #[test]
 fn a_collector_that_is_down_delays_nothing() {
     let folder = tempfile::tempdir().unwrap();

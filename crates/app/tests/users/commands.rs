@@ -1,4 +1,4 @@
-//! `gancho users` and `gancho audit`, typed at a running gateway.
+//! `gancho users` and `gancho audit`, at a running gateway.
 
 use crate::operator::Operator;
 
