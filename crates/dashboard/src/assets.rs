@@ -1,5 +1,5 @@
-//! The files that pages load: style, script, fonts and icon. They are part of the binary, and their address
-//! changes with their content, so that browsers keep them for good.
+//! The files that pages load: style, script, fonts and icon. They are part of the binary, and their URLs
+//! change with their content, so that browsers cache them forever.
 
 use std::{
     io::Write,
@@ -60,7 +60,7 @@ static ASSETS: [Asset; 6] = [
     },
 ];
 
-/// Texts are sent compressed to browsers that accept it. Fonts are compressed already.
+/// Texts are compressed for browsers that accept it. Fonts are compressed already.
 static COMPRESSED: LazyLock<[Option<Bytes>; 6]> = LazyLock::new(|| {
     ASSETS.each_ref().map(|asset| {
         let is_text = !asset.media_type.starts_with("font/");
@@ -83,7 +83,7 @@ static HASH: LazyLock<String> = LazyLock::new(|| {
     HEXLOWER.encode(&context.finish().as_ref()[..8])
 });
 
-/// The address of a file.
+/// Returns the URL of a file.
 pub fn address(name: &str) -> String {
     format!("/ui/assets/{}/{name}", *HASH)
 }

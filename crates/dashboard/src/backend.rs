@@ -1,4 +1,4 @@
-//! What the dashboard needs from the gateway: the API, and who may use it.
+//! What the dashboard needs from the gateway: the API, and authentication.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,8 +12,8 @@ use gancho_access::{
 use gancho_domain::{AddressBlock, Tenant};
 use http::{Request, Response};
 
-/// The gateway, as the dashboard sees it. Pages read and change things only through [`Backend::call`], so
-/// the dashboard can do nothing that the API cannot.
+/// The gateway for the dashboard. Pages read and change things only through [`Backend::call`], so the
+/// dashboard can do nothing that the API cannot.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Checks the operator token. Guesses from an address are throttled.
@@ -33,10 +33,11 @@ pub trait Backend: Send + Sync + 'static {
     /// Starts a session of the dashboard, and returns the value of its cookie.
     async fn begin_session(&self, login: &Login) -> Result<String, BeginSessionError>;
 
-    /// The cookie of a session of the dashboard, be the session over or not; `None` if the gateway has not made it.
+    /// Returns the cookie of a session of the dashboard, even if the session is over; `None` if the gateway
+    /// has not made it.
     fn session_cookie(&self, cookie: &str) -> Option<SessionCookie>;
 
-    /// The session of the dashboard that a cookie has, if it has not ended.
+    /// Returns the session of the dashboard in a cookie, if it has not ended.
     async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>, AccessError>;
 
     /// Whether a session of the dashboard that was open still is.
@@ -51,7 +52,7 @@ pub trait Backend: Send + Sync + 'static {
         token: &str,
     ) -> Result<NewPortalSession, PortalError>;
 
-    /// The session of the portal that a cookie has, if it has not ended.
+    /// Returns the session of the portal in a cookie, if it has not ended.
     async fn portal_session(&self, cookie: &str) -> Result<Option<PortalSession>, AccessError>;
 
     /// Whether a session of the portal that was open still is.
@@ -60,14 +61,14 @@ pub trait Backend: Send + Sync + 'static {
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;
 
-    /// Runs an operation of the API for an authenticated principal, whose rights it checks.
+    /// Runs an operation of the API for an authenticated principal, and checks its rights.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;
 
-    /// The same for an answer that is read piece by piece, and may have no end.
+    /// As [`Self::call`], for a response that is read piece by piece, and may have no end.
     async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body>;
 }
 
-/// Someone who logged in.
+/// The owner of a login.
 pub enum Login {
     /// The owner of the operator token.
     Operator,

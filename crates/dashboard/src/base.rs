@@ -1,4 +1,4 @@
-//! Where pages are: the operator's dashboard, or the portal of a tenant. The same pages are in both.
+//! The two places of pages: the operator's dashboard, and the portal of a tenant. Both have the same pages.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
@@ -14,17 +14,17 @@ impl Base {
         }
     }
 
-    /// Where a request goes to.
+    /// Returns the place of a request's path.
     pub fn of(path: &str) -> Self {
         if is_below(path, Self::Portal.path()) { Self::Portal } else { Self::Dashboard }
     }
 
-    /// The address of a page, e.g. of `/deliveries`.
+    /// Returns the URL of a page, e.g. of `/deliveries`.
     pub fn address(self, page: &str) -> String {
         format!("{}{page}", self.path())
     }
 
-    /// Whether an address leads to a page here, and nowhere else.
+    /// Whether a URL leads to a page here, and nowhere else.
     pub fn has(self, address: &str) -> bool {
         is_below(address, self.path())
             && !address.contains(|symbol: char| symbol == '\\' || symbol.is_control())

@@ -1,4 +1,4 @@
-//! The operator's brand, as the portal shows it: a name, a color and a logo.
+//! The operator's brand in the portal: a name, a color and a logo.
 
 use aws_lc_rs::digest;
 use bytes::Bytes;
@@ -6,16 +6,16 @@ use data_encoding::HEXLOWER;
 
 use crate::color::{Color, MIN_CONTRAST};
 
-/// The surfaces on which links and marks in the color of the brand stand.
+/// The surfaces of links and marks in the color of the brand.
 const LIGHT: [Color; 2] = [Color::new(0xff, 0xff, 0xff), Color::new(0xf4, 0xf6, 0xf9)];
 const DARK: [Color; 2] = [Color::new(0x12, 0x18, 0x23), Color::new(0x0b, 0x0f, 0x16)];
-/// The contrast that drawings need.
+/// Minimum contrast of drawings.
 const MIN_DRAWING: f64 = 3.0;
 
 #[derive(Debug, Clone)]
 pub struct Brand {
     pub name: String,
-    /// With enough contrast, see [`check`].
+    /// The color, which has enough contrast, see [`check`].
     pub color: Option<Color>,
     pub logo: Option<Logo>,
 }
@@ -30,11 +30,11 @@ impl Default for Brand {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContrastError {
     pub contrast: f64,
-    /// The nearest color of the same hue that can.
+    /// The nearest usable color of the same hue.
     pub nearest: Color,
 }
 
-/// Whether white text on the color, and text in the color on light pages, can be read.
+/// Checks that white text on the color, and text in the color on light pages, can be read.
 pub fn check(color: Color) -> Result<(), ContrastError> {
     let nearest = color.darker_until(MIN_CONTRAST, &LIGHT);
     if nearest == color {
@@ -45,8 +45,8 @@ pub fn check(color: Color) -> Result<(), ContrastError> {
 }
 
 impl Brand {
-    /// The stylesheet with the colors that follow from that of the brand, for light and dark. The colors of
-    /// states stay as they are.
+    /// Returns the stylesheet with the colors that follow from that of the brand, for light and dark. The
+    /// colors of states stay unchanged.
     pub fn stylesheet(&self) -> Option<String> {
         let color = self.color?;
         let soft = [color.mixed_into(LIGHT[0], 0.1), color.mixed_into(DARK[0], 0.24)];
@@ -77,8 +77,7 @@ impl Brand {
     }
 }
 
-/// An image that pages of the portal show. It is served by the gateway itself, so that pages load nothing from
-/// elsewhere.
+/// An image on pages of the portal. The gateway itself serves it, so that pages load nothing from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Logo {
     pub media_type: &'static str,
@@ -92,7 +91,7 @@ pub const MAX_LOGO_BYTES: usize = 32 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogoError {
     TooLarge,
-    /// Neither PNG nor SVG.
+    /// The file is neither PNG nor SVG.
     UnknownFormat,
 }
 
@@ -115,7 +114,7 @@ impl Logo {
     }
 }
 
-/// A short name of a content, for addresses that browsers may keep.
+/// Returns a short hash of a content, for URLs that browsers may cache.
 pub fn version(content: &[u8]) -> String {
     HEXLOWER.encode(&digest::digest(&digest::SHA256, content).as_ref()[..6])
 }

@@ -21,21 +21,21 @@ pub fn of(language: Language) -> &'static Catalog {
     }
 }
 
-/// The text of a key; the English one, or the key itself, if the catalog lacks it. Tests make sure that none
-/// does.
+/// Returns the text of a key; the English one, or the key itself, if the catalog lacks it. Tests ensure that
+/// none does.
 pub fn text(language: Language, key: &'static str) -> &'static str {
     let known = of(language).get(key).or_else(|| ENGLISH.get(key));
     known.map_or(key, String::as_str)
 }
 
-/// The form of a key for a number: `key.one` or `key.other`. The three languages need no more.
+/// Returns the form of a key for a number: `key.one` or `key.other`. The three languages need no more.
 pub fn plural(language: Language, key: &'static str, count: u64) -> &'static str {
     let form = if count == 1 { "one" } else { "other" };
     let known = |catalog: &'static Catalog| catalog.get(&format!("{key}.{form}"));
     known(of(language)).or_else(|| known(&ENGLISH)).map_or(key, String::as_str)
 }
 
-/// A file that cannot be parsed is an empty catalog; the tests read each of them.
+/// Parses a file. An invalid file is an empty catalog; the tests read each of them.
 fn read(text: &str) -> Catalog {
     let mut catalog = Catalog::new();
     if let Ok(table) = text.parse::<Table>() {

@@ -1,4 +1,4 @@
-//! What a form changes: saving it must not undo what someone else has saved since it was opened.
+//! Finds what a form changes: saving it must not undo what someone else has saved since it was opened.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use serde_json::{Value, value::RawValue};
 
 use crate::typed_json::TypedObject;
 
-/// The fields of a body that differ from those that the form was opened with; all of them if those are unknown.
+/// Returns the fields of a body that differ from those that the form was opened with; all of them if those
+/// are unknown.
 pub fn changed(body: String, before: &str) -> String {
     let before = serde_json::from_str::<BTreeMap<String, Value>>(before);
     let now = serde_json::from_str::<BTreeMap<String, &RawValue>>(&body);

@@ -1,4 +1,4 @@
-//! Drawings of statistics, made on the server: SVG without style or script. Texts stand beside them in HTML.
+//! Draws statistics on the server, as SVG without style or script. HTML beside them has the texts.
 
 mod latency;
 mod mirror;
@@ -20,24 +20,24 @@ pub const MAX_BINS: usize = 96;
 /// The width of a chart in its own units; pages stretch it.
 const WIDTH: f64 = 960.0;
 
-/// The newest bins that a chart has room for.
+/// Returns the newest bins that a chart has room for.
 fn newest<T>(bins: &[T]) -> &[T] {
     &bins[bins.len().saturating_sub(MAX_BINS)..]
 }
 
-/// The start of a drawing that a sentence describes.
+/// Starts a drawing that a sentence describes.
 fn open(class: &str, width: f64, height: f64, label: &Html) -> String {
     format!(
         "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">"
     )
 }
 
-/// A horizontal line through the whole chart.
+/// Draws a horizontal line through the whole chart.
 fn line(class: &str, y: f64) -> String {
     format!("<line class=\"{class}\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>")
 }
 
-/// A rectangle; nothing if it has no height.
+/// Draws a rectangle; nothing if it has no height.
 fn rect(class: &str, x: f64, y: f64, width: f64, height: f64) -> String {
     if height <= 0.0 {
         return String::new();

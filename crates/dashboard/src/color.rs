@@ -1,9 +1,9 @@
-//! Colors of the operator's brand: how well text can be read on them (WCAG 2), and lighter or darker ones of the
+//! Colors of the operator's brand: how readable text on them is (WCAG 2), and lighter or darker ones of the
 //! same hue (OKLCH).
 
 use std::{fmt, str::FromStr};
 
-/// The contrast that text needs at level AA.
+/// The minimum contrast of text at level AA.
 pub const MIN_CONTRAST: f64 = 4.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Color {
         Self { red, green, blue }
     }
 
-    /// From 1 (none) to 21 (black on white).
+    /// Returns the contrast, from 1 (none) to 21 (black on white).
     pub fn contrast(self, other: Self) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
@@ -38,13 +38,14 @@ impl Color {
         })
     }
 
-    /// The nearest color of this hue, as light as or lighter than this one, that holds on all of `grounds`.
+    /// Returns the nearest color of this hue, as light as or lighter than this one, that has the contrast on
+    /// all of `grounds`.
     #[must_use]
     pub fn lighter_until(self, min: f64, grounds: &[Self]) -> Self {
         self.moved(min, grounds, 0.01)
     }
 
-    /// The same, as dark as or darker.
+    /// Returns the nearest color that is as dark as or darker than this one.
     #[must_use]
     pub fn darker_until(self, min: f64, grounds: &[Self]) -> Self {
         self.moved(min, grounds, -0.01)
@@ -60,7 +61,7 @@ impl Color {
         color
     }
 
-    /// This color mixed into another, which keeps `1 - share` of its own.
+    /// Returns the mixture with another color, of which `share` is this one.
     #[must_use]
     pub fn mixed_into(self, ground: Self, share: f64) -> Self {
         let mix = |own: u8, other: u8| {
@@ -110,7 +111,7 @@ fn byte(value: f64) -> u8 {
 impl FromStr for Color {
     type Err = ();
 
-    /// `#0b6b57`
+    /// Parses a color such as `#0b6b57`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6).ok_or(())?;
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

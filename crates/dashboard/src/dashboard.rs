@@ -1,4 +1,4 @@
-//! The state of the dashboard: what its pages share.
+//! The state that the pages of the dashboard share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,13 +25,13 @@ pub struct Setup {
     pub public_url: String,
     pub portal: PortalSettings,
     pub login_links: Arc<LoginLinks>,
-    /// The presets of sources that need no more than their name.
+    /// The presets of sources that need only a name.
     pub presets: &'static [&'static str],
     /// The profiles that endpoints can have, by name.
     pub profiles: Vec<ProfileDefaults>,
     /// The names of the plans that tenants can have.
     pub plans: Vec<String>,
-    /// At least 256 bits that all nodes share, to seal forms that wait for a login.
+    /// At least 256 bits that all nodes share, to encrypt forms that wait for a login.
     pub draft_secret: String,
 }
 
@@ -40,17 +40,17 @@ pub struct Dashboard {
     pub clock: Arc<dyn Clock>,
     pub portal: Portal,
     pub login_links: Arc<LoginLinks>,
-    /// By id; empty for an endpoint that was deleted.
+    /// Names by id; empty for a deleted endpoint.
     pub endpoint_names: TimedCache<String, Text>,
-    /// By the name of the range.
+    /// Shares by the name of the range.
     pub tenant_shares: TimedCache<&'static str, Arc<TenantShares>>,
-    /// Whether this part of the gateway is in use. It is a setting, so it is asked for once.
+    /// Whether e-mail is in use. It is a setting, so it is read once.
     pub has_email: OnceLock<bool>,
     pub has_receiving: OnceLock<bool>,
     pub presets: &'static [&'static str],
     pub profiles: Vec<ProfileDefaults>,
     pub plans: Vec<String>,
-    /// Seals forms that wait for a login.
+    /// The key that encrypts forms that wait for a login.
     pub draft_key: Option<SealKey>,
     pub public_url: String,
 }
@@ -76,12 +76,12 @@ impl Dashboard {
         }
     }
 
-    /// Whether browsers reach it by HTTPS, and cookies must not be sent without.
+    /// Whether browsers use HTTPS, so that cookies must not be sent without it.
     pub fn is_secure(&self) -> bool {
         self.public_url.starts_with("https://")
     }
 
-    /// The cookie of a session that this gateway has made, be the session over or not.
+    /// Returns the cookie of a session that this gateway has made, even if the session is over.
     pub fn session_cookie(&self, headers: &HeaderMap) -> Option<SessionCookie> {
         let mut cookies = cookies::read_all(headers, cookies::session(self.is_secure())).take(8);
         cookies.find_map(|cookie| self.backend.session_cookie(cookie))

@@ -1,5 +1,5 @@
-//! A form that comes after the end of its session: what was typed is kept in the browser until its owner has signed in
-//! again, sealed and without secrets, and the page of the form shows it.
+//! A form that arrives after the end of its session: the browser stores the typed text, encrypted and without
+//! secrets, until its owner has signed in again, and the page of the form shows it.
 
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, HeaderValue, header, request::Parts};
@@ -13,13 +13,13 @@ use crate::{
     sealed::{DRAFT_TTL, MAX_SEALED},
 };
 
-/// Fields that are never kept: they are, or may contain, secrets.
+/// Fields that are never stored, because they are or may contain secrets.
 const SECRETS: [&str; 6] = ["csrf", "secret", "token", "password", "verify_token", "headers"];
-/// A larger form is not kept: it would not fit into a cookie.
+/// Maximum size of a stored form: a larger one would not fit into a cookie.
 const MAX_FORM: u64 = 16 * 1024;
 const PLACE: &str = "draft";
 
-/// Adds what was typed to the answer that leads to the login.
+/// Adds the typed text to the response that leads to the login.
 pub async fn keep(
     dashboard: &Dashboard,
     parts: &Parts,
@@ -47,7 +47,7 @@ pub async fn keep(
     say_lost(answer)
 }
 
-/// The login says that the form was too long to keep.
+/// Makes the login page say that the form was too long to store.
 fn say_lost(mut answer: Response) -> Response {
     let location = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
     let location = location.map(|to| to.replace("ended=form", "ended=lost"));
@@ -66,7 +66,7 @@ fn seal(dashboard: &Dashboard, path: &str, form: &Params) -> Option<HeaderValue>
         .then(|| cookies::write(cookies::DRAFT, &sealed, DRAFT_TTL.as_secs(), is_secure))?
 }
 
-/// What was typed into the form of this page.
+/// Returns what was typed into the form of this page.
 pub fn of_page(dashboard: &Dashboard, headers: &HeaderMap, path: &str) -> Option<Params> {
     let sealed = cookies::read(headers, cookies::DRAFT)?;
     let text = dashboard.draft_key.as_ref()?.open(PLACE, dashboard.clock.now(), sealed)?;

@@ -1,5 +1,5 @@
-//! The names of endpoints for lists of deliveries, remembered for a while: a page shows the same few again and again, and
-//! so do all open pages.
+//! The names of endpoints for lists of deliveries, cached for a while: all open pages show the same few again
+//! and again.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ struct EndpointName {
     url: Text,
 }
 
-/// The names by id of endpoints whose deliveries the visitor has read. An endpoint without a name is called by its
-/// URL; the name of one that was deleted is empty.
+/// Returns the names by id of endpoints whose deliveries the visitor has read. An endpoint without a name has
+/// its URL as its name; the name of a deleted one is empty.
 pub async fn read<'a>(
     visit: &Visit,
     ids: impl Iterator<Item = &'a String>,

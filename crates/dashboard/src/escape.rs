@@ -1,4 +1,4 @@
-//! Makes text from outside harmless: markup is escaped, and characters that deceive the eye are shown.
+//! Makes text from outside harmless: escapes markup, and shows deceptive characters.
 
 use std::{borrow::Cow, fmt, fmt::Write};
 
@@ -24,7 +24,7 @@ pub fn html(text: &str) -> String {
 pub enum Layout {
     /// One line: line breaks and tabs are shown as escapes.
     Line,
-    /// A block: line breaks and tabs are kept.
+    /// A block: line breaks and tabs stay.
     Block,
 }
 
@@ -50,7 +50,7 @@ pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
     while let Some(symbol) = symbols.next() {
         let last = std::mem::replace(&mut before, symbol);
         match symbol {
-            // They join emoji, and letters of some scripts; between others they hide.
+            // They join emoji, and letters of some scripts; between others they are hidden.
             '\u{200c}' | '\u{200d}'
                 if is_joined(last) && symbols.peek().copied().is_some_and(is_joined) =>
             {
@@ -68,13 +68,14 @@ pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether joiners are usual next to it: emoji and their modifiers, Arabic, Persian, and the scripts of India.
+/// Whether joiners are usual next to it: emoji and their modifiers, Arabic, Persian, and the scripts of
+/// India.
 fn is_joined(symbol: char) -> bool {
     matches!(symbol, '\u{0600}'..='\u{0dff}' | '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Text from outside, for one line of a page. Hidden characters are shown from the start, so that no
-/// template can forget it; templates escape the markup.
+/// Text from outside, for one line of a page. Hidden characters are made visible when it is created, so that
+/// no template can forget it; templates escape the markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(String);
 
@@ -107,7 +108,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// The same for a block of lines, such as a body.
+/// Text from outside for a block of lines, such as a body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block(pub String);
 

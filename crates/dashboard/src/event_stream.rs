@@ -1,4 +1,4 @@
-//! Server-sent events, read piece by piece.
+//! Reads server-sent events piece by piece.
 
 /// One event: its name and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct ServerEvent {
     pub data: String,
 }
 
-/// Puts the pieces of a stream together. Comments and other fields are passed over.
+/// Assembles the pieces of a stream. Ignores comments and other fields.
 #[derive(Default)]
 pub struct EventReader {
     /// A line whose end has not arrived.
@@ -17,7 +17,7 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// Returns the events that are complete with this piece.
+    /// Returns the events that this piece completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<ServerEvent> {
         let mut events = Vec::new();
         for byte in piece {

@@ -1,4 +1,5 @@
-//! Why an attempt failed, in the reader's language. The gateway's own sentence is in English, and more exact than its code.
+//! Why an attempt failed, in the reader's language. The gateway's own text is in English, and more exact than
+//! its code.
 
 use crate::{
     escape::Text,
@@ -7,7 +8,8 @@ use crate::{
     texts::Texts,
 };
 
-/// The reason in a few words: that of the gateway in English, and in other languages what its code means.
+/// Returns the reason in a few words: the gateway's text in English, and in other languages what its code
+/// means.
 pub fn short(t: &Texts, code: Option<&Text>, reason: &Text) -> Html {
     match known(t, code) {
         Some(sentence) => sentence.into(),
@@ -15,7 +17,7 @@ pub fn short(t: &Texts, code: Option<&Text>, reason: &Text) -> Html {
     }
 }
 
-/// The same with the gateway's own sentence, which has the details.
+/// Returns the same with the gateway's own text, which has the details.
 pub fn full(t: &Texts, code: Option<&Text>, reason: &Text) -> Html {
     match known(t, code) {
         Some(sentence) => {
@@ -32,7 +34,7 @@ fn in_english(t: &Texts, reason: &Text) -> Html {
     }
 }
 
-/// What a code means, for readers of another language than English.
+/// Returns what a code means, for readers of other languages than English.
 fn known(t: &Texts, code: Option<&Text>) -> Option<Sentence> {
     let code = code.filter(|_| t.language != Language::English)?.as_str();
     if let Some(status) = code.strip_prefix("HTTP_").and_then(|status| status.parse::<u16>().ok()) {

@@ -1,4 +1,4 @@
-//! Which parts of the gateway are in use. The menu leaves out the others.
+//! Finds out which parts of the gateway are in use. The menu leaves out the others.
 
 use std::sync::OnceLock;
 
@@ -26,7 +26,7 @@ impl Features {
     }
 }
 
-/// What cannot be found out now is shown.
+/// Whether a part is in use. It is shown if that cannot be found out now.
 async fn has(visit: &Visit, known: &OnceLock<bool>, path: &str, off: &str) -> bool {
     if let Some(known) = known.get() {
         return *known;

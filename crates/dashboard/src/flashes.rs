@@ -1,5 +1,5 @@
-//! Messages for the next page: that something was done, or why it was not. A browser keeps them in a cookie, sealed
-//! with a key of the session, so that any node can show them.
+//! Messages for the next page: that something was done, or why it was not. A browser stores them in a cookie,
+//! encrypted with a key of the session, so that any node can show them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -48,7 +48,7 @@ impl FlashKind {
     }
 }
 
-/// The message of a request: the one that it came with, or that it leaves.
+/// The message of a request: the one that it came with, or the one for the next page.
 #[derive(Clone, Default)]
 pub struct FlashSlot(Arc<Mutex<SlotState>>);
 
@@ -66,12 +66,12 @@ impl FlashSlot {
         Self(Arc::new(Mutex::new(SlotState { sealed, ..SlotState::default() })))
     }
 
-    /// Leaves a message: for this page, or else for the next.
+    /// Leaves a message for this page, or else for the next.
     pub fn leave(&self, flash: Flash) {
         self.0.lock().left = Some(flash);
     }
 
-    /// The message to show on this page. `secret` is the session's.
+    /// Returns the message to show on this page. `secret` is the session's.
     pub fn take(&self, secret: &str, now: Time) -> Option<Flash> {
         let mut slot = self.0.lock();
         if let Some(left) = slot.left.take() {
@@ -84,7 +84,7 @@ impl FlashSlot {
         Some(Flash { kind, html: html.to_owned() })
     }
 
-    /// The cookie with which a browser keeps the message for the next page, or forgets the one that was shown.
+    /// Returns the cookie that stores the message for the next page, or deletes the one that was shown.
     pub fn cookie(
         &self,
         base: Base,

@@ -1,4 +1,4 @@
-//! Reading the body of a form.
+//! Reads the body of a form.
 
 use std::time::Duration;
 

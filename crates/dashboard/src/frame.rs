@@ -1,5 +1,5 @@
-//! What is around every page: its head, the navigation above it and the dialogs below it. These are templates of
-//! their own, and not in those of the pages, so that they are compiled once.
+//! The frame of every page: its head, the navigation above it and the dialogs below it. These are separate
+//! templates, so that they are compiled once.
 
 use askama::{Template, filters::HtmlSafe};
 

@@ -1,4 +1,4 @@
-//! What every page and form of the table has around it.
+//! Wraps every page and form of the table.
 
 use std::{future::Future, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
 
 pub type PageResult = Result<Response, Problem>;
 
-/// A page that reads. Its errors are shown as a page.
+/// Wraps a page that reads. Its errors are shown as a page.
 pub fn page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
 where
     F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
@@ -40,7 +40,7 @@ where
     })
 }
 
-/// A page with a form that sets something up, for those who may.
+/// Wraps a page with a form for configuration, for those who may use it.
 pub fn setup_page<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
 where
     F: Fn(Visit) -> R + Clone + Send + Sync + 'static,
@@ -55,7 +55,7 @@ where
     })
 }
 
-/// A form that changes something.
+/// Wraps a form that changes something.
 pub fn form<F, R>(run: F) -> MethodRouter<Arc<Dashboard>>
 where
     F: Fn(Submission) -> R + Clone + Send + Sync + 'static,
@@ -68,13 +68,13 @@ where
     })
 }
 
-/// An address that only takes a form was opened as a page, or the other way round.
+/// Responds if the URL of a form was opened as a page, or vice versa.
 pub async fn refuse_method(visit: Visit) -> Response {
     let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "");
     error::show(&visit, &problem)
 }
 
-/// An address without a page. One that ends with a slash may be the page without it.
+/// Responds to a URL without a page. One that ends with a slash may be the page without it.
 pub async fn miss(visit: Visit) -> PageResult {
     match visit.path.strip_suffix('/') {
         Some(path) if visit.base.has(path) => {

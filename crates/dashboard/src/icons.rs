@@ -1,11 +1,11 @@
-//! The icons. A page contains those that it uses, once, as symbols of one drawing.
+//! The icons. A page contains the used ones once, as symbols of one drawing.
 
 use std::{collections::BTreeSet, fmt::Write};
 
-/// Where templates leave room for the symbols.
+/// Where templates have room for the symbols.
 const PLACE: &str = "<!--icons-->";
 
-/// Puts the symbols that a page uses into it.
+/// Inserts the symbols that a page uses.
 pub fn insert(html: &str) -> String {
     let uses = html.split("<use href=\"#icon-").skip(1);
     let names: BTreeSet<&str> = uses.filter_map(|rest| rest.split('"').next()).collect();

@@ -1,5 +1,4 @@
-//! Shows JSON indented and highlighted, from the exact text: numbers, key order and escapes stay as they
-//! were sent.
+//! Shows JSON indented and highlighted, from the exact text: numbers, key order and escapes stay unchanged.
 
 use std::fmt::Write;
 
@@ -10,10 +9,10 @@ use crate::{
     sentence::Html,
 };
 
-/// Longer texts are shown up to here.
+/// Longer texts are truncated.
 const MAX_SHOWN: usize = 256 * 1024;
 
-/// The JSON with one member on each line. Keys, strings and other values have classes.
+/// Formats JSON with one member per line. Keys, strings and other values have classes.
 pub fn pretty(json: &RawValue) -> Html {
     let mut out = String::with_capacity(json.get().len() * 2);
     let mut rest = json.get();
@@ -88,7 +87,7 @@ fn span(out: &mut String, class: &str, text: &str) {
     out.push_str("</span>");
 }
 
-/// Where the string at the start of the text ends, after its closing quote.
+/// Returns where the string at the start of the text ends, after its closing quote.
 fn string_end(text: &str) -> usize {
     let mut is_escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {

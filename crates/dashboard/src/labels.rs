@@ -1,9 +1,9 @@
-//! The labels of the fields of forms, by the names that the API has for them. The API's messages name fields in its own
-//! words, which are on no page.
+//! The labels of form fields, by their names in the API. The API's messages name fields in its own words,
+//! which no page has.
 
 use crate::{catalog, texts::Texts};
 
-/// The label of a field of the API, if a form has it.
+/// Returns the label of a field of the API, if a form has it.
 fn label(t: &Texts, field: &str) -> Option<&'static str> {
     let key = match field {
         "url" => return Some("URL"),
@@ -54,7 +54,7 @@ fn label(t: &Texts, field: &str) -> Option<&'static str> {
     Some(catalog::text(t.language, key))
 }
 
-/// The message with labels instead of the names of the API.
+/// Replaces the API's names in a message by labels.
 pub fn with_labels(t: &Texts, message: &str) -> String {
     let mut shown = String::with_capacity(message.len());
     for (place, part) in message.split('`').enumerate() {

@@ -14,7 +14,7 @@ pub enum Language {
 impl Language {
     pub const ALL: [Self; 3] = [Self::English, Self::Portuguese, Self::Spanish];
 
-    /// The tag in HTML and in addresses.
+    /// Returns the tag in HTML and in URLs.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -23,7 +23,7 @@ impl Language {
         }
     }
 
-    /// Its name in the language itself.
+    /// Returns its name in the language itself.
     pub const fn name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -51,7 +51,7 @@ impl Language {
         Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
-    /// The language of a page: the one that was chosen, or the first that the browser accepts.
+    /// Returns the language of a page: the chosen one, or the first that the browser accepts.
     pub fn of(headers: &HeaderMap) -> Self {
         let chosen = cookies::read(headers, cookies::LANGUAGE).and_then(Self::of_tag);
         let accepted =
@@ -59,7 +59,7 @@ impl Language {
         chosen.unwrap_or_else(|| Self::accepted(accepted().unwrap_or_default()))
     }
 
-    /// The best language for an `Accept-Language` header; English if none fits.
+    /// Returns the best language for an `Accept-Language` header; English if none fits.
     pub fn accepted(header: &str) -> Self {
         let mut best = (0.0, Self::English);
         for item in header.split(',') {

@@ -1,24 +1,26 @@
 //! The dashboard: pages for people, rendered on the server.
 //!
-//! It is a client of the API in the same process: [`backend`] is all that it knows of the gateway, and pages read
-//! and change things through the operations of the API alone.
+//! It is a client of the API in the same process: [`backend`] is all that it knows of the gateway, and pages
+//! read and change things only through the operations of the API.
 //!
-//! In reading order: [`dashboard`] is the state that pages share, `router` has the addresses and [`pages`] the table of
-//! pages; [`handlers`] is what each page has around it. A request becomes a [`visit`] (a session, begun at the login or
-//! by one of [`login_links`], a tenant, a language) or a [`submission`] (a form, read by `form_body` after `origin` and
-//! the token are checked). The same pages are in the [`portal`], for a tenant's people: `portal_routes` has its
-//! addresses, [`portal_session`] lets people in, [`base`] says where a page is, [`visitor`] who asks, and [`brand`] how
-//! the portal looks, with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has what
-//! is around it, and [`frame`] draws that. [`texts`], [`sentence`], [`catalog`], [`language`] and [`moment`] say things
-//! in the reader's language; [`once`] shows a new secret once, [`drafts`] keeps a form while someone signs in again, and
-//! [`flashes`] are messages for the next page, all [`sealed`]; `way_back` is where one goes and comes back to.
-//! [`typed_json`] keeps JSON in forms as it was typed; [`statistics`] become drawings in [`charts`], `tenant_shares` a
-//! table; [`escape`] and [`json`] make data from outside harmless. [`problem`] has the errors of the API, [`labels`] the
-//! names of fields in them, [`search`] what the API finds. `event_stream` reads the API's live tails; [`endpoint_names`]
-//! are remembered for them, in a `timed_cache`. `features`, `params`, `cookies`, `theme`, `icons`, `assets` and `mark`
-//! are the small parts.
+//! In reading order: [`dashboard`] is the state that pages share, `router` has the URLs and [`pages`] the
+//! table of pages; [`handlers`] wraps each page. A request becomes a [`visit`] (a session, started at the
+//! login or by one of [`login_links`], a tenant, a language) or a [`submission`] (a form, read by `form_body`
+//! after `origin` and the token are checked). The same pages are in the [`portal`], for a tenant's users:
+//! `portal_routes` has its URLs, [`portal_session`] exchanges links for sessions, [`base`] says whether a
+//! page is in the dashboard or the portal, [`visitor`] is the user, and [`brand`] the look of the portal,
+//! with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has the data of
+//! the frame around it, and [`frame`] renders that. [`texts`], [`sentence`], [`catalog`], [`language`] and
+//! [`moment`] write in the reader's language; [`once`] shows a new secret once, [`drafts`] stores a form
+//! while someone signs in again, and [`flashes`] are messages for the next page, all [`sealed`]; `way_back`
+//! decides where a browser goes and returns to. [`typed_json`] preserves JSON in forms as it was typed;
+//! [`statistics`] become drawings in [`charts`], `tenant_shares` a table; [`escape`] and [`json`] make data
+//! from outside harmless. [`problem`] has the errors of the API, [`labels`] the names of fields in them,
+//! [`search`] what the API finds. `event_stream` reads the API's live tails; [`endpoint_names`] are cached
+//! for them, in a `timed_cache`. `features`, `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are
+//! the small parts.
 //!
-//! It never reads the store, and never shows text from outside other than escaped.
+//! It never reads the store, and never shows text from outside without escaping it.
 
 pub mod assets;
 pub mod backend;

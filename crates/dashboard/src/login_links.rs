@@ -1,5 +1,5 @@
-//! Links that sign in by themselves: once, and only for a short time. They are made in this process alone, such as by
-//! `gancho dev`, which prints one.
+//! Links that sign in by themselves: once, and only for a short time. Only this process makes them, for
+//! instance `gancho dev`, which prints one.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 
 type TokenHash = [u8; 32];
 
-/// A link ends after this time.
+/// How long a link is valid.
 const TTL: Duration = Duration::from_mins(10);
-/// With more links than this, the oldest ends.
+/// Maximum links. Beyond it, the oldest ends.
 const MAX_LINKS: usize = 16;
 
-/// Links that were not used yet. Only hashes of their tokens are kept.
+/// Unused links. Only hashes of their tokens are stored.
 #[derive(Default)]
 pub struct LoginLinks(Mutex<Vec<LoginLink>>);
 
@@ -52,7 +52,7 @@ impl LoginLinks {
     }
 }
 
-/// 256 random bits as text.
+/// Returns 256 random bits as text.
 fn random() -> Result<String, RandomError> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).map_err(|_| RandomError)?;

@@ -15,7 +15,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Those that a delivery may have.
+    /// The states of deliveries.
     pub const OF_DELIVERIES: [Self; 6] = [
         Self::Delivered,
         Self::InFlight,
@@ -25,7 +25,7 @@ impl Mark {
         Self::Paused,
     ];
 
-    /// The class in the style sheet, which gives the color.
+    /// Returns the class in the style sheet, which sets the color.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Delivered => "is-delivered",
@@ -51,12 +51,12 @@ impl Mark {
         }
     }
 
-    /// Whether the shape is drawn by lines instead of being filled.
+    /// Whether the shape consists of lines instead of being filled.
     pub const fn is_line(self) -> bool {
         !matches!(self, Self::Delivered | Self::Failed | Self::Paused)
     }
 
-    /// The word for a delivery in this state.
+    /// Returns the word for a delivery in this state.
     pub fn word(self, t: &Texts) -> Sentence {
         match self {
             Self::Delivered => t.say("status.delivered"),

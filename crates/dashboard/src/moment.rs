@@ -1,4 +1,4 @@
-//! Points in time, as the API sends them and as pages show them.
+//! Points in time, in the form of the API and of pages.
 
 use gancho_domain::Time;
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
@@ -18,7 +18,7 @@ impl Moment {
         Time::from_micros(self.0.as_microsecond())
     }
 
-    /// The element with the exact time, around what a person reads.
+    /// Returns the element with the exact time, around the text for people.
     pub(crate) fn element(&self, texts: &Texts, shown: &str, attribute: &str) -> Html {
         let exact = format!("{:.3}", self.0);
         Html::trusted(format!(
@@ -40,24 +40,24 @@ impl Moment {
         format!("{day} {} {clock}", moment.year())
     }
 
-    /// `14:30`
+    /// Returns text such as `14:30`.
     pub(crate) fn clock(&self) -> String {
         let moment = civil(self.0);
         format!("{:02}:{:02}", moment.hour(), moment.minute())
     }
 
-    /// `15 Nov`
+    /// Returns text such as `15 Nov`.
     pub(crate) fn day(&self, texts: &Texts) -> String {
         let moment = civil(self.0);
         format!("{} {}", moment.day(), word(texts, "time.months", moment.month()))
     }
 
-    /// `15 Nov 14:30`
+    /// Returns text such as `15 Nov 14:30`.
     pub(crate) fn day_and_clock(&self, texts: &Texts) -> String {
         format!("{} {}", self.day(texts), self.clock())
     }
 
-    /// `Mon`
+    /// Returns text such as `Mon`.
     pub(crate) fn weekday(&self, texts: &Texts) -> &'static str {
         word(texts, "time.weekdays", civil(self.0).weekday().to_monday_one_offset())
     }
@@ -81,7 +81,7 @@ fn civil(at: Timestamp) -> DateTime {
     Offset::UTC.to_datetime(at)
 }
 
-/// The word at a place, from 1, in a text that lists them.
+/// Returns the word at a position, from 1, in a text that lists them.
 fn word(texts: &Texts, key: &'static str, place: i8) -> &'static str {
     let index = usize::try_from(place - 1).unwrap_or_default();
     catalog::text(texts.language, key).split(' ').nth(index).unwrap_or_default()

@@ -1,6 +1,7 @@
-//! What is shown once: a secret or a key that was just made. The answer to the form is a redirect, so that loading the page
-//! again does not make another; the secret waits for that page in a cookie of its address, sealed with a key of the
-//! session, and is removed when it is shown. No address and no log contains it, and any node can show it.
+//! Content that is shown once: a secret or a key that was just created. The response to the form is a
+//! redirect, so that reloading the page does not create another one. The secret waits for that page in a
+//! cookie of its path, encrypted with a key of the session, and is removed when it is shown. No URL and no
+//! log contains it, and any node can show it.
 
 use axum::response::Response;
 use http::header;
@@ -17,7 +18,7 @@ use crate::{
 const PURPOSE: &str = "gancho dashboard: shown once";
 
 impl Visit {
-    /// Leads to the page that shows these values, once.
+    /// Redirects to the page that shows these values once.
     pub fn show_once(&self, page: &Link, values: &Value) -> Result<Response, Problem> {
         let until = self.t.now + ONCE_TTL;
         let sealed = self
@@ -30,7 +31,8 @@ impl Visit {
         Ok(response)
     }
 
-    /// The values that the form before left for this page. The response must [`Visit::forget_once`] them.
+    /// Returns the values that the previous form left for this page. The response must [`Visit::forget_once`]
+    /// them.
     pub fn once(&self) -> Option<Value> {
         let opened = self.once_key()?.open(&self.path, self.t.now, self.once_cookie.as_deref()?)?;
         serde_json::from_str(&opened).ok()

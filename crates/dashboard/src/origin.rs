@@ -1,16 +1,17 @@
-//! Whether a form was sent by a page of the dashboard. Checked for each change, in addition to the token in
-//! the form.
+//! Checks that a form was sent by a page of the dashboard, for each change, in addition to the token in the
+//! form.
 
 use http::{HeaderMap, Uri, header};
 
-/// Browsers say where a request comes from: in `Sec-Fetch-Site`, except to plain-HTTP hosts on a network, and
-/// in `Origin`. `Origin: null` can come from any site, so it counts as foreign.
+/// Whether a request comes from a page of the dashboard. Browsers say so in `Sec-Fetch-Site`, except to
+/// plain-HTTP hosts on a network, and in `Origin`. `Origin: null` can come from any site, so it counts as
+/// foreign.
 pub fn is_own(headers: &HeaderMap, uri: &Uri) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return matches!(site.as_bytes(), b"same-origin" | b"none");
     }
     let Some(origin) = headers.get(header::ORIGIN) else {
-        // Not a browser: they send at least one of the two with every form.
+        // Not a browser: browsers send at least one of the two with every form.
         return true;
     };
     let Ok(origin) = origin.to_str() else { return false };

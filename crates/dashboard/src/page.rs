@@ -1,4 +1,4 @@
-//! Responses: a page with the headers that every page has, or the address of the next one.
+//! Responses: a page with the headers that every page has, or a redirect.
 
 use askama::Template;
 use axum::{
@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::icons;
 
-/// Nothing is loaded but the gateway's own files, and nothing runs inline.
+/// Only the gateway's own files are loaded, and nothing runs inline.
 macro_rules! sources {
     () => {
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
@@ -17,10 +17,10 @@ macro_rules! sources {
     };
 }
 
-/// Nobody may frame a page of the dashboard.
+/// No site may frame a page of the dashboard.
 pub const POLICY: &str = concat!(sources!(), "; frame-ancestors 'none'");
 
-/// The policy of the portal, whose pages may be in frames of these origins.
+/// Returns the policy of the portal, whose pages may be in frames of these origins.
 pub fn portal_policy(origins: &[String]) -> String {
     let ancestors = if origins.is_empty() { "'none'".to_owned() } else { origins.join(" ") };
     format!(concat!(sources!(), "; frame-ancestors {}"), ancestors)
@@ -48,7 +48,7 @@ pub fn show(status: StatusCode, template: &impl Template) -> Response {
     }
 }
 
-/// The answer to each form that changed something: the browser loads that page.
+/// Responds to a form that changed something: the browser loads that page.
 pub fn see_other(address: &str) -> Response {
     let Ok(location) = HeaderValue::from_str(address) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, HEADERS).into_response();

@@ -1,4 +1,4 @@
-//! The pages, one file each, and their addresses.
+//! The pages, one file each, and their URLs.
 
 mod alert_details;
 mod alerts;
@@ -166,7 +166,7 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/queues/{lane}/resume", form(queues::resume))
 }
 
-/// The pages about the things of a tenant, which are in the portal as well.
+/// Returns the pages about a tenant's objects, which are in the portal as well.
 pub fn of_tenants(base: Base) -> Router<Arc<Dashboard>> {
     let at = |page: &str| base.address(page);
     Router::new()

@@ -1,4 +1,4 @@
-//! The parameters of an address or a form, and addresses with parameters.
+//! The parameters of a URL or a form, and URLs with parameters.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ impl Params {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// The first value that is not empty.
+    /// Returns the first value that is not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(known, _)| known == name);
         values.find(|(_, value)| !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// All values that are not empty.
+    /// Returns all values that are not empty.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let values = self.0.iter().filter(move |(known, value)| known == name && !value.is_empty());
         values.map(|(_, value)| value.as_str())
     }
 
-    /// The value as it was sent, trimmed; empty if there is none.
+    /// Returns the value as it was sent, trimmed; empty if there is none.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).map_or("", str::trim)
     }
@@ -35,7 +35,7 @@ impl Params {
         self.0.iter().any(|(known, _)| known == name)
     }
 
-    /// The others, encoded as in an address.
+    /// Returns the other parameters, encoded as in a URL.
     pub fn without(&self, names: &[&str]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.0.iter().filter(|(name, _)| !names.contains(&name.as_str())));
@@ -43,7 +43,7 @@ impl Params {
     }
 }
 
-/// A path with parameters. Displays as an address; templates escape it.
+/// A path with parameters. Displays as a URL; templates escape it.
 #[derive(Debug, Clone)]
 pub struct Link {
     path: String,
@@ -55,7 +55,7 @@ impl Link {
         Self { path: path.into(), params: Vec::new() }
     }
 
-    /// The address that a request had.
+    /// Returns the URL of a request.
     pub fn again(path: impl Into<String>, params: &Params) -> Self {
         Self { path: path.into(), params: params.0.clone() }
     }

@@ -1,4 +1,4 @@
-//! The portal as a whole: how it looks, and where it may be embedded.
+//! The portal: its look, and where it may be embedded.
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -8,7 +8,7 @@ use crate::{
     page,
 };
 
-/// How the portal looks, and where it may be embedded.
+/// The look of the portal, and where it may be embedded.
 #[derive(Debug, Clone, Default)]
 pub struct PortalSettings {
     pub brand: Brand,
@@ -37,7 +37,7 @@ impl Portal {
         }
     }
 
-    /// The address of the stylesheet with the color of the brand.
+    /// Returns the URL of the stylesheet with the color of the brand.
     pub fn stylesheet(&self) -> Option<String> {
         let (version, _) = self.stylesheet.as_ref()?;
         Some(format!("/portal/theme.css?v={version}"))

@@ -28,7 +28,7 @@ impl Shell {
         &self.visit.dashboard.portal
     }
 
-    /// The addresses of the logo and of the colors, in the portal of an operator who set them.
+    /// Returns the URLs of the logo and of the colors, if the operator has set them.
     pub fn portal_logo(&self) -> Option<String> {
         self.portal().logo().filter(|_| self.is_portal())
     }
@@ -37,12 +37,12 @@ impl Shell {
         self.portal().stylesheet().filter(|_| self.is_portal())
     }
 
-    /// The attributes of a cookie that the script sets.
+    /// Returns the attributes of a cookie that the script sets.
     pub fn cookie_attributes(&self) -> &'static str {
         cookies::attributes(self.visit.base, self.visit.dashboard.is_secure())
     }
 
-    /// When the session ends, as a countdown.
+    /// Returns the end of the session, as a countdown.
     pub fn portal_end(&self) -> Html {
         let until = match &self.visit.visitor {
             Visitor::Tenant(session) => session.until(),

@@ -1,4 +1,4 @@
-//! The addresses of the portal: pages of the dashboard for the people of one tenant, below `/portal`.
+//! The URLs of the portal: pages of the dashboard for the users of one tenant, below `/portal`.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub fn router(dashboard: &Arc<Dashboard>) -> Router<Arc<Dashboard>> {
         .merge(pages)
 }
 
-/// Pages of the portal may be framed where the operator allows it.
+/// Adds the policy: the operator decides where pages of the portal may be framed.
 async fn with_policy(
     State(dashboard): State<Arc<Dashboard>>,
     request: Request,
@@ -54,7 +54,7 @@ async fn with_policy(
     response
 }
 
-/// `/portal/{token}` enters. Anything else that is no page is not found.
+/// Enters by `/portal/{token}`. Any other URL without a page is not found.
 async fn enter_or_miss(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let token = parts.uri.path().strip_prefix("/portal/").unwrap_or_default().to_owned();
@@ -111,7 +111,7 @@ async fn logo(State(dashboard): State<Arc<Dashboard>>) -> Response {
     }
 }
 
-/// A file of the operator's. An SVG that is opened by itself may do nothing.
+/// Returns a file of the operator's. An SVG that is opened directly may do nothing.
 fn file(media_type: &'static str, content: Bytes) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),

@@ -1,5 +1,5 @@
-//! Sessions of the portal. People enter by a link whose token is exchanged for a session at once, so that it stays
-//! neither in the history nor in a referrer.
+//! Sessions of the portal. Users enter by a link, whose token is exchanged for a session at once, so that it
+//! stays neither in the history nor in a referrer.
 
 use std::sync::Arc;
 
@@ -24,10 +24,11 @@ use crate::{
 
 pub const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
 
-/// The parameter with which a frame learns whether the browser has kept the session: the token that was used.
+/// The parameter by which a frame finds out whether the browser has stored the session: the token that was
+/// used.
 pub const ENTERED: &str = "entered";
 
-/// The session of a request, or the page that says that there is none.
+/// Returns the session of a request, or the page that says that there is none.
 pub async fn session(parts: &Parts, dashboard: &Arc<Dashboard>) -> Result<PortalSession, Response> {
     let cookie = cookies::read(&parts.headers, cookies::portal_session(dashboard.is_secure()));
     let found = match cookie {
@@ -39,7 +40,7 @@ pub async fn session(parts: &Parts, dashboard: &Arc<Dashboard>) -> Result<Portal
         Ok(None) => Problem::new(StatusCode::UNAUTHORIZED, "portal_ended", ""),
         Err(error) => Problem::unavailable(&error),
     };
-    // It was entered a moment ago, in a frame, and the browser did not keep the cookie.
+    // It was entered a moment ago, in a frame, and the browser did not store the cookie.
     let params = Params::parse(parts.uri.query().unwrap_or_default());
     if let (None, Some(token)) = (cookie, params.get(ENTERED).filter(|it| it.starts_with(PREFIX))) {
         let problem = Problem::new(StatusCode::UNAUTHORIZED, "portal_blocked", "");
@@ -49,7 +50,7 @@ pub async fn session(parts: &Parts, dashboard: &Arc<Dashboard>) -> Result<Portal
     Err(refuse(dashboard, &parts.headers, &problem))
 }
 
-/// An error for someone without a session.
+/// Shows an error to someone without a session.
 fn refuse(dashboard: &Dashboard, headers: &HeaderMap, problem: &Problem) -> Response {
     refuse_with(dashboard, headers, problem, None)
 }
@@ -65,7 +66,7 @@ fn refuse_with(
     portal_error::show(t, Theme::of(headers), &dashboard.portal, problem, way_on)
 }
 
-/// Exchanges the token for a session, and leads to the clean address.
+/// Exchanges the token for a session, and redirects to the clean URL.
 pub async fn enter(dashboard: &Dashboard, parts: &Parts, token: &str) -> Response {
     let from = parts.extensions.get::<AddressBlock>().copied();
     let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
@@ -109,7 +110,7 @@ fn begin(
     };
     let lifetime = session.until.since(dashboard.clock.now()).as_secs().max(1);
     set(cookies::portal_session(is_secure), &session.cookie, lifetime);
-    // The page that embeds the portal knows how it looks itself.
+    // The page that embeds the portal knows its own language and theme.
     if let Some(language) = params.get("lang").and_then(Language::of_tag) {
         set(cookies::LANGUAGE, language.tag(), YEAR_SECS);
     }
@@ -119,7 +120,7 @@ fn begin(
     response
 }
 
-/// The page that a link leads to.
+/// Returns the page that a link leads to.
 pub fn first_page(params: &Params) -> String {
     let page = params.get("page").map(|page| Base::Portal.address(page));
     let page = page.filter(|page| Base::Portal.has(page) && !page.contains(".."));

@@ -1,4 +1,4 @@
-//! Errors of the API, as pages show them: a whole page, or a message at each field of a form.
+//! Errors of the API on pages: a whole page, or a message at each field of a form.
 
 use std::ops::Deref;
 
@@ -42,7 +42,7 @@ impl Deref for Problem {
 }
 
 impl Problem {
-    /// An error of the dashboard itself.
+    /// Creates an error of the dashboard itself.
     pub fn new(status: StatusCode, code: &str, detail: &str) -> Self {
         Self(Box::new(ProblemParts {
             status: status.as_u16(),
@@ -72,12 +72,12 @@ impl Problem {
         StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Whether a person can fix it in the form that caused it.
+    /// Whether the user can fix it in the form that caused it.
     pub fn is_input(&self) -> bool {
         matches!(self.status, 400 | 409 | 413 | 422 | 429) || self.code.as_str() == "plan_limit"
     }
 
-    /// Whether a filter in the address of a list has a wrong value.
+    /// Whether a filter in the URL of a list has an invalid value.
     pub fn is_filter(&self) -> bool {
         matches!(self.status, 400 | 422)
     }
@@ -100,7 +100,7 @@ impl From<Problem> for FormErrors {
 }
 
 impl FormErrors {
-    /// The error of a field, or of a part of it.
+    /// Returns the error of a field, or of a part of it.
     pub fn of(&self, field: &str) -> Option<&Text> {
         let errors = &self.problem.as_ref()?.errors;
         let is_of = |pointer: &str| {
@@ -110,7 +110,7 @@ impl FormErrors {
         errors.iter().find(|error| is_of(&error.pointer)).map(|error| &error.detail)
     }
 
-    /// Whether a parameter of an address has an error. The API names it in the message.
+    /// Whether a parameter of a URL has an error. The API names it in the message.
     pub fn has_parameter(&self, name: &str) -> bool {
         let name = format!("`{name}`");
         let errors = self.problem.iter().flat_map(|problem| &problem.errors);
@@ -127,7 +127,7 @@ impl FormErrors {
 }
 
 impl Problem {
-    /// The same for a tenant's people, who know nothing of the operator's settings.
+    /// Returns the error for a tenant's users, who do not know the operator's settings.
     #[must_use]
     pub fn for_tenants(mut self) -> Self {
         self.0.detail = without_advice(&self.0.detail);
@@ -139,7 +139,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// The same in the words of the forms. If several fields are wrong, each says so itself.
+    /// Returns the error in the words of the forms. If several fields are invalid, each has its own message.
     #[must_use]
     pub fn with_labels(mut self, t: &Texts) -> Self {
         for error in &mut self.0.errors {
@@ -156,7 +156,7 @@ impl Problem {
     }
 }
 
-/// Cuts off what the operator could do.
+/// Removes the advice for the operator.
 fn without_advice(detail: &Text) -> Text {
     let text = detail.as_str();
     text.split_once(", or ask the operator").map_or(text, |(before, _)| before).into()

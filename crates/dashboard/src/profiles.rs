@@ -1,4 +1,4 @@
-//! The profiles that endpoints can have, as far as pages show them: what is in force where an endpoint sets nothing.
+//! The profiles of endpoints for pages: the values in force if an endpoint sets none.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use crate::{sentence::Sentence, texts::Texts};
 #[derive(Debug, Clone)]
 pub struct ProfileDefaults {
     pub name: String,
-    /// Of one attempt.
+    /// The timeout of one attempt.
     pub timeout: Duration,
     /// The delays between attempts.
     pub schedule: Vec<Duration>,
 }
 
 impl ProfileDefaults {
-    /// `8 attempts over 28 h`
+    /// Returns text such as `8 attempts over 28 h`.
     pub fn plan(&self, t: &Texts) -> Sentence {
         plan(t, &self.schedule)
     }
 }
 
-/// The number of attempts with these delays between them, and how long they take.
+/// Returns the number of attempts with these delays between them, and how long they take.
 pub fn plan(t: &Texts, delays: &[Duration]) -> Sentence {
     let attempts = delays.len() as u64 + 1;
     t.count("endpoint.plan", attempts).with("span", t.span(delays.iter().sum()))
 }
 
-/// The profile of this name.
+/// Returns the profile of this name.
 pub fn find<'a>(profiles: &'a [ProfileDefaults], name: &str) -> Option<&'a ProfileDefaults> {
     profiles.iter().find(|profile| profile.name == name)
 }

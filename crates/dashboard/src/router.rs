@@ -1,4 +1,4 @@
-//! The addresses of all pages, below `/ui` and `/portal`.
+//! The URLs of all pages, below `/ui` and `/portal`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     pages, portal_routes,
 };
 
-/// All pages, below `/ui` and `/portal`.
+/// Routes all pages, below `/ui` and `/portal`.
 pub fn router(setup: Setup) -> Router {
     let dashboard = Arc::new(Dashboard::new(setup));
     let pages = pages::router()

@@ -1,5 +1,5 @@
-//! Values that a browser keeps for the gateway for a short time, in a cookie: sealed, so that they can be neither read
-//! nor changed there, and bound to what they are for.
+//! Values that a browser stores for the gateway for a short time, in a cookie: encrypted, so that they can be
+//! neither read nor changed there, and bound to their purpose.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use gancho_domain::Time;
 pub struct SealKey(RandomizedNonceKey);
 
 impl SealKey {
-    /// A key from a secret of at least 256 bits.
+    /// Derives a key from a secret of at least 256 bits.
     pub fn derive(purpose: &str, secret: &str) -> Option<Self> {
         let mut input = digest::Context::new(&digest::SHA256);
         input.update(purpose.as_bytes());
@@ -22,7 +22,7 @@ impl SealKey {
         RandomizedNonceKey::new(&AES_256_GCM, input.finish().as_ref()).ok().map(Self)
     }
 
-    /// Seals a text until a time, for one place.
+    /// Encrypts a text until a time, for one place.
     pub fn seal(&self, place: &str, until: Time, text: &str) -> Option<String> {
         let mut bytes = until.micros().to_be_bytes().to_vec();
         bytes.extend_from_slice(text.as_bytes());
@@ -32,7 +32,7 @@ impl SealKey {
         Some(BASE64URL_NOPAD.encode(&sealed))
     }
 
-    /// The text, if it was sealed with this key for this place and its time is not over.
+    /// Decrypts the text, if it was encrypted with this key for this place and has not expired.
     pub fn open(&self, place: &str, now: Time, sealed: &str) -> Option<String> {
         let mut bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok()?;
         let (nonce, rest) = bytes.split_at_mut_checked(NONCE_LEN)?;
@@ -44,11 +44,11 @@ impl SealKey {
     }
 }
 
-/// How long a secret that was just made waits for the page that shows it.
+/// How long a secret that was just created waits for the page that shows it.
 pub const ONCE_TTL: Duration = Duration::from_secs(60);
-/// How long a form that came after the end of a session is kept.
+/// How long a form that arrived after the end of a session is stored.
 pub const DRAFT_TTL: Duration = Duration::from_mins(15);
-/// Browsers refuse cookies of more than 4,096 bytes, name and attributes included.
+/// Maximum size. Browsers refuse cookies of more than 4,096 bytes, including name and attributes.
 pub const MAX_SEALED: usize = 3_600;
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub async fn find(visit: &Visit, text: &str) -> Result<SearchResult, Problem> {
         Err(problem) => Err(problem),
     };
     match found {
-        // What is too long to be searched has no match.
+        // A text that is too long to be searched has no match.
         Err(problem) if problem.is_filter() => {
             Ok(SearchResult { data: Vec::new(), is_complete: true })
         }
@@ -49,7 +49,7 @@ pub async fn find(visit: &Visit, text: &str) -> Result<SearchResult, Problem> {
     }
 }
 
-/// The tenant of what has this id, among all tenants.
+/// Returns the tenant of the object with this id, among all tenants.
 pub async fn owner(visit: &Visit, id: &str) -> Option<Text> {
     let link = Link::new("/v1/search").with("q", id);
     let found: SearchResult = visit.get_as_operator(link).await.ok()?;
@@ -61,7 +61,7 @@ impl SearchResult {
         self.data.iter().any(|one| one.is_id)
     }
 
-    /// The one thing that has this id.
+    /// Returns the only match that has this id.
     pub fn only_id(&self) -> Option<&Match> {
         match self.data.as_slice() {
             [one] if one.is_id => Some(one),
@@ -69,7 +69,7 @@ impl SearchResult {
         }
     }
 
-    /// The tenants whose events have this external id.
+    /// Returns the tenants whose events have this external id.
     pub fn owners_of_events(&self) -> Vec<&Text> {
         let events = self.data.iter().filter(|one| one.r#type == "event" && !one.is_id);
         let mut owners: Vec<&Text> = events.filter_map(|one| one.tenant.as_ref()).collect();
@@ -99,7 +99,7 @@ impl Match {
         }
     }
 
-    /// Its page, which is one of its tenant's. An event type leads to its events.
+    /// Returns its page, limited to its tenant. An event type links to its events.
     pub fn page(&self, visit: &Visit) -> Link {
         let of = |path: &str| visit.page(format!("{path}/{}", segment(&self.id)));
         let tenant = self.tenant.as_ref().map(Text::as_str);

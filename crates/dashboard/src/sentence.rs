@@ -6,7 +6,7 @@ use askama::filters::HtmlSafe;
 
 use crate::escape;
 
-/// A text with `{placeholders}`, and `**` around what is strong. Displays as HTML.
+/// A text with `{placeholders}`, and `**` around emphasized parts. Displays as HTML.
 #[derive(Debug, Clone)]
 pub struct Sentence {
     pattern: &'static str,
@@ -22,7 +22,7 @@ impl Html {
         Self(escape::html(&text.to_string()))
     }
 
-    /// For markup that this crate made itself, with everything from outside escaped.
+    /// For markup that this crate itself created, with everything from outside escaped.
     pub fn trusted(html: String) -> Self {
         Self(html)
     }

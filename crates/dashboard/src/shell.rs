@@ -1,4 +1,4 @@
-//! The frame around a page: navigation, tenant, search and vital signs.
+//! The data of the frame around a page: navigation, tenant, search and vital signs.
 
 use std::fmt;
 
@@ -30,24 +30,24 @@ pub struct Shell {
     pub vitals: Vitals,
     pub tenants: Vec<TenantItem>,
     pub has_more_tenants: bool,
-    /// How many things need a person, where the page counts them.
+    /// How many things need a person, if the page counts them.
     pub needs: Option<u64>,
     pub features: Features,
 }
 
-/// What is shown on every page.
+/// The figures on every page.
 #[derive(Default)]
 pub struct Vitals {
-    /// Missing if the store cannot be read.
+    /// `None` if the store cannot be read.
     pub undelivered: Option<u64>,
     pub oldest: Option<Moment>,
     pub dead: Option<u64>,
-    /// Delivered in the last minutes, and the share of it at the first attempt.
+    /// Deliveries in the last minutes, and the share at the first attempt.
     pub delivered: Option<Rate>,
     pub first_share: Option<String>,
 }
 
-/// Minutes of statistics in the vital signs, the present one included.
+/// Minutes of statistics in the vital signs, including the current one.
 const MINUTES: usize = 6;
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ struct DeadStats {
 }
 
 impl Shell {
-    /// The frame never fails: what cannot be read is left out.
+    /// Creates the frame. Never fails: what cannot be read is left out.
     pub async fn new(visit: &Visit, nav: &'static str, title: Sentence) -> Self {
         let link = Link::new("/v1/tenants").with("limit", MAX_TENANTS);
         let tenants = visit.get_as_operator(link).await;
@@ -101,22 +101,22 @@ impl Shell {
         self.visit.link(path)
     }
 
-    /// The address of a page, without the tenant of this one.
+    /// Returns the URL of a page, without the tenant of this one.
     pub fn page(&self, path: &str) -> String {
         self.visit.base.address(path)
     }
 
-    /// The page of one thing.
+    /// Returns the page of one object.
     pub fn of(&self, path: &str, id: impl fmt::Display) -> Link {
         self.visit.link(format!("{path}/{}", segment(&id.to_string())))
     }
 
-    /// The address that changes one thing.
+    /// Returns the URL that changes one object.
     pub fn act(&self, path: &str, id: impl fmt::Display, action: &str) -> Link {
         self.visit.link(format!("{path}/{}/{action}", segment(&id.to_string())))
     }
 
-    /// For parts that take an address that a page does not have.
+    /// For parts that take a URL that a page does not have.
     pub fn no_link(&self) -> Link {
         Link::new("")
     }
@@ -137,12 +137,12 @@ impl Shell {
         self.visit.visitor.may_change()
     }
 
-    /// Whether the reader may set things up: endpoints and keys, and the operator tenants and users.
+    /// Whether the user may change the configuration: endpoints and keys, and the operator tenants and users.
     pub fn may_configure(&self) -> bool {
         self.visit.visitor.may_configure()
     }
 
-    /// Who is logged in.
+    /// Returns who is logged in.
     pub fn account(&self) -> Html {
         match self.user() {
             Some(name) => Html::text(name),
@@ -150,7 +150,7 @@ impl Shell {
         }
     }
 
-    /// The name of the user; `None` for the owner of the operator token.
+    /// Returns the name of the user; `None` for the owner of the operator token.
     pub fn user(&self) -> Option<&str> {
         self.visit.visitor.operator().and_then(gancho_access::Operator::user)
     }
@@ -159,7 +159,7 @@ impl Shell {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The tenant that pages are limited to.
+    /// Returns the tenant that pages are limited to.
     pub fn tenant(&self) -> Option<TenantItem> {
         let tenant = self.visit.tenant.as_ref()?;
         Some(TenantItem { slug: tenant.slug.as_str().into(), name: tenant.name.as_str().into() })
@@ -174,13 +174,13 @@ impl Shell {
         name == "/dead-letters" && self.vitals.dead.is_some_and(|dead| dead > 0)
     }
 
-    /// The list of tenants, to choose one that this page is then limited to.
+    /// Returns the list of tenants, to choose one that limits this page.
     pub fn choose_tenant(&self) -> Link {
         Link::new("/ui/tenants").with("for", self.for_tenant("").path())
     }
 
-    /// The same page, limited to another tenant. A page about one thing leads to its list, the
-    /// form of a new one to itself.
+    /// Returns the same page, limited to another tenant. A page about one object leads to its list, the form
+    /// of a new one to itself.
     pub fn for_tenant(&self, slug: &str) -> Link {
         let parts = self.visit.path.split('/').enumerate();
         let kept = parts.take_while(|(place, part)| *place < 3 || (*place == 3 && *part == "new"));
@@ -188,8 +188,8 @@ impl Shell {
         Link::new(parts.join("/")).with("tenant", slug)
     }
 
-    /// The address of this page, to return to it. In the portal it has no more than its path: a tenant in an address
-    /// means nothing there.
+    /// Returns the URL of this page, to return to it. In the portal it has only its path, because a tenant in
+    /// a URL means nothing there.
     pub fn here(&self) -> Link {
         if self.is_portal() {
             return Link::new(&self.visit.path);

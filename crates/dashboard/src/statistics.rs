@@ -1,4 +1,4 @@
-//! Statistics of deliveries, as the API sends them.
+//! Statistics of deliveries, in the form of the API.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub struct Figures {
     pub delivered: u64,
     pub delivered_at_first_attempt: u64,
     pub dead_letters: u64,
-    /// Share of attempts that succeeded.
+    /// The share of attempts that succeeded.
     pub success_share: Option<f64>,
-    /// Duration of attempts.
+    /// The duration of attempts.
     pub response_time: Option<Percentiles>,
-    /// From acceptance to delivery.
+    /// The time from acceptance to delivery.
     pub delivery_time: Option<Percentiles>,
 }
 
@@ -52,7 +52,7 @@ pub enum Estimate {
 }
 
 impl Estimate {
-    /// Where it is drawn.
+    /// Returns where it is drawn.
     pub const fn millis(self) -> f64 {
         match self {
             Self::About(millis) | Self::Under(millis) | Self::Over(millis) => millis,
@@ -60,8 +60,9 @@ impl Estimate {
     }
 }
 
-/// If the median and the 99th percentile are in one bucket, nothing is known of where in it they are: an interpolation
-/// would show a spread that nobody has measured. Nor is it of anything in the first bucket.
+/// If the median and the 99th percentile are in one bucket, their positions in it are unknown: an
+/// interpolation would show a spread that was not measured. The same holds for every value in the first
+/// bucket.
 impl From<ApiPercentiles> for Percentiles {
     fn from(found: ApiPercentiles) -> Self {
         let bucket = |millis: f64| BOUNDS_MS.partition_point(|bound| (*bound as f64) < millis);
@@ -99,7 +100,7 @@ pub struct Stats {
 pub struct EndpointStats {
     pub webhook_id: String,
     pub tenant_id: String,
-    /// Missing if the endpoint was deleted.
+    /// `None` if the endpoint was deleted.
     pub name: Option<Text>,
     pub totals: Figures,
     pub bins: Vec<Bin>,
@@ -125,7 +126,7 @@ impl Figures {
     }
 }
 
-/// The figures that can be added up. Percentiles cannot.
+/// The figures that can be added up, which percentiles cannot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub delivered: u64,
@@ -134,12 +135,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those that ended: delivered, or given up.
+    /// Returns how many ended: delivered, or given up.
     pub fn ended(&self) -> u64 {
         self.delivered + self.dead_letters
     }
 
-    /// Of those that ended, the share that was delivered at the first attempt.
+    /// Returns the share of ended ones that were delivered at the first attempt.
     pub fn first_share(&self) -> Option<f64> {
         let share = self.delivered_at_first_attempt as f64 / self.ended() as f64;
         (self.ended() > 0).then_some(share)
@@ -151,12 +152,12 @@ impl Stats {
         span::parse(&self.step).unwrap_or(Duration::from_mins(1))
     }
 
-    /// How much of the range is over.
+    /// Returns how much of the range is over.
     pub fn elapsed(&self, now: Time) -> Duration {
         now.since(self.since.time()).max(Duration::from_secs(1))
     }
 
-    /// The sum of `count` bins that end at or before a time; nothing if there are fewer.
+    /// Returns the sum of `count` bins that end at or before a time; `None` if there are fewer.
     pub fn before(&self, end: Time, count: usize) -> Option<Counts> {
         let step = self.step();
         let over = self.bins.iter().rposition(|bin| bin.at.time() + step <= end)? + 1;

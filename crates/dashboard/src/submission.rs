@@ -1,4 +1,4 @@
-//! A form that someone sent. Every change is one: it must come from a page of the dashboard, and carry the
+//! A form that someone sent. Every change is one: it must come from a page of the dashboard, and have the
 //! token of the session.
 
 use std::sync::Arc;

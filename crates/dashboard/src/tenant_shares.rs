@@ -1,10 +1,10 @@
-//! How the tenants share the gateway: who sends most, and does anyone wait longer than the others?
+//! The tenants' shares of the gateway: which sends most, and does any wait longer than the others?
 
 use serde::Deserialize;
 
 use crate::{escape::Text, sentence::Html, statistics::Figures, texts::Texts};
 
-/// Tenants that are shown.
+/// Maximum tenants that are shown.
 const MAX_SHOWN: usize = 8;
 
 #[derive(Deserialize, Clone)]
@@ -17,22 +17,22 @@ pub struct TenantStats {
 /// The tenants that sent most, and the sum of the others.
 pub struct TenantShares {
     pub rows: Vec<Share>,
-    /// The number of the others, and what was delivered for them.
+    /// The number of the others, and their share of deliveries.
     others: Option<(u64, f64)>,
-    /// How many tenants were looked at, if there are more.
+    /// How many tenants were read, if there are more.
     first: Option<u64>,
 }
 
 pub struct Share {
     pub slug: Text,
     pub name: Text,
-    /// Of all that was delivered, from 0 to 1.
+    /// The share of all deliveries, from 0 to 1.
     part: f64,
     figures: Figures,
 }
 
 impl TenantShares {
-    /// `first` is how many tenants were looked at, if there are more.
+    /// Computes the shares. `first` is how many tenants were read, if there are more.
     pub fn of(mut tenants: Vec<TenantStats>, first: Option<u64>) -> Self {
         tenants.retain(|one| one.totals.accepted + one.totals.delivered > 0);
         tenants.sort_by_key(|one| std::cmp::Reverse((one.totals.delivered, one.totals.accepted)));
@@ -53,7 +53,7 @@ impl TenantShares {
         }
     }
 
-    /// What the table leaves out.
+    /// Returns what the table leaves out.
     pub fn rest(&self, t: &Texts) -> Option<Html> {
         let others = self.others.map(|(count, share)| {
             t.count("overview.other_tenants", count).with("share", t.percent(share)).to_string()
@@ -69,7 +69,7 @@ impl Share {
         t.percent(self.part)
     }
 
-    /// The share as a bar of the table.
+    /// Returns the share as a bar of the table.
     pub fn meter(&self) -> String {
         format!("{:.3}", self.part)
     }
@@ -78,13 +78,13 @@ impl Share {
         self.figures.delivered
     }
 
-    /// Accepted in the range, and neither delivered nor given up in it.
+    /// Returns how many were accepted in the range, and neither delivered nor given up in it.
     pub fn open(&self) -> u64 {
         let ended = self.figures.delivered + self.figures.dead_letters;
         self.figures.accepted.saturating_sub(ended)
     }
 
-    /// From acceptance to delivery.
+    /// Returns the time from acceptance to delivery.
     pub fn delivery_time(&self, t: &Texts) -> String {
         self.figures.delivery_time.map_or_else(String::new, |time| t.estimate(time.p95))
     }

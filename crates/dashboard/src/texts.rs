@@ -12,12 +12,12 @@ use crate::{
     statistics::Estimate,
 };
 
-/// The language of a page, the time at which it is rendered, and who reads it.
+/// The language of a page, the time at which it is rendered, and its reader.
 #[derive(Debug, Clone, Copy)]
 pub struct Texts {
     pub language: Language,
     pub now: Time,
-    /// Whether a tenant's people read it, who know nothing of lanes and other tenants.
+    /// Whether a tenant's users read it, who know nothing of lanes and other tenants.
     pub is_portal: bool,
 }
 
@@ -29,19 +29,19 @@ pub struct Rate {
 }
 
 impl Texts {
-    /// The text of a key.
+    /// Returns the text of a key.
     pub fn say(&self, key: &'static str) -> Sentence {
         Sentence::new(catalog::text(self.language, key))
     }
 
-    /// The text of a key for a number, which fills `{n}`.
+    /// Returns the text of a key for a number, which fills `{n}`.
     pub fn count(&self, key: &'static str, count: impl Borrow<u64>) -> Sentence {
         let count = *count.borrow();
         let pattern = catalog::plural(self.language, key, count);
         Sentence::new(pattern).with("n", self.number(count))
     }
 
-    /// `12,345`
+    /// Returns text such as `12,345`.
     pub fn number(&self, number: impl Borrow<u64>) -> String {
         let digits = number.borrow().to_string();
         let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -54,13 +54,13 @@ impl Texts {
         grouped
     }
 
-    /// `12.3`
+    /// Returns text such as `12.3`.
     pub fn decimal(&self, number: f64) -> String {
         let text = format!("{number:.1}");
         text.replace('.', &self.language.decimal().to_string())
     }
 
-    /// A share from 0 to 1: `98.6 %`. Rounded down, so that only all of it is `100 %`.
+    /// Returns a share from 0 to 1: `98.6 %`. Rounded down, so that only the whole is `100 %`.
     pub fn percent(&self, share: f64) -> String {
         let tenths = (share * 1_000.0 + 1e-6).floor();
         if tenths % 10.0 == 0.0 {
@@ -69,7 +69,8 @@ impl Texts {
         format!("{} %", self.decimal(tenths / 10.0))
     }
 
-    /// How often something happened, per second, minute, hour or day: the shortest that makes at least one.
+    /// Returns how often something happened, per second, minute, hour or day: the shortest with a rate of at
+    /// least one.
     pub fn rate(&self, count: u64, span: Duration) -> Rate {
         let per_second = count as f64 / span.as_secs_f64().max(1.0);
         let units = [(1.0, "/s"), (60.0, "/min"), (3_600.0, "/h"), (86_400.0, "/d")];
@@ -82,7 +83,7 @@ impl Texts {
         Rate { number, unit }
     }
 
-    /// `312 B`, `4.2 KiB`
+    /// Returns text such as `312 B`, `4.2 KiB`.
     pub fn bytes(&self, bytes: impl Borrow<u64>) -> String {
         let bytes = *bytes.borrow();
         match bytes {
@@ -92,7 +93,7 @@ impl Texts {
         }
     }
 
-    /// How long something took: `184 ms`, `1.2 s`.
+    /// Returns how long something took: `184 ms`, `1.2 s`.
     pub fn latency(&self, millis: impl Borrow<f64>) -> String {
         let millis = *millis.borrow();
         match millis {
@@ -102,7 +103,7 @@ impl Texts {
         }
     }
 
-    /// `184 ms`, `< 1 ms`, `> 600 s`.
+    /// Returns text such as `184 ms`, `< 1 ms`, `> 600 s`.
     pub fn estimate(&self, estimate: impl Borrow<Estimate>) -> String {
         let estimate = *estimate.borrow();
         let millis = self.latency(estimate.millis());
@@ -113,7 +114,7 @@ impl Texts {
         }
     }
 
-    /// A duration with two units at the maximum: `20 min 52 s`, `3 d 4 h`.
+    /// Returns a duration with at most two units: `20 min 52 s`, `3 d 4 h`.
     pub fn span(&self, span: Duration) -> String {
         let seconds = span.as_secs();
         let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
@@ -130,17 +131,17 @@ impl Texts {
         }
     }
 
-    /// The time of day, with the date if it is another day: `14:32:48`, `15 Nov 12:18`.
+    /// Returns the time of day, with the date if it is another day: `14:32:48`, `15 Nov 12:18`.
     pub fn time(&self, moment: &Moment) -> Html {
         moment.element(self, &moment.short(self), "")
     }
 
-    /// Day and time in full.
+    /// Returns day and time in full.
     pub fn full_time(&self, moment: &Moment) -> Html {
         moment.element(self, &moment.full(self), "")
     }
 
-    /// `2 h 14 min ago`
+    /// Returns text such as `2 h 14 min ago`.
     pub fn ago(&self, moment: &Moment) -> Html {
         let span = self.now.since(moment.time());
         let text = if span < Duration::from_secs(1) {
@@ -151,18 +152,18 @@ impl Texts {
         moment.element(self, &text, "")
     }
 
-    /// The time until a moment in the future, counted down by the script: `20 min 52 s`.
+    /// Returns the time until a moment in the future, which the script counts down: `20 min 52 s`.
     pub fn until(&self, moment: &Moment) -> Html {
         let span = moment.time().since(self.now);
         moment.element(self, &self.span(span), " data-countdown")
     }
 
-    /// How long ago a moment was, as plain text.
+    /// Returns how long ago a moment was, as plain text.
     pub fn age(&self, moment: &Moment) -> String {
         self.span(self.now.since(moment.time()))
     }
 
-    /// A list of names, as `a, b, c`.
+    /// Returns a list of names, as `a, b, c`.
     pub fn list<T: fmt::Display>(&self, items: &[T]) -> String {
         items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }

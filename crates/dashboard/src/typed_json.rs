@@ -1,4 +1,4 @@
-//! A JSON object from the fields of a form, in which JSON that someone typed stays as it was typed.
+//! A JSON object from the fields of a form, in which typed JSON stays unchanged.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,8 @@ impl TypedObject {
         }
     }
 
-    /// Sets a field to what was typed. What is not JSON is sent as a text, so that the API says what is wrong.
+    /// Sets a field to the typed text. Text that is not JSON is sent as a string, so that the API reports the
+    /// error.
     pub fn set_typed(&mut self, name: &str, json: &str) {
         match serde_json::from_str::<&RawValue>(json.trim()) {
             Ok(value) => self.set(name, value),

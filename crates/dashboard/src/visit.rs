@@ -1,4 +1,4 @@
-//! A request for a page by someone who has a session, of the dashboard or of the portal.
+//! A request for a page with a session, of the dashboard or of the portal.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct VisitParts {
     /// The variable parts of the path.
     names: Vec<(String, String)>,
     pub params: Params,
-    /// Where the request came from, for the audit log.
+    /// The address of the request, for the audit log.
     pub address: Option<AddressBlock>,
     /// See [`Visit::once`].
     pub(crate) once_cookie: Option<String>,
@@ -86,7 +86,7 @@ impl Visit {
         self.base == Base::Portal
     }
 
-    /// The same visit, limited to a tenant.
+    /// Returns the same visit, limited to a tenant.
     pub async fn acting_for(&self, slug: &str) -> ApiResult<Self> {
         if let Visitor::Tenant(session) = &self.visitor {
             let is_own = session.tenant().slug == slug;
@@ -117,14 +117,14 @@ impl Visit {
         parse(&self.call(self.principal(), Method::GET, &link, None).await?)
     }
 
-    /// Reads from the API for all tenants. In the portal, nobody may.
+    /// Reads from the API for all tenants. Not allowed in the portal.
     pub async fn get_as_operator<T: DeserializeOwned>(&self, link: Link) -> ApiResult<T> {
         let operator = self.visitor.operator().ok_or_else(Problem::no_page)?;
         let principal = Principal::Operator(operator.clone());
         parse(&self.call(principal, Method::GET, &link, None).await?)
     }
 
-    /// Changes something through the API. Answers without content are `null`.
+    /// Changes something through the API. Responses without content are `null`.
     pub async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -134,7 +134,7 @@ impl Visit {
         self.send_text(method, link, body.map(|body| body.to_string())).await
     }
 
-    /// The same with a body that is JSON already, and stays as it was typed.
+    /// As [`Self::send`], with a body of JSON text, which stays as it was typed.
     pub async fn send_text<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -173,11 +173,11 @@ impl Visit {
         let problem = serde_json::from_slice::<Problem>(response.body());
         let problem = problem.unwrap_or_else(|_| Problem::new(response.status(), "", ""));
         let problem = if self.is_portal() { problem.for_tenants() } else { problem };
-        // What was typed into a filter is marked by its name in the message.
+        // An invalid filter is marked by its name in the message.
         Err(if is_form { problem.with_labels(&self.t) } else { problem })
     }
 
-    /// Reads an answer of the API piece by piece, for the tenant of the page if it has one.
+    /// Reads a response of the API piece by piece, for the tenant of the page if it has one.
     pub async fn stream(&self, link: Link) -> ApiResult<Body> {
         let request = Request::get(link.to_string()).body(Bytes::new());
         let request = request.map_err(Problem::internal)?;
@@ -191,44 +191,45 @@ impl Visit {
         Err(problem.unwrap_or_else(|| Problem::new(status, "", "")))
     }
 
-    /// A variable part of the path.
+    /// Returns a variable part of the path.
     pub fn name(&self, name: &str) -> &str {
         self.names.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The same, as one segment of an address.
+    /// Returns it as one segment of a URL.
     pub fn segment(&self, name: &str) -> String {
         segment(self.name(name))
     }
 
-    /// A page, as a link that keeps the tenant of this one.
+    /// Returns a link to a page that keeps the tenant of this one.
     pub fn link(&self, path: impl AsRef<str>) -> Link {
         let tenant = self.tenant.as_deref().filter(|_| !self.is_portal());
         self.page(path).maybe("tenant", tenant.map(|tenant| &*tenant.slug))
     }
 
-    /// A page, as a link.
+    /// Returns a link to a page.
     pub fn page(&self, path: impl AsRef<str>) -> Link {
         Link::new(self.base.address(path.as_ref()))
     }
 
-    /// Answers a change: the browser loads that page next, which shows the message.
+    /// Responds to a change: the browser loads that page next, which shows the message.
     pub fn done(&self, to: &Link, message: impl Into<Html>) -> axum::response::Response {
         self.leave(FlashKind::Done, message);
         page::see_other(&to.to_string())
     }
 
-    /// Leaves a message: for this page, or else for the next.
+    /// Leaves a message for this page, or else for the next.
     pub fn leave(&self, kind: FlashKind, message: impl Into<Html>) {
         self.flash.leave(Flash { kind, html: message.into().into_string() });
     }
 
-    /// The message to show on this page.
+    /// Returns the message to show on this page.
     pub fn take_flash(&self) -> Option<Flash> {
         self.flash.take(self.visitor.csrf(), self.t.now)
     }
 
-    /// The answer, with which the browser keeps the message for the next page or forgets the one that was shown.
+    /// Returns the response with the cookie that stores the message for the next page, or deletes the one
+    /// that was shown.
     pub fn with_flash(&self, mut response: axum::response::Response) -> axum::response::Response {
         let (secret, is_secure) = (self.visitor.csrf(), self.dashboard.is_secure());
         let cookie = self.flash.cookie(self.base, secret, self.t.now, is_secure);
@@ -236,14 +237,14 @@ impl Visit {
         response
     }
 
-    /// What was typed into the form of this page before the session ended. The page says so.
+    /// Returns what was typed into the form of this page before the session ended. The page says so.
     pub fn take_draft(&self) -> Option<&Params> {
         let draft = self.draft.as_ref()?;
         self.leave(FlashKind::Warning, self.t.say("form.kept"));
         Some(draft)
     }
 
-    /// The API checks this as well; here it keeps forms from those who may not use them.
+    /// Refuses forms to users who may not use them. The API checks this as well.
     pub fn check_may_configure(&self) -> ApiResult<()> {
         if self.visitor.may_configure() {
             return Ok(());
@@ -251,7 +252,7 @@ impl Visit {
         Err(Problem::new(StatusCode::FORBIDDEN, "missing_role", ""))
     }
 
-    /// Whether the session still lasts, for what goes on after the page is sent.
+    /// Whether the session is still valid, for what continues after the page is sent.
     pub async fn has_session(&self) -> bool {
         let dashboard = &self.dashboard;
         match &self.visitor {
@@ -326,7 +327,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
 }
 
 impl Visit {
-    /// A visit of the portal. Whatever its address names, it is limited to the tenant of the session.
+    /// Creates a visit of the portal. It is limited to the tenant of the session, whatever its URL names.
     async fn of_tenant(
         parts: &mut Parts,
         dashboard: &Arc<Dashboard>,

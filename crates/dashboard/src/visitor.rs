@@ -1,4 +1,4 @@
-//! Who asks for a page: the operator, or someone of a tenant who opened the portal.
+//! The user of a page: the operator, or a tenant's user in the portal.
 
 use gancho_access::{Operator, OperatorSession, PortalSession};
 
@@ -6,12 +6,12 @@ use gancho_access::{Operator, OperatorSession, PortalSession};
 pub enum Visitor {
     /// A session of the dashboard.
     Operator(OperatorSession),
-    /// A session of the portal. It acts for its tenant, and has no way to an [`Operator`].
+    /// A session of the portal. It acts for its tenant, and cannot become an [`Operator`].
     Tenant(PortalSession),
 }
 
 impl Visitor {
-    /// The token that each form carries.
+    /// Returns the token of each form.
     pub fn csrf(&self) -> &str {
         match self {
             Self::Operator(session) => session.csrf(),
@@ -34,7 +34,8 @@ impl Visitor {
         }
     }
 
-    /// Whether the visitor may set things up and see secrets. A tenant's people do so with what is theirs.
+    /// Whether the visitor may change the configuration and see secrets. A tenant's users may do so for the
+    /// tenant.
     pub fn may_configure(&self) -> bool {
         match self {
             Self::Operator(session) => session.operator().role().may_operate(),

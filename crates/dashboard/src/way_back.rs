@@ -1,12 +1,12 @@
-//! Where a browser goes from a page that cannot be shown, and comes back to.
+//! Decides where a browser goes from a page that cannot be shown, and where it returns to.
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts, uri::PathAndQuery};
 
 use crate::{base::Base, page, params::Link};
 
-/// Someone who is not logged in is sent to the login, and from there back to the page, or to the page of the form. The
-/// login says so if there was a session.
+/// Redirects to the login, and from there back to the page, or to the page of the form. The login says so if
+/// there was a session.
 pub fn to_login(parts: &Parts, had_session: bool) -> Response {
     let page = parts.uri.path_and_query().map_or("", |page| page.as_str());
     let is_page = parts.method == Method::GET;
@@ -26,7 +26,7 @@ pub fn to_login(parts: &Parts, had_session: bool) -> Response {
     response
 }
 
-/// The page to load again after an error: this one, or the one that a form was on.
+/// Returns the page to load again after an error: this one, or the one that a form was on.
 pub fn again(parts: &Parts) -> Option<String> {
     let base = Base::of(parts.uri.path());
     let page = if parts.method == Method::GET {
@@ -37,7 +37,7 @@ pub fn again(parts: &Parts) -> Option<String> {
     page.map(ToOwned::to_owned)
 }
 
-/// The page that a form was on, if the browser says so and it is one of ours.
+/// Returns the page that a form was on, if the browser says so and it is one of this dashboard.
 fn form_page(headers: &HeaderMap, base: Base) -> Option<&str> {
     let referer = headers.get(header::REFERER)?.to_str().ok()?;
     let host = headers.get(header::HOST)?.to_str().ok()?;

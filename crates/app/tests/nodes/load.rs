@@ -54,8 +54,7 @@ impl Load {
                         }
                         None => {}
                     }
-                    // Sleeps as a publisher does between two events, because the machine is not what is
-                    // tested.
+                    // Sleeps as a publisher does between two events: the machine is not what is tested.
                     thread::sleep(Duration::from_millis(10));
                 }
             })
@@ -113,7 +112,7 @@ impl PartnerLoad {
                 };
                 partner::insist(next, &format!(r#"{{"event_id":"event-{number}"}}"#));
                 count.fetch_add(1, Ordering::SeqCst);
-                // Sleeps as a partner does between two events, because the machine is not what is tested.
+                // Sleeps as a partner does between two events: the machine is not what is tested.
                 thread::sleep(Duration::from_millis(10));
             }
         });

@@ -1,4 +1,4 @@
-//! Percentiles of durations over time, on a logarithmic scale, told apart by their dashes.
+//! Percentiles of durations over time, on a logarithmic scale, distinguished by their dashes.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::{sentence::Html, statistics::Percentiles};
 const HEIGHT: f64 = 90.0;
 
 type Value = fn(Percentiles) -> f64;
-/// The lines with their classes; the last one lies on top.
+/// The lines with their classes; the last one is on top.
 const LINES: [(&str, Value); 3] = [
     ("p99", |one| one.p99.millis()),
     ("p95", |one| one.p95.millis()),
@@ -53,8 +53,8 @@ impl LatencyChart {
     }
 }
 
-/// A line through the middle of each bin, broken where a bin has no value. A value between two gaps is a
-/// short dash.
+/// Returns a line through the middle of each bin, broken where a bin has no value. A value between two gaps
+/// is a short dash.
 fn path(heights: &[Option<f64>]) -> String {
     let column = WIDTH / heights.len().max(1) as f64;
     let at = |place: usize| heights.get(place).copied().flatten();

@@ -1,4 +1,4 @@
-//! Mirror bars: what was delivered goes up, what failed goes down, each on a scale of its own.
+//! Mirror bars: delivered upwards, failed downwards, each with its own scale.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::sentence::Html;
 
 const HEIGHT: f64 = 160.0;
 const BASELINE: f64 = 118.0;
-/// The axis lies between the bars.
+/// Room for the axis between the bars.
 const GAP: f64 = 2.0;
 const DOWN: f64 = HEIGHT - BASELINE - GAP;
 /// The part of a column that its bar fills.
@@ -19,7 +19,7 @@ const FILL: f64 = 0.72;
 pub struct MirrorBin {
     pub up: u64,
     pub down: u64,
-    /// The part of what failed that was given up.
+    /// How many of the failed ones were given up.
     pub dead: u64,
     pub title: Html,
 }

@@ -1,6 +1,6 @@
-//! From values to lengths.
+//! Converts values to lengths.
 
-/// The next number with one or two digits and zeros that is not below the largest value.
+/// Returns the next number with one or two digits and zeros that is not below the largest value.
 pub fn round_up(max: u64) -> u64 {
     const STEPS: [u64; 10] = [10, 12, 15, 20, 25, 30, 40, 50, 60, 80];
     if max <= 10 {
@@ -14,7 +14,7 @@ pub fn round_up(max: u64) -> u64 {
     STEPS.iter().find(fits).map_or(unit.saturating_mul(100), |step| step.saturating_mul(unit))
 }
 
-/// The length of a value. What is not zero stays visible.
+/// Returns the length of a value. A value above zero is always visible.
 pub fn length(value: u64, max: u64, room: f64) -> f64 {
     const MIN_VISIBLE: f64 = 1.5;
     if value == 0 {
@@ -35,7 +35,7 @@ impl Decades {
     const MIN: i32 = 3;
     const MAX: i32 = 6;
 
-    /// At least three, and the largest value fits. Smaller ones than fit are drawn at the bottom.
+    /// Returns at least three decades, up to the largest value. Values below them are drawn at the bottom.
     pub fn around(values: impl IntoIterator<Item = f64>) -> Self {
         let (mut min, mut max) = (f64::INFINITY, 0.0_f64);
         for value in values {
@@ -50,13 +50,13 @@ impl Decades {
         Self { bottom: top - count, count }
     }
 
-    /// From 0 at the bottom to 1 at the top.
+    /// Returns a position from 0 at the bottom to 1 at the top.
     pub fn place(self, value: f64) -> f64 {
         let exponent = value.max(f64::MIN_POSITIVE).log10() - f64::from(self.bottom);
         (exponent / f64::from(self.count)).clamp(0.0, 1.0)
     }
 
-    /// The value at the upper end of each, from the top.
+    /// Returns the value at the upper end of each, from the top.
     pub fn tops(self) -> Vec<f64> {
         (1..=self.count).rev().map(|above| 10_f64.powi(self.bottom + above)).collect()
     }

@@ -1,4 +1,4 @@
-//! A line without axes beside a figure, which says the number.
+//! A line without axes beside a figure, which has the number.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ const HEIGHT: f64 = 28.0;
 const TOP: f64 = 4.0;
 const BOTTOM: f64 = 26.0;
 
-/// Nothing if there are fewer than two values. Bins without one are passed over.
+/// Draws the line; nothing if there are fewer than two values. Skips bins without one.
 pub fn spark(values: &[Option<f64>]) -> Html {
     let known: Vec<_> =
         values.iter().enumerate().filter_map(|(place, value)| Some((place, (*value)?))).collect();

@@ -1,4 +1,4 @@
-//! The health of an endpoint in a strip: up what was delivered, down the share of attempts that failed.
+//! The health of an endpoint in a strip: delivered upwards, the share of failed attempts downwards.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const BASELINE: f64 = 16.0;
 const DOWN: f64 = 7.5;
 const HEIGHT: f64 = 24.0;
 
-/// `titles` says what happened in each bin; a small strip has none.
+/// Draws the strip. `titles` describes each bin; a small strip has none.
 pub fn strip(class: &str, bins: &[Bin], titles: &[Html], label: &Html) -> Html {
     let max = bins.iter().map(|bin| bin.figures.delivered).max().unwrap_or(0);
     let mut svg = open(class, COLUMN * bins.len().max(1) as f64, HEIGHT, label);

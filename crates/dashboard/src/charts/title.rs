@@ -1,4 +1,4 @@
-//! What a bin says when someone points at it.
+//! The description of a bin under the pointer.
 
 use crate::{sentence::Html, statistics::Figures, texts::Texts};
 

@@ -1,4 +1,4 @@
-//! The sentence of an alert in the reader's language, and what the alert is about as a link.
+//! The text of an alert in the reader's language, and its subject as a link.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -6,7 +6,7 @@ use crate::{
     endpoint_names, escape::Text, params::segment, sentence::Html, texts::Texts, visit::Visit,
 };
 
-/// The sentences as the gateway writes them, and their keys in the catalog. The more specific come first.
+/// The texts as the gateway writes them, and their keys in the catalog. More specific ones come first.
 const SENTENCES: [(&str, &str); 19] = [
     ("{} dead letters in the store", "alerts.detail_dead"),
     ("{} of {} deliveries became dead letters within an hour", "alerts.detail_rate"),
@@ -31,7 +31,7 @@ const SENTENCES: [(&str, &str); 19] = [
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// A sentence that is not known stays as it is, in English.
+/// Translates a text. An unknown one stays unchanged, in English.
 pub fn text(t: &Texts, detail: &Text) -> Html {
     let found = SENTENCES.iter().find_map(|(sentence, key)| {
         let values = captures(sentence, detail.as_str())?;
@@ -44,7 +44,7 @@ pub fn text(t: &Texts, detail: &Text) -> Html {
     }
 }
 
-/// The parts of a text that stand where a pattern has `{}`.
+/// Returns the parts of a text at the positions of `{}` in a pattern.
 fn captures<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let mut parts = pattern.split("{}");
     let mut rest = text.strip_prefix(parts.next()?)?;
@@ -61,7 +61,7 @@ fn captures<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
     rest.is_empty().then_some(values)
 }
 
-/// What alerts are about, by rule and subject: with a name, and a link to its page.
+/// Returns the subjects of alerts by rule and subject: with a name, and a link to its page.
 pub async fn about<'a>(
     visit: &Visit,
     subjects: impl Iterator<Item = (&'a String, Option<&'a Text>)>,
@@ -130,7 +130,7 @@ mod tests {
         assert!(key.contains("k1") && key.contains("&lt;b&gt;"), "{key}");
     }
 
-    /// The gateway writes these sentences, and no others.
+    /// The gateway writes all of these texts, and no others.
     #[test]
     fn every_sentence_is_one_that_the_gateway_writes() {
         let sources = [

@@ -1,4 +1,4 @@
-//! `/ui/alerts`: what fires, what is silenced, what happened?
+//! `/ui/alerts`: which alerts fire, which are silenced, what happened?
 
 use std::collections::HashMap;
 
@@ -81,7 +81,7 @@ struct AlertsPage {
     silences: Vec<Silence>,
     history: Vec<Change>,
     next: Option<Link>,
-    /// What alerts are about, by rule and subject, with a link to its page.
+    /// The subjects of alerts by rule and subject, with a link to their pages.
     about: HashMap<(String, String), Html>,
 }
 

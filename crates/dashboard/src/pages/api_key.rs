@@ -1,4 +1,4 @@
-//! An API key in a list, for the operator and for the people of its tenant.
+//! An API key in a list, for the operator and for its tenant's users.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ impl ApiKey {
     }
 }
 
-/// Asks whether the key in the path is to be revoked.
+/// Asks whether to revoke the key in the path.
 pub async fn ask_revoke(
     visit: &Visit,
     nav: &'static str,
@@ -54,19 +54,19 @@ pub async fn ask_revoke(
     Ok(confirm::ask(visit, nav, question).await)
 }
 
-/// One that was just created, with what is shown once.
+/// A key that was just created, with what is shown once.
 #[derive(Deserialize)]
 pub struct NewKey {
     pub key: Text,
 }
 
 impl NewKey {
-    /// Leads to the page that shows the key of this answer once.
+    /// Redirects to the page that shows the key of this response once.
     pub fn show_once(visit: &Visit, page: &Link, created: &Value) -> PageResult {
         visit.show_once(page, &json!({"key": created["key"]}))
     }
 
-    /// The key that the form before made.
+    /// Returns the key that the previous form created.
     pub fn once(visit: &Visit) -> Option<Self> {
         serde_json::from_value(visit.once()?).ok()
     }
@@ -79,12 +79,12 @@ pub struct KeyDraft {
 }
 
 impl KeyDraft {
-    /// Before anything was typed.
+    /// Returns an empty form.
     pub fn new(scopes: &[&'static str]) -> Self {
         Self { name: String::new(), scopes: scopes.to_vec() }
     }
 
-    /// `scopes` are those that the form offers.
+    /// Reads a form. `scopes` are those that it offers.
     pub fn of(form: &Params, scopes: &[&'static str]) -> Self {
         let chosen = scopes.iter().copied().filter(|scope| form.has(scope));
         Self { name: form.text("name").to_owned(), scopes: chosen.collect() }

@@ -21,11 +21,11 @@ use crate::{
 
 pub const PATH: &str = "/keys";
 const API: &str = "/v1/api-keys";
-/// What a key that is made here may be used for. The API refuses more.
+/// The rights of a key that is created here. The API refuses more.
 const SCOPES: [&str; 2] = ["read", "manage"];
 
 impl ApiKey {
-    /// Whether people of the tenant could have made it, and may revoke it.
+    /// Whether users of the tenant could have created it, and may revoke it.
     fn is_own(&self) -> bool {
         self.scopes.iter().all(|scope| SCOPES.contains(&scope.as_str()))
     }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 const PATH: &str = "/audit";
-/// The filters that the address keeps.
+/// The filters in the URL.
 const FILTERS: [&str; 7] =
     ["actor_kind", "actor", "operation", "resource", "outcome", "since", "until"];
 
@@ -58,7 +58,7 @@ impl Act {
         t.say(word)
     }
 
-    /// What was done, in the reader's language. An act of a newer version has the API's words.
+    /// Returns the action in the reader's language. One of a newer version has the API's words.
     fn what(&self, t: &Texts) -> Html {
         match audit_acts::key(self.operation.as_str()) {
             Some(key) => t.say(key).into(),
@@ -78,7 +78,7 @@ impl Act {
         self.resource.as_deref().unwrap_or_default().into()
     }
 
-    /// The page of what was changed, if it has one.
+    /// Returns the page of what was changed, if it has one.
     fn page(&self) -> Option<Link> {
         let id = self.resource.as_deref()?;
         let operation = self.operation.as_str();
@@ -119,7 +119,7 @@ struct AuditPage {
     rows: Vec<Act>,
     /// Names of tenants by id.
     tenants: HashMap<String, Text>,
-    /// What someone typed.
+    /// The typed actor.
     actor: String,
     operation: String,
     resource: String,
@@ -132,20 +132,20 @@ struct AuditPage {
 }
 
 impl AuditPage {
-    /// The tenant that was acted on; its id if it was deleted.
+    /// Returns the tenant of the action; its id if it was deleted.
     fn tenant(&self, act: &Act) -> Option<Text> {
         let id = act.tenant_id.as_ref()?;
         Some(self.tenants.get(id).cloned().unwrap_or_else(|| id.as_str().into()))
     }
 
-    /// Whether the filter with the wrong value is on the page, and says so.
+    /// Whether the page has the filter with the invalid value, and marks it.
     fn is_marked(&self) -> bool {
         ["actor", "operation", "resource", "since", "until"]
             .iter()
             .any(|name| self.errors.has_parameter(name))
     }
 
-    /// The log with one filter set to another value, from its first page.
+    /// Returns the log with one filter set to another value, from its first page.
     fn with(&self, name: &str, value: impl std::fmt::Display) -> Link {
         filtered(&self.s.visit, self.s.link(PATH)).with(name, value)
     }
@@ -171,7 +171,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let link = filtered(&visit, Link::new("/v1/audit").with("limit", 50));
     let link = link.maybe("cursor", visit.params.get("cursor"));
-    // What was typed into a filter may be wrong: the page says so.
+    // A typed filter may be invalid, which the page shows.
     let (found, errors) = match visit.get::<List<Act>>(link).await {
         Ok(found) => (found, FormErrors::default()),
         Err(problem) if problem.is_input() => (List::default(), problem.into()),

@@ -1,4 +1,4 @@
-//! Who did something most recently, as the audit log has it: paused a thing, or started a replay.
+//! Finds who did something most recently, by the audit log: paused an object, or started a replay.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::{
     visit::Visit,
 };
 
-/// A page of the audit log scans a limited number of acts; this many pages are read.
+/// Maximum pages that are read. A page of the audit log scans a limited number of actions.
 const MAX_PAGES: usize = 5;
 
-/// How far the clocks of two nodes may differ, and how long after its beginning something is recorded.
+/// Maximum difference between the clocks of two nodes, and maximum delay until an action is recorded.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
 const BEGINNING: Duration = Duration::from_mins(1);
 
-/// An act that was done.
+/// A completed action.
 #[derive(Deserialize)]
 pub struct LastAct {
     at: Moment,
     actor: Actor,
-    /// Why, as they said it.
+    /// The actor's reason.
     reason: Option<Text>,
 }
 
@@ -37,19 +37,19 @@ struct Actor {
 }
 
 impl LastAct {
-    /// The newest act of this operation on a thing, among those that the reader may see.
+    /// Returns the newest action of this operation on an object, among those that the reader may see.
     pub async fn on(visit: &Visit, operation: &str, resource: &str) -> Option<Self> {
         let link = Link::new("/v1/audit").with("operation", operation).with("resource", resource);
         read(visit, link, visit.visitor.operator().is_some()).await
     }
 
-    /// The newest act of this operation on the tenant that the visit is limited to.
+    /// Returns the newest action of this operation on the tenant that the visit is limited to.
     pub async fn on_tenant(visit: &Visit, operation: &str) -> Option<Self> {
         visit.tenant.as_ref()?;
         read(visit, Link::new("/v1/audit").with("operation", operation), false).await
     }
 
-    /// Who paused an endpoint, or what it is a part of: the tenant of the visit, or the lane.
+    /// Returns who paused an endpoint, or what it is a part of: the tenant of the visit, or the lane.
     pub async fn pausing(visit: &Visit, paused_by: &str, endpoint: &str) -> Option<Self> {
         match paused_by {
             "tenant" | "lane" if visit.is_portal() => None,
@@ -59,21 +59,22 @@ impl LastAct {
         }
     }
 
-    /// The act that began a replay at this time.
+    /// Returns the action that started a replay at this time.
     pub async fn beginning(visit: &Visit, replay: &str, at: &Moment) -> Option<Self> {
         let link = Link::new("/v1/audit").with("outcome", "done").with("limit", 50);
         let link = link.with("since", at.time() - CLOCK_SKEW).with("until", at.time() + BEGINNING);
         let mut of_replay = acts(visit, link.clone().with("resource", replay)).await;
-        // The oldest: a later one canceled it.
+        // The oldest, because a later one canceled it.
         if let Some(act) = of_replay.pop() {
             return Some(act);
         }
-        // Receipts are dispatched again under the name of their source. If there are several acts, it may be any.
+        // Receipts are dispatched again under the name of their source. If there are several actions, it may
+        // be any of them.
         let mut of_receipts = acts(visit, link.with("operation", "retryReceipts")).await;
         of_receipts.pop().filter(|_| of_receipts.is_empty())
     }
 
-    /// Who it was, in a few words.
+    /// Returns the actor in a few words.
     pub fn who(&self, t: &Texts) -> Html {
         let named = |sentence: Sentence| match &self.actor.name {
             Some(name) => sentence.with("name", name).into(),
@@ -88,17 +89,17 @@ impl LastAct {
         }
     }
 
-    /// `Started by ana.`
+    /// Returns text such as `Started by ana.`
     pub fn started(&self, t: &Texts) -> Sentence {
         t.say("actor.started").html("who", self.who(t))
     }
 
-    /// `Last changed by ana, 2 h ago.`
+    /// Returns text such as `Last changed by ana, 2 h ago.`
     pub fn changed(&self, t: &Texts) -> Sentence {
         t.say("actor.changed").html("who", self.who(t)).html("ago", t.ago(&self.at))
     }
 
-    /// `Paused by ana, 2 h ago.`, or `Paused by ana, 2 h ago: “moving their servers”`.
+    /// Returns text such as `Paused by ana, 2 h ago.` or `Paused by ana, 2 h ago: “moving their servers”`.
     pub fn paused(&self, t: &Texts) -> Sentence {
         let sentence = match &self.reason {
             Some(reason) => t.say("actor.paused_because").with("reason", reason),
@@ -108,7 +109,7 @@ impl LastAct {
     }
 }
 
-/// A page of acts, newest first.
+/// Returns a page of actions, newest first.
 async fn acts(visit: &Visit, link: Link) -> Vec<LastAct> {
     let found = page(visit, link, visit.visitor.operator().is_some()).await;
     found.map(|list| list.data).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What was done, by the operation of the API that did it, as a key of the catalog.
+//! Translates an operation of the API to the catalog's key for what was done.
 
 pub fn key(operation: &str) -> Option<&'static str> {
     Some(match operation {

@@ -55,7 +55,8 @@ struct Peek {
     source: Block,
 }
 
-/// An e-mail may do nothing in the browser but be looked at: no script, no form, nothing from the network.
+/// The policy of an e-mail in the browser: it may only be displayed, without scripts, forms or network
+/// access.
 const MAIL_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'";
 
@@ -63,7 +64,7 @@ async fn find(visit: &Visit, id: &str) -> ApiResult<Captured> {
     visit.get(Link::new(format!("/v1/dev/emails/{}", segment(id)))).await
 }
 
-/// The HTML of an e-mail, for a frame.
+/// Returns the HTML of an e-mail, for a frame.
 pub async fn html(visit: Visit) -> PageResult {
     let found = find(&visit, visit.name("letter")).await?;
     let html = mail_parts::part(&found.raw.0, "text/html").ok_or_else(Problem::no_page)?;

@@ -1,4 +1,4 @@
-//! What a page shows that works on one tenant, while none is chosen.
+//! What a page for one tenant shows while none is chosen.
 
 use askama::Template;
 

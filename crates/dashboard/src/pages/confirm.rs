@@ -1,4 +1,4 @@
-//! Asks before something that cannot be undone.
+//! Asks before an irreversible action.
 
 use askama::Template;
 use axum::response::Response;
@@ -8,15 +8,15 @@ use crate::{
     escape::Text, page, params::Link, sentence::Sentence, shell::Shell, texts::Texts, visit::Visit,
 };
 
-/// The question, and where its answers lead.
+/// The question, and the links of its answers.
 pub struct Question {
     pub title: Sentence,
-    /// What follows.
+    /// The consequences.
     pub text: Sentence,
-    /// The form is posted there.
+    /// Where the form is posted.
     pub action: Link,
     pub submit: Sentence,
-    /// Fields that the form carries along.
+    /// Hidden fields of the form.
     pub fields: Vec<(&'static str, Text)>,
     pub back: Link,
 }
@@ -29,7 +29,7 @@ struct ConfirmPage {
     question: Question,
 }
 
-/// `nav` is the entry of the navigation that the page belongs to.
+/// Renders the question. `nav` is the entry of the navigation that the page belongs to.
 pub async fn ask(visit: &Visit, nav: &'static str, question: Question) -> Response {
     let s = Shell::new(visit, nav, question.title.clone()).await;
     page::show(StatusCode::OK, &ConfirmPage { t: visit.t, s, question })

@@ -1,4 +1,4 @@
-//! `/ui/dead-letters`: what was given up, and can it be brought back?
+//! `/ui/dead-letters`: what was given up, and how to send it again.
 
 pub mod export;
 mod filter;
@@ -57,13 +57,13 @@ struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// The slug of the tenant, or the partner.
+    /// Returns the slug of the tenant, or the partner.
     fn owner(&self, slugs: &HashMap<String, Text>) -> Text {
         let slug = self.tenant_id.as_ref().and_then(|id| slugs.get(id));
         self.partner.as_ref().or(slug).cloned().unwrap_or_default()
     }
 
-    /// The type of its event; receipts and e-mails have none.
+    /// Returns the type of its event; receipts and e-mails have none.
     fn kind(&self) -> Option<&Text> {
         Some(&self.event_type).filter(|_| self.lane.as_str() == "webhook")
     }
@@ -72,7 +72,7 @@ impl DeadLetter {
         failure::short(t, Some(&self.last_failure_code), &self.last_failure_reason)
     }
 
-    /// The delivery, seen by its tenant.
+    /// Returns the page of the delivery, limited to its tenant.
     fn href(&self, s: &Shell) -> Link {
         let link = s.of("/deliveries", &self.id);
         match (&self.tenant_id, s.tenant()) {
@@ -94,13 +94,13 @@ struct DeadLettersPage {
     /// Slugs of tenants by id.
     slugs: HashMap<String, Text>,
     next: Option<Link>,
-    /// What a replay of the filter would send, once it was counted.
+    /// The counts of a dry run of the filter.
     dry_run: Option<Replay>,
     /// The state of the endpoints that it would send to.
     health: Option<Targets>,
     /// Endpoints that a replay may send to instead, if the page is limited to a tenant.
     endpoints: Vec<(String, Text)>,
-    /// The one that was chosen.
+    /// The chosen endpoint.
     to: String,
     chips: Vec<Chip>,
     /// Names of the endpoints of the rows, by id.
@@ -117,12 +117,12 @@ impl DeadLettersPage {
         self.filter.link(&self.s.visit, &format!("{PATH}/{action}"))
     }
 
-    /// The name of the endpoint that was chosen.
+    /// Returns the name of the chosen endpoint.
     fn destination(&self) -> Option<&Text> {
         self.endpoints.iter().find(|(id, _)| *id == self.to).map(|(_, name)| name)
     }
 
-    /// What was given up: a delivery to an endpoint, or of a receipt or an e-mail.
+    /// Returns what was given up: a delivery to an endpoint, or of a receipt or an e-mail.
     fn what(&self, row: &DeadLetter) -> Text {
         let name = row.target_id.as_ref().and_then(|id| self.targets.get(id));
         let name = name.filter(|name| !name.is_empty()).or(row.partner.as_ref());
@@ -203,7 +203,7 @@ fn lead(t: &Texts, matrix: &Matrix) -> Html {
     }
 }
 
-/// Counts what a replay would send, or starts it. The filter is in the address of the form.
+/// Counts what a replay would send, or starts it. The filter is in the URL of the form.
 pub async fn replay(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let filter = Filter::read(&visit.params);
@@ -220,7 +220,7 @@ pub async fn replay(submission: Submission) -> PageResult {
     let started = visit.post::<Replay>(Link::new("/v1/dlq/replay"), Value::Object(body)).await;
     let back = filter.link(&visit, PATH);
     match started {
-        // A dry run is not kept: its counts are in the answer.
+        // A dry run is not stored: its counts are in the response.
         Ok(counted) if is_dry => show_with(visit, Some(counted), &to).await,
         Ok(replay) => {
             let page = visit.link(format!("/replays/{}", segment(&replay.id)));

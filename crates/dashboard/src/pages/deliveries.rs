@@ -37,7 +37,7 @@ const ROWS: usize = 50;
 #[derive(Deserialize)]
 pub struct EndpointName {
     pub id: String,
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     pub tenant: Option<Text>,
     pub name: Text,
     pub url: Text,
@@ -57,7 +57,7 @@ struct DeliveriesPage {
     next: Option<Link>,
     first: Option<Link>,
     peek: Option<Peek>,
-    /// Where rows come from while the page is open.
+    /// The stream of rows while the page is open.
     live: Option<Link>,
     errors: FormErrors,
 }
@@ -93,7 +93,7 @@ impl DeliveriesPage {
         self.filter.link(&self.s.visit).with("peek", &row.id)
     }
 
-    /// Where the selected rows are posted to.
+    /// Returns where the selected rows are posted to.
     fn selection(&self, act: &str) -> Link {
         self.filter.link_to(&self.s.visit, &format!("{PATH}/selection/{act}"))
     }
@@ -111,7 +111,7 @@ impl DeliveriesPage {
     }
 }
 
-/// The page of a delivery, which is one of its tenant's. It leads back to the list with its filter.
+/// Returns the page of a delivery, limited to its tenant. It links back to the list with its filter.
 fn page_of(visit: &Visit, filter: &Filter, row: &DeliveryRow) -> Link {
     let link = visit.link(format!("{PATH}/{}", segment(&row.id)));
     let link = if filter.is_narrow() { link.with("list", filter.query(visit)) } else { link };
@@ -133,7 +133,7 @@ pub async fn show(visit: Visit) -> PageResult {
     }
     let cursor = visit.params.get("cursor");
     let link = filter.to_api("/v1/deliveries").with("limit", ROWS).maybe("cursor", cursor);
-    // A wrong value is marked where it is.
+    // An invalid value is marked at its field.
     let (List { data: rows, next_cursor }, errors) = match visit.get(link).await {
         Ok(list) => (list, FormErrors::default()),
         Err(problem) if problem.is_filter() => (List::default(), FormErrors::from(problem)),
@@ -163,7 +163,8 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// The deliveries of the tenant that has this external id. If several have it, or none, the search says so.
+/// Returns the deliveries of the tenant that has this external id. If several have it, or none, redirects to
+/// the search.
 async fn of_external_id(visit: &Visit, filter: &Filter, external: &str) -> Result<Link, Problem> {
     let found = search::find(visit, external).await?;
     Ok(match found.owners_of_events().as_slice() {
@@ -193,7 +194,7 @@ fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {
     ]
 }
 
-/// Names of the endpoints of these rows, by id.
+/// Returns the names of these rows' endpoints, by id.
 async fn names_of(
     visit: &Visit,
     rows: &[DeliveryRow],
@@ -204,7 +205,8 @@ async fn names_of(
     endpoint_names::read(visit, ids).await
 }
 
-/// Names of endpoints by id, of the tenant or of all. An endpoint without a name is called by its URL.
+/// Returns the names of endpoints by id, of the tenant or of all. An endpoint without a name has its URL as
+/// its name.
 pub async fn all_endpoint_names(visit: &Visit) -> HashMap<String, Text> {
     let link = Link::new("/v1/webhooks").with("limit", 500);
     let endpoints: List<EndpointName> = visit.get(link).await.unwrap_or_default();

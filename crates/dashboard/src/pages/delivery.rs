@@ -43,7 +43,7 @@ struct Detail {
     #[serde(flatten)]
     row: DeliveryRow,
     payload: Option<Box<RawValue>>,
-    /// Oldest first.
+    /// The attempts, oldest first.
     attempt_log: Vec<Attempt>,
 }
 
@@ -65,11 +65,11 @@ struct DeliveryPage {
     endpoint: Option<EndpointFacts>,
     /// The id of its endpoint, if that was deleted.
     deleted: Option<Text>,
-    /// Whether its dead letter is there to be replayed.
+    /// Whether it has a dead letter that can be replayed.
     is_kept: bool,
     waiting: Option<Waiting>,
     plan: Vec<PlanStep>,
-    /// Newest first.
+    /// The attempts, newest first.
     attempts: Vec<Attempt>,
     chosen: Option<usize>,
     /// The attempt that it is compared with.
@@ -89,7 +89,7 @@ impl DeliveryPage {
         link.maybe("list", self.s.visit.params.get("list"))
     }
 
-    /// The list that it was opened from, with its filter.
+    /// Returns the list that it was opened from, with its filter.
     fn list(&self) -> Link {
         match self.s.visit.params.get("list") {
             Some(query) => Link::again(self.s.page(PATH), &Params::parse(query)),
@@ -97,7 +97,7 @@ impl DeliveryPage {
         }
     }
 
-    /// The page of its receipt.
+    /// Returns the page of its receipt.
     fn receipt(&self, id: &str) -> Option<Link> {
         let partner = self.row.partner.as_ref()?;
         Some(self.s.act("/sources", partner, &format!("receipts/{}", segment(id))))
@@ -111,7 +111,7 @@ impl DeliveryPage {
         self.shown().is_some_and(|chosen| chosen.number == attempt.number)
     }
 
-    /// The other attempts, to compare the shown one with.
+    /// Returns the other attempts, to compare the shown one with.
     fn others_to_compare(&self) -> impl Iterator<Item = &Attempt> {
         self.attempts.iter().filter(|attempt| !self.is_chosen(attempt))
     }
@@ -126,18 +126,18 @@ impl DeliveryPage {
         self.here().with("attempt", chosen).with("compare", with.number)
     }
 
-    /// Whether it can be given up: it waits, and no attempt is in flight.
+    /// Whether it can be canceled: it waits, and no attempt is in flight.
     fn is_stoppable(&self) -> bool {
         let waiting = self.row.waiting_for.as_ref();
         waiting.is_some_and(|waiting| waiting.reason != Reason::Attempt)
     }
 
-    /// Seconds after which the page is read again; 0 once it has ended.
+    /// Returns the seconds after which the page is reloaded; 0 once it has ended.
     fn refresh(&self) -> u32 {
         if matches!(self.row.status.as_str(), "delivered" | "failed") { 0 } else { 3 }
     }
 
-    /// How it ended, in one sentence.
+    /// Returns how it ended, in one sentence.
     fn end(&self) -> Option<Html> {
         let t = &self.t;
         let tried = t.number(u64::from(self.row.attempts));
@@ -163,7 +163,7 @@ pub async fn show(visit: Visit) -> PageResult {
     show_with(visit, SignatureForm::default()).await
 }
 
-/// Checks what a receiver got. Nothing is changed.
+/// Checks what a receiver got. Changes nothing.
 pub async fn check_signature(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let checked = SignatureForm::check(&visit, &form).await?;
@@ -174,7 +174,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
     let t = visit.t;
     let link = Link::new(format!("/v1/deliveries/{}", visit.segment("delivery")));
     let Detail { row, payload, mut attempt_log } = visit.get(link).await?;
-    // A link that names no tenant leads to the page of the delivery's own, where its endpoint can be read.
+    // A link without a tenant leads to the page of the delivery's own tenant, where its endpoint can be read.
     if let (None, Some(tenant)) = (&visit.tenant, &row.tenant)
         && let Ok(own) = visit.acting_for(tenant.as_str()).await
     {
@@ -217,7 +217,7 @@ async fn show_with(visit: Visit, signature: SignatureForm) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// A delivery to a deleted endpoint cannot be retried.
+/// Returns the deleted endpoint of a delivery, which cannot be retried.
 async fn deleted_endpoint(
     visit: &Visit,
     row: &DeliveryRow,
@@ -228,7 +228,7 @@ async fn deleted_endpoint(
     found.is_err_and(|problem| problem.is_not_found()).then(|| id.into())
 }
 
-/// The attempt that the address names, or the newest.
+/// Returns the attempt that the URL names, or the newest.
 fn choose(attempts: &[Attempt], named: Option<&str>) -> Option<usize> {
     let number = named.and_then(|number| number.parse().ok());
     let place =
@@ -236,7 +236,7 @@ fn choose(attempts: &[Attempt], named: Option<&str>) -> Option<usize> {
     place.or(if attempts.is_empty() { None } else { Some(0) })
 }
 
-/// The attempt that the address names to compare with, or the one before. Attempts are newest first.
+/// Returns the attempt that the URL names for the comparison, or the one before. Attempts are newest first.
 fn compare_with(attempts: &[Attempt], chosen: Option<usize>, named: Option<&str>) -> Option<usize> {
     let (chosen, number) = (chosen?, named.and_then(|number| number.parse::<u32>().ok()));
     let named =
@@ -245,7 +245,8 @@ fn compare_with(attempts: &[Attempt], chosen: Option<usize>, named: Option<&str>
     (other != chosen && other < attempts.len()).then_some(other)
 }
 
-/// A test and one that was sent to another endpoint leave no dead letter, and nobody waits for a canceled one.
+/// Whether it has a dead letter. Tests and redirected deliveries leave none, and nobody needs that of a
+/// canceled one.
 async fn is_kept(visit: &Visit, row: &DeliveryRow) -> bool {
     let is_canceled = row.is_canceled();
     if row.status != "failed" || is_canceled {
@@ -254,12 +255,12 @@ async fn is_kept(visit: &Visit, row: &DeliveryRow) -> bool {
     visit.get::<IgnoredAny>(Link::new(format!("/v1/dlq/{}", segment(&row.id)))).await.is_ok()
 }
 
-/// The event may be gone, or the delivery be of something else.
+/// Reads the event. It may have been removed, or the delivery may be of something else.
 async fn read_event(visit: &Visit, id: Option<&str>) -> Option<EventDeliveries> {
     visit.get(Link::new(format!("/v1/events/{}", segment(id?)))).await.ok()
 }
 
-/// The other deliveries of the event, with the names of their endpoints.
+/// Returns the other deliveries of the event, with the names of their endpoints.
 async fn others(
     visit: &Visit,
     row: &DeliveryRow,
@@ -275,7 +276,7 @@ async fn others(
     others.map(|other| (other.clone(), name(other))).collect()
 }
 
-/// Retries at once. A delivery that is kept in order would leave it, so that is asked first.
+/// Retries at once. An ordered delivery would leave its order, so the page asks first.
 pub async fn retry(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let id = visit.segment("delivery");
@@ -299,14 +300,15 @@ pub async fn retry(submission: Submission) -> PageResult {
     Ok(visit.done(&back, visit.t.say("delivery.retried")))
 }
 
-/// Gives it up after asking. The API refuses one that has ended meanwhile or is in flight, and the page says so.
+/// Cancels it after asking. The API refuses one that has ended meanwhile or is in flight, and the page says
+/// so.
 pub async fn stop(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let t = visit.t;
     let id = visit.segment("delivery");
     let back = visit.link(format!("{PATH}/{id}"));
     if form.get("confirm").is_none() {
-        // Nothing is asked about one that does not exist.
+        // No question is asked about one that does not exist.
         visit.get::<IgnoredAny>(Link::new(format!("/v1/deliveries/{id}"))).await?;
         let question = confirm::Question {
             title: t.say("delivery.stop_title"),
@@ -330,7 +332,7 @@ pub async fn stop(submission: Submission) -> PageResult {
     }
 }
 
-/// What a retry at once would do to the order of the subject; `None` where none is kept.
+/// Returns what a retry at once would do to the order of the subject; `None` if it is not ordered.
 async fn order_left(visit: &Visit, row: DeliveryRow) -> Option<Sentence> {
     let acting = match &row.tenant {
         Some(tenant) => visit.acting_for(tenant.as_str()).await.ok()?,

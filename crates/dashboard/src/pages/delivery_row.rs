@@ -11,13 +11,13 @@ use crate::{
     texts::Texts,
 };
 
-/// More attempts than this are not drawn as tiles.
+/// Maximum attempts that are drawn as tiles.
 const MAX_TILES: u32 = 16;
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeliveryRow {
     pub id: String,
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     pub tenant: Option<Text>,
     pub lane: Text,
     pub webhook_id: Option<String>,
@@ -44,7 +44,7 @@ pub struct WaitingFor {
     pub until: Option<Moment>,
 }
 
-/// What holds a delivery back. The API may learn more of them.
+/// What holds a delivery back. Later versions of the API may have more reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -93,7 +93,7 @@ impl DeliveryRow {
         self.last_error_code.as_ref().is_some_and(|code| code.as_str() == "CANCELED")
     }
 
-    /// The word for its state. What is canceled and a test are not dead letters.
+    /// Returns the word for its state. Canceled deliveries and tests are not dead letters.
     pub fn word(&self, t: &Texts) -> Sentence {
         match self.mark() {
             Mark::Failed if self.is_canceled() => t.say("status.canceled"),
@@ -102,13 +102,14 @@ impl DeliveryRow {
         }
     }
 
-    /// What the delivery is about: the type of its event, its partner, or the e-mail.
+    /// Returns what the delivery is about: the type of its event, its partner, or the e-mail.
     pub fn title(&self) -> Text {
         let of_event = self.event_type.clone().or_else(|| self.partner.clone());
         of_event.unwrap_or_else(|| self.outbox_id.as_deref().unwrap_or(&self.id).into())
     }
 
-    /// The state of each attempt: `true` is delivered, `false` failed. The last is `None` if one is to come.
+    /// Returns the state of each attempt: `true` is delivered, `false` failed. The last is `None` if one is
+    /// to come.
     pub fn tiles(&self) -> Vec<Option<bool>> {
         let made = self.attempts.min(MAX_TILES);
         let is_last = |index| index + 1 == made;
@@ -128,7 +129,7 @@ impl DeliveryRow {
         self.response_status.is_some_and(|status| (200..300).contains(&status))
     }
 
-    /// Why it waits, or how it ended, in a few words.
+    /// Returns why it waits, or how it ended, in a few words.
     pub fn why(&self, t: &Texts) -> Html {
         let Some(waiting) = &self.waiting_for else { return self.end(t) };
         let next = u64::from(self.attempts) + 1;
@@ -158,7 +159,7 @@ impl DeliveryRow {
         sentence.into()
     }
 
-    /// The whole reason where the list may cut it off.
+    /// Returns the whole reason if the list may truncate it.
     pub fn shown_error(&self) -> Option<&Text> {
         self.last_error.as_ref().filter(|_| self.waiting_for.is_none() && !self.is_delivered())
     }

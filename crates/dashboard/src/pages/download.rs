@@ -1,11 +1,11 @@
-//! A file of JSON lines, passed on as the API sends it.
+//! A file of JSON lines, forwarded as the API sends it.
 
 use axum::response::IntoResponse;
 use http::{HeaderValue, header};
 
 use crate::{handlers::PageResult, params::Link, visit::Visit};
 
-/// `disposition` names the file.
+/// Streams the file. `disposition` names it.
 pub async fn json_lines(visit: &Visit, link: Link, disposition: &'static str) -> PageResult {
     let body = visit.stream(link).await?;
     let headers = [

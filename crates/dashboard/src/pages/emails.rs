@@ -1,4 +1,4 @@
-//! `/ui/emails`: did it arrive? With one e-mail beside the list.
+//! `/ui/emails`: did it arrive? One e-mail can be open beside the list.
 
 use askama::Template;
 use serde::Deserialize;
@@ -93,7 +93,7 @@ impl EmailRow {
         Some(failure::full(t, self.failure_code.as_ref(), reason))
     }
 
-    /// Why it failed.
+    /// Returns why it failed.
     fn failure(&self, t: &Texts) -> Option<Html> {
         let reason = self.failure_reason.as_ref()?;
         Some(failure::short(t, self.failure_code.as_ref(), reason))
@@ -131,7 +131,7 @@ struct EmailsPage {
     status: String,
     filter: ListFilter,
     rows: Vec<EmailRow>,
-    /// Deliveries of those that wait.
+    /// The deliveries of waiting ones.
     waiting: Vec<DeliveryRow>,
     peek: Option<Email>,
     /// Whether e-mails are captured instead of being sent.
@@ -156,7 +156,7 @@ impl EmailsPage {
         ]
     }
 
-    /// The list with this e-mail beside it, limited to its tenant.
+    /// Returns the list with this e-mail beside it, limited to its tenant.
     fn peek_at(&self, row: &EmailRow) -> Link {
         self.here().with("tenant", &row.company_id).with("peek", &row.outbox_id)
     }
@@ -174,7 +174,7 @@ impl EmailsPage {
         self.waiting(row).map_or_else(|| row.word(&self.t), |one| one.word(&self.t))
     }
 
-    /// Why it waits; empty if it does not.
+    /// Returns why it waits; empty if it does not.
     fn why(&self, row: &EmailRow) -> Html {
         self.waiting(row).map(|one| one.why(&self.t)).unwrap_or_default()
     }
@@ -222,7 +222,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// The page of an e-mail is one of its tenant's. One that does not exist is searched for.
+/// Returns the page of an e-mail, limited to its tenant. One that does not exist is searched for.
 async fn page_of(visit: &Visit, id: &str) -> Link {
     match search::owner(visit, id).await {
         Some(owner) => visit.page(PATH).with("tenant", owner).with("peek", id),

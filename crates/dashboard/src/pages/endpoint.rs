@@ -53,7 +53,7 @@ impl EndpointPage {
         self.test.as_ref().is_some_and(|test| test.attempt_log.is_empty())
     }
 
-    /// Its own, or that of its profile.
+    /// Returns its own timeout, or that of its profile.
     fn timeout(&self) -> Html {
         let t = &self.t;
         let profile =
@@ -140,7 +140,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// Who paused it; of one that was disabled by hand, who changed it last.
+/// Returns who paused it; for one that was disabled by hand, who changed it last.
 async fn stopped(visit: &Visit, endpoint: &EndpointFacts) -> Option<Sentence> {
     let t = &visit.t;
     match (endpoint.is_active, &endpoint.disabled_reason, &endpoint.paused_by) {
@@ -153,7 +153,7 @@ async fn stopped(visit: &Visit, endpoint: &EndpointFacts) -> Option<Sentence> {
     }
 }
 
-/// The delivery that the address names as a test.
+/// Returns the delivery that the URL names as a test.
 async fn test_result(visit: &Visit) -> Option<TestResult> {
     let id = crate::params::segment(visit.params.get("test")?);
     visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
@@ -163,7 +163,7 @@ fn metadata(raw: &RawValue) -> Option<Html> {
     (raw.get().trim() != "{}" && raw.get() != "null").then(|| json::pretty(raw))
 }
 
-/// The state of the endpoint in a sentence.
+/// Returns the state of the endpoint in a sentence.
 pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
     let waiting = if endpoint.health.has_backlog {
         t.say("endpoint.now.backlog").into()
@@ -263,7 +263,7 @@ pub async fn send_test(visit: &Visit, id: &str, event_type: Option<&str>) -> Res
     }
 }
 
-/// Returns to the page with what the API said.
+/// Returns to the page with the API's error.
 fn refuse(visit: &Visit, page: &Link, problem: &Problem) -> Response {
     visit.leave(FlashKind::Error, Html::text(&problem.detail));
     page::see_other(&page.to_string())

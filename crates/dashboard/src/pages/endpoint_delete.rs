@@ -1,4 +1,4 @@
-//! `/ui/endpoints/{endpoint}/delete`: what is lost, what stays, and the softer alternative.
+//! `/ui/endpoints/{endpoint}/delete`: what is lost, what stays, and a reversible alternative.
 
 use askama::Template;
 use http::{Method, StatusCode};

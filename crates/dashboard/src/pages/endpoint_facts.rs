@@ -1,4 +1,4 @@
-//! An endpoint, as far as pages about it and about its deliveries show it.
+//! An endpoint, as far as pages about it and about its deliveries need it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,9 +22,9 @@ use crate::{
 pub struct EndpointFacts {
     pub id: String,
     pub tenant_id: String,
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     pub tenant: Option<Text>,
-    /// As it was given; see [`EndpointFacts::title`].
+    /// As it was set; see [`EndpointFacts::title`].
     pub name: String,
     pub external_id: Option<String>,
     pub url: String,
@@ -32,7 +32,7 @@ pub struct EndpointFacts {
     pub headers: BTreeMap<Text, Text>,
     pub is_active: bool,
     pub is_paused: bool,
-    /// Also where its tenant or the lane is.
+    /// Also set if its tenant or the lane is paused.
     pub paused_by: Option<String>,
     pub health: Health,
     pub profile: Text,
@@ -75,7 +75,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// The waits between attempts, in order.
+    /// Returns the delays between attempts, in order.
     pub fn delays(&self) -> Vec<Duration> {
         let read = |text: &String| span::parse(text).ok();
         if let Some(schedule) = &self.schedule {
@@ -91,7 +91,7 @@ impl Retry {
 }
 
 impl EndpointFacts {
-    /// The delays between attempts: its own, or those of its profile.
+    /// Returns the delays between attempts: its own, or those of its profile.
     pub fn delays(&self, profiles: &[ProfileDefaults]) -> Vec<Duration> {
         if let Some(retry) = &self.retry {
             return retry.delays();
@@ -100,12 +100,13 @@ impl EndpointFacts {
         profile.map(|profile| profile.schedule.clone()).unwrap_or_default()
     }
 
-    /// Its name, or its URL if it has none.
+    /// Returns its name, or its URL if it has none.
     pub fn title(&self) -> Text {
         if self.name.is_empty() { self.url.as_str().into() } else { self.name.as_str().into() }
     }
 
-    /// How many deliveries wait: `3`, or `3+` if there are more in the store, `1+` if all of them are there.
+    /// Returns how many deliveries wait: `3`, or `3+` if there are more in the store, `1+` if all of them are
+    /// there.
     pub fn waiting(&self, t: &Texts) -> String {
         let here = self.health.waiting;
         if self.health.has_backlog { format!("{}+", t.number(here.max(1))) } else { t.number(here) }
@@ -138,7 +139,7 @@ impl EndpointFacts {
         self.is_active && (self.failing_since.is_some() || self.health.state == "failing")
     }
 
-    /// Whether it is in trouble, which its mark does not show, because it is paused as well.
+    /// Whether it is in trouble, which its mark does not show because it is paused as well.
     pub fn is_paused_in_trouble(&self) -> bool {
         self.mark() == Mark::Paused && self.is_in_trouble()
     }
@@ -154,7 +155,7 @@ impl EndpointFacts {
         }
     }
 
-    /// Its state in words.
+    /// Returns its state in words.
     pub fn state(&self, t: &Texts) -> Sentence {
         match (self.mark(), self.disabled_reason.as_deref(), &self.failing_since) {
             (Mark::Disabled, Some("gone"), _) => t.say("endpoint.state.gone"),
@@ -176,7 +177,7 @@ impl EndpointFacts {
     }
 }
 
-/// The endpoint of a delivery. It is the tenant's, so it can be read only if the page has one.
+/// Returns the endpoint of a delivery. It is the tenant's, so it can be read only if the page has one.
 pub async fn find_endpoint(visit: &Visit, id: Option<&str>) -> Option<EndpointFacts> {
     visit.tenant.as_ref()?;
     visit.get(Link::new(format!("/v1/webhooks/{}", segment(id?)))).await.ok()

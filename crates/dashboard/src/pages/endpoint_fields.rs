@@ -1,11 +1,11 @@
-//! The fields of the form of an endpoint: what someone typed, or what the endpoint has, and the body for the API.
+//! The fields of the form of an endpoint, typed or current, and the body for the API.
 
 use serde_json::{Map, Value, json};
 
 use super::endpoint_facts::{EndpointFacts, Retry};
 use crate::{changes::changed, params::Params, typed_json::TypedObject};
 
-/// Typed for a schedule without delays: the first attempt is the last one.
+/// Typed for a schedule without delays, so that the first attempt is the last one.
 const NO_RETRY: &str = "none";
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub struct Fields {
     pub ordering: String,
     pub headers: String,
     pub metadata: String,
-    /// The body of the endpoint as it was when the form was opened.
+    /// The body of the endpoint when the form was opened.
     pub before: String,
 }
 
@@ -96,7 +96,8 @@ impl Fields {
         changed(self.body(false), &self.before)
     }
 
-    /// The body for the API. Empty fields are left out of a new endpoint, and cleared in a changed one.
+    /// Returns the body for the API. Empty fields are left out for a new endpoint, and cleared for a changed
+    /// one.
     pub fn body(&self, is_new: bool) -> String {
         let mut body = TypedObject::default();
         body.set("url", &self.url);
@@ -141,7 +142,7 @@ impl Fields {
         })
     }
 
-    /// One of the two forms; the API refuses a mixture of them.
+    /// Returns one of the two forms; the API refuses a mixture of them.
     fn retry(&self) -> Option<Value> {
         let mut retry = Map::new();
         if self.schedule == NO_RETRY {
@@ -161,17 +162,17 @@ impl Fields {
     }
 }
 
-/// Names or delays, separated by commas or white space.
+/// Splits names or delays, separated by commas or white space.
 fn parts(text: &str) -> Vec<&str> {
     text.split([',', ' ', '\n', '\r', '\t']).filter(|part| !part.is_empty()).collect()
 }
 
-/// A number if it is one; the API says what is wrong with anything else.
+/// Parses a number. The API refuses anything else, and says why.
 fn number(text: &str) -> Value {
     text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number))
 }
 
-/// Lines of `name: value`.
+/// Parses lines of `name: value`.
 fn headers(lines: &str) -> Value {
     let lines = lines.lines().filter(|line| !line.trim().is_empty());
     let pair = |line: &str| {

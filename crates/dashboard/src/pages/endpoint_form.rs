@@ -1,4 +1,4 @@
-//! `/ui/endpoints/new` and `…/{endpoint}/edit`: the API checks the form, and its errors are shown at the
+//! `/ui/endpoints/new` and `…/{endpoint}/edit`: the API validates the form, and its errors are shown at the
 //! fields.
 
 use askama::Template;
@@ -44,13 +44,13 @@ impl EndpointFormPage {
         self.fields.profile == name
     }
 
-    /// The profile that a new endpoint of the tenant gets by itself.
+    /// Returns the default profile of a new endpoint of the tenant.
     fn default_profile(&self) -> Text {
         let tenant = self.s.visit.tenant.as_ref();
         tenant.map_or("standard", |tenant| &tenant.default_profile).into()
     }
 
-    /// The profile of the endpoint, if the gateway has one of this name.
+    /// Returns the profile of the endpoint, if the gateway has it.
     fn profile(&self) -> Option<&ProfileDefaults> {
         let default = self.default_profile();
         let chosen = self.fields.profile.as_str();
@@ -58,7 +58,7 @@ impl EndpointFormPage {
         profiles::find(self.profiles(), name)
     }
 
-    /// A profile that the endpoint has, and that the gateway no longer knows.
+    /// Returns the endpoint's profile if the gateway no longer has it.
     fn unknown_profile(&self) -> Option<Text> {
         let name = self.fields.profile.as_str();
         let is_known = name.is_empty() || profiles::find(self.profiles(), name).is_some();
@@ -69,7 +69,7 @@ impl EndpointFormPage {
         self.t.span(profile.timeout)
     }
 
-    /// What a profile sets, in a few words.
+    /// Returns what a profile sets, in a few words.
     fn defaults(&self, profile: &ProfileDefaults) -> Html {
         let t = &self.t;
         let defaults = t.say("endpoint_form.defaults").with("timeout", self.timeout(profile));

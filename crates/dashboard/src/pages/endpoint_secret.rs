@@ -40,7 +40,7 @@ struct SecretPage {
     title: Sentence,
     back: Link,
     reveal: Link,
-    /// Missing if it was shown before.
+    /// `None` if it was shown before.
     secret: Option<SecretView>,
 }
 
@@ -56,11 +56,11 @@ struct SecretFormPage {
     errors: FormErrors,
 }
 
-/// The members of an answer of the API that the page shows.
+/// The members of an API response that the page shows.
 const SHOWN: [&str; 5] =
     ["secret", "secret_format", "public_key", "old_secret_until", "old_secrets_until"];
 
-/// Leads to the page that shows the secret once. `why` says what led there.
+/// Redirects to the page that shows the secret once. `why` says what led there.
 pub fn show_once(visit: &Visit, id: &str, why: &str, answer: &Value) -> PageResult {
     let members = SHOWN.iter().filter_map(|name| Some(((*name).to_owned(), answer.get(name)?)));
     let mut values: Map<String, Value> = members.map(|(name, it)| (name, it.clone())).collect();
@@ -69,7 +69,7 @@ pub fn show_once(visit: &Visit, id: &str, why: &str, answer: &Value) -> PageResu
     visit.show_once(&page, &Value::Object(values))
 }
 
-/// The secret that was just made or asked for. Loaded again, the page has it no more.
+/// Shows the secret that was just created or requested. A reloaded page does not have it any more.
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let values = visit.once();

@@ -1,4 +1,4 @@
-//! The statistics of endpoints, as lists of endpoints and the page of one show them.
+//! The statistics of endpoints, for lists of endpoints and the page of one.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -14,12 +14,12 @@ use crate::{
 };
 
 impl EndpointStats {
-    /// The last 24 hours, small enough for a row.
+    /// Draws the last 24 hours, small enough for a row.
     pub fn strip(&self, t: &Texts) -> Html {
         self.draw("health", t)
     }
 
-    /// The same, as wide as a card.
+    /// Draws the same, as wide as a card.
     pub fn large_strip(&self, t: &Texts) -> Html {
         self.draw("health big", t)
     }
@@ -32,17 +32,17 @@ impl EndpointStats {
 }
 
 impl Figures {
-    /// The share of attempts that succeeded; empty without attempts.
+    /// Returns the share of attempts that succeeded; empty without attempts.
     pub fn success(&self, t: &Texts) -> String {
         self.success_share.map_or_else(String::new, |share| t.percent(share))
     }
 
-    /// The share of attempts that failed.
+    /// Returns the share of attempts that failed.
     pub fn failure(&self, t: &Texts) -> String {
         self.success_share.map_or_else(String::new, |share| t.percent(1.0 - share))
     }
 
-    /// The 95th percentile of response times; empty without attempts.
+    /// Returns the 95th percentile of response times; empty without attempts.
     pub fn response_p95(&self, t: &Texts) -> String {
         self.response_time.map_or_else(String::new, |time| t.estimate(time.p95))
     }
@@ -51,7 +51,7 @@ impl Figures {
 /// Maximum endpoints of one call.
 const MAX_NAMED: usize = 100;
 
-/// The statistics of endpoints by id. A list of endpoints without statistics is still a list.
+/// Returns the statistics of endpoints by id. If they cannot be read, the list is shown without them.
 pub async fn of_list(visit: &Visit, shown: &[EndpointFacts]) -> HashMap<String, EndpointStats> {
     let mut by_id = HashMap::new();
     for some in shown.chunks(MAX_NAMED) {
@@ -74,7 +74,7 @@ pub struct Week {
 }
 
 impl Week {
-    /// Nothing if the endpoint was not tried.
+    /// Reads the statistics; `None` if the endpoint was not tried.
     pub async fn read(visit: &Visit, id: &str) -> Option<Self> {
         let t = visit.t;
         let link = Link::new(format!("/v1/webhooks/{id}/stats"));
@@ -95,7 +95,7 @@ impl Week {
         })
     }
 
-    /// The median and the 95th percentile of response times.
+    /// Returns the median and the 95th percentile of response times.
     pub fn response_times(&self, t: &Texts) -> String {
         let shown =
             |time: Percentiles| format!("{}, {}", t.estimate(time.median), t.estimate(time.p95));

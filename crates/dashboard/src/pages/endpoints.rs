@@ -30,10 +30,10 @@ struct EndpointsPage {
     state: String,
     tabs: Vec<Tab>,
     endpoints: Vec<EndpointFacts>,
-    /// By the id of the endpoint.
+    /// Statistics by the id of the endpoint.
     stats: HashMap<String, EndpointStats>,
     lead: Html,
-    /// How many were looked at, if there are more.
+    /// How many were read, if there are more.
     cut: Option<u64>,
     previous: Option<Link>,
     next: Option<Link>,
@@ -41,7 +41,7 @@ struct EndpointsPage {
 }
 
 impl EndpointsPage {
-    /// The page of an endpoint is one of its tenant's.
+    /// Returns the page of an endpoint, limited to its tenant.
     fn href(&self, endpoint: &EndpointFacts) -> Link {
         let link = self.s.of(PATH, &endpoint.id);
         match &endpoint.tenant {
@@ -60,7 +60,7 @@ struct Tab {
 
 const STATES: [&str; 5] = ["", "failing", "slow", "paused", "disabled"];
 
-/// Whether an endpoint is listed in a tab. One that is paused may fail or be slow as well.
+/// Whether an endpoint is listed in a tab. A paused one may fail or be slow as well.
 fn is_in(state: &str, endpoint: &EndpointFacts) -> bool {
     match state {
         "failing" => endpoint.is_in_trouble(),
@@ -119,7 +119,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// The answer first: whether any endpoint is in trouble.
+/// Returns the answer first: whether any endpoint is in trouble.
 fn lead(t: &Texts, endpoints: &[EndpointFacts], has_more: bool) -> Html {
     let failing = endpoints.iter().filter(|one| one.is_in_trouble()).count() as u64;
     let all = endpoints.len() as u64;

@@ -1,4 +1,4 @@
-//! The page for an error: what happened, and one way on.
+//! The page for an error: what happened, and a link to continue.
 
 use askama::Template;
 use axum::response::Response;
@@ -32,7 +32,7 @@ pub fn show(visit: &Visit, problem: &Problem) -> Response {
     render(visit.t, visit.theme, problem, again, visit.page("/search"), visit.link("/"))
 }
 
-/// For someone who is not logged in.
+/// Shows an error to someone who is not logged in.
 pub fn show_stranger(t: Texts, theme: Theme, problem: &Problem) -> Response {
     let page = |path| Link::new(Base::Dashboard.address(path));
     render(t, theme, problem, "", page("/search"), page("/login"))

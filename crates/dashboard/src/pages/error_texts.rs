@@ -1,4 +1,4 @@
-//! What pages say about an error: what happened, and what to do.
+//! The texts of errors: what happened, and what to do.
 
 use crate::{problem::Problem, sentence::Sentence, texts::Texts};
 

@@ -1,4 +1,5 @@
-//! `/ui/event-types/new` and `…/{event_type}/edit`: a type of the tenant that the page is limited to, or of the operator.
+//! `/ui/event-types/new` and `…/{event_type}/edit`: a type of the tenant that the page is limited to, or of
+//! the operator.
 
 use askama::Template;
 use axum::response::Response;
@@ -27,14 +28,14 @@ struct EventTypeFormPage {
     s: Shell,
     title: Sentence,
     is_new: bool,
-    /// Whether it can be deleted: built-in ones cannot.
+    /// Whether it can be deleted, which built-in ones cannot.
     is_own: bool,
     action: Link,
     fields: Fields,
     errors: FormErrors,
 }
 
-/// What someone typed, or what the event type has.
+/// The fields, typed or current.
 #[derive(Default)]
 struct Fields {
     name: String,
@@ -138,7 +139,7 @@ fn saved(visit: &Visit, name: &str) -> Response {
     visit.done(&page, visit.t.say("event_types.saved").with("name", name))
 }
 
-/// Whether the type belongs to the catalog that the page works on.
+/// Whether the type belongs to the catalog of the page.
 fn is_own(visit: &Visit, catalog: &str) -> bool {
     catalog == if visit.tenant.is_some() { "tenant" } else { "operator" }
 }

@@ -1,4 +1,4 @@
-//! `/ui/event-types`: what can one subscribe to?
+//! `/ui/event-types`: which types can one subscribe to?
 
 use askama::Template;
 use http::StatusCode;

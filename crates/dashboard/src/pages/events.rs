@@ -1,4 +1,4 @@
-//! `/ui/events` and `/ui/events/{event}`: was it published, and to whom did it go?
+//! `/ui/events` and `/ui/events/{event}`: was it published, and which endpoints got it?
 
 use std::collections::HashMap;
 
@@ -32,13 +32,14 @@ use crate::{
 };
 
 const PATH: &str = "/events";
-/// Maximum endpoints that an event is sent to from its page: a tenant may have that many replays at a time.
+/// Maximum endpoints that an event is sent to from its page, because a tenant may have that many concurrent
+/// replays.
 const MAX_SENT_TO: usize = 10;
 
 #[derive(Deserialize)]
 struct EventRow {
     id: String,
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     tenant: Option<Text>,
     r#type: Text,
     subject: Option<Text>,
@@ -78,7 +79,7 @@ struct EventsPage {
     t: Texts,
     s: Shell,
     rows: Vec<EventRow>,
-    /// Ids of events that are not yet due.
+    /// Ids of events that are not due yet.
     scheduled: HashMap<String, Moment>,
     is_unmatched: bool,
     has_rejected: bool,
@@ -95,9 +96,9 @@ struct EventPage {
     event: Event,
     data: Html,
     names: HashMap<String, Text>,
-    /// Where to post the form that sends it, if it matched nothing and endpoints take its type now.
+    /// Where to post the form that sends it, if it matched nothing and endpoints subscribe to its type now.
     send: Option<Link>,
-    /// The endpoints that it would go to.
+    /// The number of endpoints that would get it.
     matching: u64,
 }
 
@@ -120,7 +121,7 @@ impl EventPage {
         self.event.deliveries.iter().any(|row| !row.is_final())
     }
 
-    /// When it is due, if that is to come.
+    /// Returns when it is due, if that is in the future.
     fn scheduled_for(&self) -> Option<&Moment> {
         self.event.deliveries.iter().find_map(scheduled_for)
     }
@@ -140,7 +141,7 @@ fn scheduled_for(row: &DeliveryRow) -> Option<&Moment> {
     waiting.and_then(|waiting| waiting.until.as_ref())
 }
 
-/// Events that are not yet due, by id, among the newest deliveries that are pending.
+/// Returns events that are not due yet, by id, among the newest pending deliveries.
 async fn scheduled(visit: &Visit) -> HashMap<String, Moment> {
     let link = Link::new("/v1/deliveries").with("status", "pending").with("limit", 500);
     let List { data, .. }: List<DeliveryRow> = visit.get(link).await.unwrap_or_default();
@@ -160,7 +161,7 @@ impl EventsPage {
         self.filter.get("type").unwrap_or_default()
     }
 
-    /// One of the two tabs, with the conditions that are in force.
+    /// Returns one of the two tabs, with the conditions in force.
     fn tab(&self, is_unmatched: bool) -> Link {
         self.filter.here.clone().with("unmatched", if is_unmatched { "true" } else { "" })
     }
@@ -198,7 +199,8 @@ pub async fn list(visit: Visit) -> PageResult {
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// The list of the tenant that has this external id. If several have it, or none, the search says so.
+/// Returns the list of the tenant that has this external id. If several have it, or none, redirects to the
+/// search.
 async fn of_external_id(
     visit: &Visit,
     filter: &ListFilter,
@@ -219,7 +221,7 @@ pub async fn cancel(submission: Submission) -> PageResult {
     Ok(visit.done(&here, visit.t.count("events.was_canceled", done.canceled)))
 }
 
-/// Sends an event that matched nothing to the endpoints that take its type now.
+/// Sends an event that matched nothing to the endpoints that subscribe to its type now.
 pub async fn send(submission: Submission) -> PageResult {
     let visit = submission.visit;
     let link = Link::new(format!("/v1/events/{}", visit.segment("event")));
@@ -241,7 +243,7 @@ async fn matching(visit: &Visit, event_type: &Text) -> Result<Vec<Endpoint>, Pro
     Ok(data.into_iter().filter(|one| one.takes(event_type.as_str())).collect())
 }
 
-/// Where an event without deliveries can be sent from its page, and to how many endpoints.
+/// Returns where an event without deliveries can be sent from its page, and to how many endpoints.
 async fn sendable(visit: &Visit, event: &Event) -> Option<(Link, u64)> {
     if !event.deliveries.is_empty() || !visit.visitor.may_change() {
         return None;

@@ -25,7 +25,7 @@ pub struct FirstRunPage {
 struct AnyRow {}
 
 impl FirstRunPage {
-    /// The page, while there is at most one tenant and it has no event.
+    /// Returns the page, while there is at most one tenant and it has no event.
     pub async fn read(visit: &Visit) -> ApiResult<Option<Self>> {
         let link = Link::new("/v1/tenants").with("limit", 2);
         let tenants: List<TenantItem> = visit.get_as_operator(link).await?;

@@ -19,7 +19,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Lines that the newest checkpoint does not cover.
+    /// Returns how many lines the newest checkpoint does not cover.
     fn uncovered(&self) -> u64 {
         let covered = self.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.size);
         self.size.saturating_sub(covered)
@@ -34,7 +34,7 @@ impl Ledger {
         }
     }
 
-    /// How far the newest checkpoint reaches, in one sentence.
+    /// Returns how far the newest checkpoint reaches, in one sentence.
     pub fn sentence(&self, t: &Texts) -> Sentence {
         let Some(checkpoint) = &self.checkpoint else { return t.say("ledger.none") };
         t.count("ledger.covers", self.uncovered())

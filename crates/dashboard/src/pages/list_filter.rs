@@ -1,12 +1,13 @@
-//! The filter of a list, which is in the address of its page: what can be typed, and a chip for each condition in force.
+//! The filter of a list, which is in the URL of its page: what can be typed, and a chip for each condition in
+//! force.
 
 use crate::{
     escape::Text, params::Link, problem::FormErrors, sentence::Sentence, texts::Texts, visit::Visit,
 };
 
-/// A condition that a list of the API can be limited by.
+/// A condition of a list of the API.
 pub struct Condition {
-    /// In the address of the page.
+    /// The name in the URL of the page.
     pub name: &'static str,
     /// The parameter of the API.
     parameter: &'static str,
@@ -14,7 +15,7 @@ pub struct Condition {
     pub placeholder: &'static str,
     /// Empty if it is not in force.
     pub value: String,
-    /// What is wrong with the value.
+    /// The error of the value.
     pub error: Option<Sentence>,
     /// The page without this condition.
     pub without: Link,
@@ -38,12 +39,12 @@ pub const UNTIL: Template = ("until", "until", "2026-11-16T10:00:00Z");
 
 pub struct ListFilter {
     pub conditions: Vec<Condition>,
-    /// The address of the page with all of them.
+    /// The URL of the page with all conditions.
     pub here: Link,
 }
 
 impl ListFilter {
-    /// Reads the conditions of the address. `base` is the page with what is not one of them, such as its tab.
+    /// Reads the conditions in the URL. `base` is the page with everything else, such as its tab.
     pub fn read(visit: &Visit, base: Link, templates: &[Template]) -> Self {
         let value = |name: &str| visit.params.text(name).to_owned();
         let here = templates.iter().fold(base, |link, (name, ..)| link.with(name, value(name)));
@@ -65,7 +66,7 @@ impl ListFilter {
         set.fold(link, |link, one| link.with(one.parameter, &one.value))
     }
 
-    /// The same as a body of the API.
+    /// Returns the conditions as a body of the API.
     pub fn to_body(&self) -> serde_json::Map<String, serde_json::Value> {
         let set = self.conditions.iter().filter(|one| one.is_set());
         set.map(|one| (one.parameter.to_owned(), one.value.as_str().into())).collect()
@@ -91,7 +92,7 @@ impl ListFilter {
         }
     }
 
-    /// Whether a condition on the page is marked as wrong.
+    /// Whether a condition on the page is marked as invalid.
     pub fn is_marked(&self) -> bool {
         self.conditions.iter().any(|one| one.error.is_some())
     }

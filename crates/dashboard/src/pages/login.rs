@@ -42,10 +42,10 @@ struct LoginPage {
     message: Option<Sentence>,
     action: Link,
     next: String,
-    /// The name that someone typed.
+    /// The typed name.
     name: String,
     is_changed: bool,
-    /// The session before ended: with a page, or with a form that was not sent.
+    /// Set if a session ended before: with a page, or with a form that was not sent.
     ended: Option<Sentence>,
     ended_by: String,
 }
@@ -75,7 +75,7 @@ pub async fn form(State(dashboard): State<Arc<Dashboard>>, request: Request) -> 
     }
 }
 
-/// Checks the token. Each failure has the same message, so that it tells nothing about the token.
+/// Checks the token. Each failure has the same message, so that it reveals nothing about the token.
 pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let params = Params::parse(parts.uri.query().unwrap_or_default());
@@ -97,7 +97,7 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
     let login = if name.is_empty() {
         dashboard.backend.log_in(from, form.text("token")).await
     } else {
-        // A password is not trimmed: spaces are part of it.
+        // A password is not trimmed, because spaces are part of it.
         let password = form.get("token").unwrap_or_default();
         dashboard.backend.log_in_user(from, name, password).await
     };
@@ -118,7 +118,7 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
         }
     };
     tracing::info!(address = %from, "signed in to the dashboard");
-    // The session before is over in this browser, and nobody would end it.
+    // The previous session is over in this browser, and nobody else would end it.
     if let Some(cookie) = dashboard.session_cookie(&parts.headers)
         && let Ok(Some(session)) = dashboard.backend.session(cookie).await
         && let Err(error) = dashboard.backend.end_session(&session).await
@@ -140,7 +140,7 @@ pub fn session_cookie(dashboard: &Dashboard, value: &str) -> Option<HeaderValue>
     cookies::write(cookies::session(is_secure), value, MAX_AGE.as_secs(), is_secure)
 }
 
-/// Signs out. While the store is unavailable, the browser forgets the session at least, and the page says so.
+/// Signs out. While the store is unavailable, at least the browser forgets the session, and the page says so.
 pub async fn log_out(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Response {
     let forget = session_cookie(&dashboard, "");
     let headers = request.headers().clone();
@@ -172,7 +172,7 @@ pub async fn preferences(submission: Submission) -> PageResult {
     Ok(with_cookie(response, cookie))
 }
 
-/// The page to load next: one of the dashboard, never another site.
+/// Returns the page to load next: one of the dashboard, never another site.
 fn next(params: &Params) -> &str {
     params.get("next").filter(|next| Base::Dashboard.has(next)).unwrap_or("/ui/")
 }

@@ -1,4 +1,4 @@
-//! `/ui/login/{token}`: signs in by a link that was made for it.
+//! `/ui/login/{token}`: signs in by a link.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use http::Method;
 use super::login::{session_cookie, with_cookie};
 use crate::{backend::Login, dashboard::Dashboard, page};
 
-/// A link that is not valid leads to the login, as any page does for someone who is not signed in.
+/// Opens a link. An invalid one leads to the login, as any page does for someone who is not signed in.
 pub async fn open(
     State(dashboard): State<Arc<Dashboard>>,
     Path(token): Path<String>,
     address: Option<Extension<AddressBlock>>,
     method: Method,
 ) -> Response {
-    // A program that looks at links asks by HEAD, and must not use it up.
+    // A program that previews links sends HEAD, which must not use it up.
     if method != Method::GET {
         return page::see_other("/ui/login");
     }

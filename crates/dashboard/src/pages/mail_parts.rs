@@ -1,13 +1,13 @@
-//! The texts of an e-mail that the gateway wrote: quoted-printable parts, each behind its headers.
+//! Reads the texts of an e-mail that the gateway wrote: quoted-printable parts, each after its headers.
 
 use quoted_printable::ParseMode;
 
-/// The first part of a type, decoded.
+/// Returns the first part of a type, decoded.
 pub fn part(message: &str, content_type: &str) -> Option<String> {
     let message = message.replace("\r\n", "\n");
     let wanted = format!("content-type: {content_type}");
     let mut rest = message.as_str();
-    // The headers of the message, then those of each part behind its boundary.
+    // The headers of the message, then those of each part after its boundary.
     loop {
         let (head, body) = rest.split_once("\n\n")?;
         let boundary = head.lines().rev().find(|line| line.starts_with("--"));

@@ -1,4 +1,4 @@
-//! `/ui/nodes`: which processes work here, and are they alive?
+//! `/ui/nodes`: which processes are running, and are they alive?
 
 use askama::Template;
 use http::StatusCode;
@@ -57,7 +57,7 @@ struct NodesPage {
 }
 
 impl NodesPage {
-    /// Whether everything works: someone delivers, and nobody is missing.
+    /// Returns whether everything works: some node delivers, and none is missing.
     fn lead(&self) -> Sentence {
         let alive = self.rows.iter().filter(|node| node.is_alive());
         let delivers = |node: &&Node| {

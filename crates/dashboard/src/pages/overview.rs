@@ -47,13 +47,13 @@ struct OverviewPage {
     range: Range,
     headline: Html,
     causes: Vec<Cause>,
-    /// Those after the first ones.
+    /// The causes after the first ones.
     more_causes: Vec<Cause>,
     tiles: Vec<Tile>,
     traffic: Traffic,
     failing: Vec<FailingEndpoint>,
     queues: Vec<Queue>,
-    /// Of all tenants; `None` if the page is limited to one.
+    /// The shares of all tenants; `None` if the page is limited to one.
     shares: Option<Arc<TenantShares>>,
 }
 
@@ -97,7 +97,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// What happened in the range before, if statistics reach that far.
+/// Returns what happened in the previous range, if statistics reach that far.
 async fn before(visit: &Visit, range: Range, stats: &Stats) -> ApiResult<Option<Counts>> {
     let Some((wider, step)) = range.wider() else { return Ok(None) };
     let link = Link::new("/v1/stats").with("range", wider).with("step", step);
@@ -106,7 +106,7 @@ async fn before(visit: &Visit, range: Range, stats: &Stats) -> ApiResult<Option<
     Ok(wider.before(stats.since.time(), bins as usize).filter(|counts| counts.delivered > 0))
 }
 
-/// The answer to the question of the page.
+/// Returns the answer to the question of the page.
 fn headline(t: &Texts, range: Range, stats: &Stats, causes: u64) -> Html {
     let counts = stats.totals.counts();
     let flow = match counts.first_share().filter(|_| counts.delivered > 0) {

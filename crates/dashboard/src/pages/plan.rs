@@ -38,14 +38,14 @@ struct EndpointUsage {
     limit: Option<u64>,
 }
 
-/// A part of a limit that is used.
+/// The used part of a limit.
 pub struct Meter {
     pub used: u64,
     pub limit: u64,
 }
 
 impl Meter {
-    /// Nothing if there is no limit.
+    /// Returns the meter; `None` without a limit.
     fn of(used: Option<u64>, limit: Option<u64>) -> Option<Self> {
         Some(Self { used: used?, limit: limit? })
     }
@@ -54,7 +54,7 @@ impl Meter {
         self.used >= self.limit
     }
 
-    /// The scale of the drawing, which a limit of nothing has as well.
+    /// Returns the scale of the drawing, which exists for a limit of zero too.
     fn scale(&self) -> u64 {
         self.limit.max(1)
     }
@@ -82,7 +82,7 @@ impl PlanUsage {
         Meter::of(Some(self.endpoints.used), self.endpoints.limit)
     }
 
-    /// What was used of the events, with the limit if there is one.
+    /// Returns the used events, with the limit if there is one.
     pub fn events_used(&self, t: &Texts) -> Html {
         self.events().map_or_else(|| t.say("portal.no_limit").into(), |meter| meter.sentence(t))
     }
@@ -98,7 +98,7 @@ impl PlanUsage {
         &self.events.resets_at
     }
 
-    /// In one line; nothing if the plan has no limit.
+    /// Returns a summary in one line; `None` if the plan has no limit.
     pub fn summary(&self, t: &Texts) -> Option<Html> {
         let sentence = match (self.events(), self.endpoints()) {
             (Some(events), Some(endpoints)) => t

@@ -1,4 +1,4 @@
-//! The pages of the portal: those about a tenant's things, and its own.
+//! The pages of the portal: those about a tenant's objects, and its own.
 
 use std::sync::Arc;
 

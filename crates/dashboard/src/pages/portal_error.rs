@@ -1,4 +1,4 @@
-//! An error in the portal: in the operator's brand, and without a way to pages that a tenant does not have.
+//! An error in the portal: with the operator's brand, and without links to pages that a tenant does not have.
 
 use askama::Template;
 use axum::response::Response;
@@ -21,7 +21,7 @@ struct PortalErrorPage<'a> {
     back: Option<Link>,
 }
 
-/// `back` is the way on for someone whose session goes on.
+/// Shows the error. `back` is the link for someone whose session continues.
 pub fn show(
     t: Texts,
     theme: Theme,

@@ -24,7 +24,7 @@ use crate::{
 };
 
 const PATH: &str = "/";
-/// Endpoints with a card of their own; the list has them all.
+/// Maximum endpoints with their own card; the list has all of them.
 const MAX_CARDS: usize = 12;
 const MAX_DELIVERIES: usize = 10;
 
@@ -47,7 +47,7 @@ struct Card {
 }
 
 impl Card {
-    /// What is happening to it, in a sentence or two.
+    /// Returns its state, in a sentence or two.
     fn text(&self, t: &Texts) -> Html {
         super::endpoint::happening(t, &self.endpoint)
     }
@@ -92,7 +92,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// The answer first: what is wrong, or that nothing is.
+/// Returns the answer first: what is wrong, or that nothing is.
 fn headline(t: &Texts, endpoints: &[EndpointFacts]) -> Html {
     let mut failing = endpoints.iter().filter(|one| one.mark() == Mark::Failed);
     let count = |mark| endpoints.iter().filter(|one| one.mark() == mark).count() as u64;

@@ -1,4 +1,4 @@
-//! `/ui/queues`: what is in the way?
+//! `/ui/queues`: what holds deliveries back?
 
 use askama::Template;
 use http::{Method, StatusCode};
@@ -54,7 +54,7 @@ struct QueuesPage {
     paused: Vec<Paused>,
 }
 
-/// A tenant or an endpoint that is paused.
+/// A paused tenant or endpoint.
 struct Paused {
     is_tenant: bool,
     name: Text,
@@ -62,7 +62,7 @@ struct Paused {
     act: Option<LastAct>,
 }
 
-/// Of how many things it is looked up who paused them.
+/// For how many paused objects it is looked up who paused them.
 const MAX_ACTS: usize = 20;
 
 impl QueuesPage {
@@ -80,7 +80,7 @@ impl Queue {
         if self.is_paused { t.say("status.paused") } else { t.say("queues.running") }
     }
 
-    /// What the lane carries.
+    /// Returns what the lane carries.
     pub fn about(&self, t: &Texts) -> Sentence {
         match self.lane.as_str() {
             "webhook" => t.say("queues.webhook"),
@@ -126,7 +126,7 @@ async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
         let act =
             if index < MAX_ACTS { LastAct::on(visit, "pauseWebhook", id).await } else { None };
         let name = names.get(id).filter(|name| !name.is_empty()).cloned();
-        // Its page is one of its tenant's, which the address leads to.
+        // The link leads to the page limited to its tenant.
         let link = visit.page(format!("/endpoints/{}", segment(id)));
         paused.push(Paused {
             is_tenant: false,

@@ -1,4 +1,5 @@
-//! `/ui/sources/{partner}/receipts/{receipt}`: what came, how it was accepted, and where it went.
+//! `/ui/sources/{partner}/receipts/{receipt}`: what was received, how it was accepted, and where it was
+//! dispatched.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ struct ReceiptPage {
     partner: Text,
     detail: ReceiptDetail,
     body: Html,
-    /// Those of its deliveries that wait.
+    /// Its waiting deliveries.
     waiting: Vec<DeliveryRow>,
 }
 
@@ -118,7 +119,7 @@ impl ReceiptPage {
         self.waiting(one).map_or(one.mark(), DeliveryRow::mark)
     }
 
-    /// Why it waits; empty if it does not.
+    /// Returns why it waits; empty if it does not.
     fn why(&self, one: &Dispatch) -> Html {
         self.waiting(one).map(|row| row.why(&self.t)).unwrap_or_default()
     }
@@ -151,7 +152,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &template))
 }
 
-/// The proof as a file.
+/// Returns the proof as a file.
 pub async fn proof(visit: Visit) -> PageResult {
     let proof: Box<RawValue> = visit.get(receipt_api(&visit, "/proof")).await?;
     let headers = [

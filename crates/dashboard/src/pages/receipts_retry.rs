@@ -1,4 +1,4 @@
-//! `/ui/sources/{partner}/receipts/retry`: dispatches the receipts that match a filter again. First they are counted.
+//! `/ui/sources/{partner}/receipts/retry`: dispatches the matching receipts again, after they were counted.
 
 use http::Method;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! `/ui/rejected-events`: what applications published from SQL, and why it was not accepted.
+//! `/ui/rejected-events`: events that applications published from SQL, and why they were not accepted.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ impl RejectedEventsPage {
     }
 }
 
-/// Whether there are any, for a page that leads here.
+/// Whether there are any, for a page that links here.
 pub async fn exist(visit: &Visit) -> bool {
     if visit.is_portal() {
         return false;

@@ -1,4 +1,4 @@
-//! Why requests of partners are rejected, by the code of the API, as a key of the catalog.
+//! Translates the API's code of a rejected request to a key of the catalog.
 
 pub fn key(reason: &str) -> Option<&'static str> {
     Some(match reason {

@@ -27,7 +27,7 @@ const PATH: &str = "/replays";
 #[derive(Deserialize)]
 pub struct Replay {
     pub id: String,
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     pub tenant: Option<Text>,
     pub state: String,
     pub of: String,
@@ -50,11 +50,11 @@ pub struct Outcomes {
     pub delivered: u64,
     pub failed: u64,
     pub waiting: u64,
-    /// How many were looked at: the first ones.
+    /// How many were counted: the first ones.
     pub of: u64,
 }
 
-/// How long after its end a replay is looked at again by itself, while some of its deliveries wait.
+/// How long after its end the page of a replay is reloaded by itself, while some of its deliveries wait.
 const WATCHED_FOR: Duration = Duration::from_mins(5);
 
 impl Replay {
@@ -62,7 +62,7 @@ impl Replay {
         matches!(self.state.as_str(), "pending" | "running")
     }
 
-    /// Seconds after which the page is loaded again.
+    /// Returns the seconds after which the page is reloaded.
     pub fn refresh(&self, t: &Texts) -> Option<u32> {
         let is_waiting = self.outcomes.as_ref().is_some_and(|outcomes| outcomes.waiting > 0);
         let is_fresh = |end: &Moment| t.now.since(end.time()) < WATCHED_FOR;
@@ -72,7 +72,7 @@ impl Replay {
         (is_waiting && self.finished_at.as_ref().is_some_and(is_fresh)).then_some(5)
     }
 
-    /// Said where not all deliveries were looked at.
+    /// Returns the note that not all deliveries were counted.
     pub fn of_the_first(&self, t: &Texts) -> Option<Sentence> {
         let outcomes = self.outcomes.as_ref().filter(|outcomes| outcomes.of < self.done)?;
         Some(t.count("replay.of_the_first", outcomes.of))
@@ -98,7 +98,7 @@ impl Replay {
         }
     }
 
-    /// It has not begun, so nobody knows what it will send.
+    /// Whether it has not started, so that it is unknown what it will send.
     fn is_uncounted(&self) -> bool {
         self.state == "pending" && self.total == 0
     }
@@ -115,7 +115,7 @@ impl Replay {
         }
     }
 
-    /// What is neither sent, left out nor failed yet.
+    /// Returns how many are neither sent, left out nor failed yet.
     pub fn rest(&self) -> u64 {
         self.total.saturating_sub(self.done + self.skipped + self.failed)
     }
@@ -155,7 +155,7 @@ struct ReplaysPage {
 }
 
 impl ReplaysPage {
-    /// The page of a replay, which is one of its tenant's.
+    /// Returns the page of a replay, limited to its tenant.
     fn href(&self, row: &Replay) -> Link {
         let link = self.s.of(PATH, &row.id);
         match &row.tenant {

@@ -1,4 +1,4 @@
-//! Reading a list of the API as a whole, as far as is reasonable: for counts that are right, and for a search that the
+//! Reads a list of the API completely, as far as is reasonable: for exact counts, and for searches that the
 //! API does not have.
 
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use crate::{
 
 /// Items of one call. The API allows no more.
 const ROWS: usize = 500;
-/// Maximum number of items that are read.
+/// Maximum items that are read.
 const MAX_SCANNED: usize = 2_000;
 
 /// Returns the items, and whether there are more.
@@ -29,7 +29,7 @@ pub async fn scan<T: DeserializeOwned>(visit: &Visit, path: &str) -> ApiResult<(
     }
 }
 
-/// Whether one of the texts contains all words of a search, in any case of letters.
+/// Whether one of the texts contains all words of a search, case-insensitively.
 pub fn matches<'a>(query: &str, texts: impl IntoIterator<Item = &'a str>) -> bool {
     let all = texts.into_iter().collect::<Vec<_>>().join("\n").to_lowercase();
     query.to_lowercase().split_whitespace().all(|word| all.contains(word))

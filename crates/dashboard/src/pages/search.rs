@@ -1,4 +1,5 @@
-//! `/ui/search`: any id opens its page at once; anything else is looked up by name, over all tenants or in one.
+//! `/ui/search`: an id opens its page directly; anything else is searched by name, over all tenants or in
+//! one.
 
 use askama::Template;
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! `/ui/sources/{partner}` and its receipts: is the partner getting through?
+//! `/ui/sources/{partner}` and its receipts: are the partner's webhooks accepted?
 
 use std::collections::HashMap;
 
@@ -29,10 +29,10 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
-/// The newest receipts among which the last one of each key is looked for.
+/// How many of the newest receipts are searched for the last one of each key.
 const LAST_RECEIPTS: usize = 100;
 
-/// What receipts can be limited by, besides their status.
+/// The conditions for receipts, besides their status.
 const CONDITIONS: [list_filter::Template; 3] =
     [("event", "event_id", "evt-1042"), list_filter::SINCE, list_filter::UNTIL];
 
@@ -73,16 +73,16 @@ struct SourcePage {
     t: Texts,
     s: Shell,
     source: Source,
-    /// Who changed it last, if it is off.
+    /// Who changed it last, if it is paused.
     changed: Option<Sentence>,
     keys: Vec<SourceKey>,
-    /// When the last receipt of each key came, by id of the key.
+    /// When the last receipt of each key was received, by id of the key.
     last_receipts: HashMap<Text, Moment>,
     status: String,
     filter: ListFilter,
     errors: FormErrors,
     receipts: Vec<Receipt>,
-    /// Deliveries of those that wait.
+    /// The deliveries of waiting receipts.
     waiting: Vec<DeliveryRow>,
     rejections: Vec<Rejection>,
     next: Option<Link>,
@@ -118,7 +118,7 @@ impl SourcePage {
         self.filter.is_narrow() || !self.status.is_empty()
     }
 
-    /// Where the receipts that match are dispatched again.
+    /// Returns where the matching receipts are dispatched again.
     fn retry(&self) -> Link {
         let path = format!("{PATH}/{}/receipts/retry", segment(self.source.row.partner.as_str()));
         let link = self.s.link(&path).with("status", &self.status);
@@ -143,7 +143,7 @@ impl SourcePage {
         }
     }
 
-    /// Why it waits; empty if it does not.
+    /// Returns why it waits; empty if it does not.
     fn why(&self, receipt: &Receipt) -> Html {
         self.waiting(receipt).map(|one| one.why(&self.t)).unwrap_or_default()
     }
@@ -191,14 +191,14 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(template.errors.status(), &template))
 }
 
-/// The status and the other conditions in the address of the page.
+/// Returns the status and the other conditions in the URL of the page.
 pub fn filter(visit: &Visit) -> (String, ListFilter) {
     let status = visit.params.text("status").to_owned();
     let base = visit.link(format!("{PATH}/{}", visit.segment("partner"))).with("status", &status);
     (status, ListFilter::read(visit, base, &CONDITIONS))
 }
 
-/// Who changed a source last that is off: perhaps that is who turned it off.
+/// Returns who changed a paused source last, possibly by pausing it.
 async fn changed(visit: &Visit, source: &Source) -> Option<Sentence> {
     if source.row.is_active {
         return None;

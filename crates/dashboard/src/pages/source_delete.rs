@@ -1,4 +1,4 @@
-//! `/ui/sources/{partner}/delete`: what goes, what stays, and the softer alternative.
+//! `/ui/sources/{partner}/delete`: what is deleted, what stays, and a reversible alternative.
 
 use askama::Template;
 use http::{Method, StatusCode};

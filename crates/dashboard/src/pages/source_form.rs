@@ -1,4 +1,4 @@
-//! `/ui/sources/new` and `…/{partner}/edit`: a partner, how it signs and where its webhooks go.
+//! `/ui/sources/new` and `…/{partner}/edit`: a partner, its signature scheme and the targets of its webhooks.
 
 use askama::Template;
 use axum::response::Response;
@@ -31,7 +31,7 @@ struct SourceFormPage {
     is_new: bool,
     action: Link,
     back: Link,
-    /// The senders that need no more than their name.
+    /// The senders that need only a name.
     presets: &'static [&'static str],
     fields: Fields,
     errors: FormErrors,
@@ -46,7 +46,7 @@ struct SourceCreatedPage {
     secret: Text,
 }
 
-/// What someone typed, or what the source has.
+/// The fields, typed or current.
 #[derive(Default)]
 struct Fields {
     partner: String,
@@ -59,7 +59,7 @@ struct Fields {
     rate_per: String,
     schema: String,
     verify_token: String,
-    /// The body of the source as it was when the form was opened.
+    /// The body of the source when the form was opened.
     before: String,
 }
 
@@ -119,7 +119,7 @@ impl Fields {
         }
     }
 
-    /// The body for the API. Empty fields are left out of a new source, and reset in a changed one.
+    /// Returns the body for the API. Empty fields are left out for a new source, and reset for a changed one.
     fn body(&self, is_new: bool) -> String {
         let mut body = TypedObject::default();
         if is_new {
@@ -164,7 +164,7 @@ struct Created {
     dispatch_secret: String,
 }
 
-/// A source that was just made, with its secret. Loaded again, it is the page of the source.
+/// Shows a source that was just created, with its secret. Reloaded, it is the page of the source.
 pub async fn created(visit: Visit) -> PageResult {
     let values = visit.once();
     let Some(secret) = values.as_ref().and_then(|values| values["secret"].as_str()) else {

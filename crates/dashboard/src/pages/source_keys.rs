@@ -1,5 +1,5 @@
-//! `/ui/sources/{partner}/keys/new`: a key of a partner, and its rotation: a new key that replaces one, which stays valid
-//! for a while.
+//! `/ui/sources/{partner}/keys/new`: adds a key of a partner, or rotates one: a new key replaces the old one,
+//! which stays valid for a while.
 
 use askama::Template;
 use axum::response::Response;
@@ -36,7 +36,7 @@ struct KeyFormPage {
     errors: FormErrors,
 }
 
-/// What someone typed, without the secret.
+/// The typed fields, without the secret.
 #[derive(Default)]
 struct Fields {
     key_id: String,
@@ -99,7 +99,7 @@ pub async fn new(visit: Visit) -> PageResult {
 pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let fields = Fields::read(&form);
-    // An id is a segment of the address: none would be another one.
+    // An id is a segment of the URL, so an empty one would make another URL.
     let id = if fields.key_id.is_empty() { "-".to_owned() } else { segment(&fields.key_id) };
     let body = fields.body(form.text("secret"));
     match visit.send::<Value>(Method::PUT, api(&visit, &format!("/{id}")), Some(body)).await {

@@ -1,4 +1,4 @@
-//! `/ui/sources`: which partners may post, and do they get through?
+//! `/ui/sources`: which partners may post, and are their webhooks accepted?
 
 use askama::Template;
 use http::StatusCode;
@@ -41,7 +41,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// Why, in the reader's language; nothing for a code of a newer version.
+    /// Returns the reason in the reader's language; `None` for a code of a newer version.
     pub fn why(&self, t: &Texts) -> Option<Sentence> {
         rejection_reasons::key(self.reason.as_str()).map(|key| t.say(key))
     }
@@ -53,7 +53,7 @@ struct SourcesPage {
     t: Texts,
     s: Shell,
     rows: Vec<SourceRow>,
-    /// Rejected requests of partners that do not exist.
+    /// Rejected requests of unknown partners.
     strangers: Vec<Rejection>,
     ledger: Option<Ledger>,
     next: Option<Link>,

@@ -24,7 +24,7 @@ const PATH: &str = "/suppressions";
 
 #[derive(Deserialize)]
 struct Suppression {
-    /// In a list of all tenants.
+    /// Only in a list of all tenants.
     tenant: Option<Text>,
     address: String,
     reason: Text,

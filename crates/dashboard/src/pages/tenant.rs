@@ -63,7 +63,7 @@ impl TenantPage {
     }
 }
 
-/// What a form on the page led to.
+/// The result of a form on the page.
 #[derive(Default)]
 struct Outcome {
     new_key: Option<NewKey>,
@@ -71,7 +71,7 @@ struct Outcome {
     errors: FormErrors,
 }
 
-/// What a key may be used for. A new one may do all of it unless something is unticked.
+/// The rights of a key. A new one has all of them unless they are deselected.
 const SCOPES: [&str; 3] = ["publish", "read", "manage"];
 
 pub async fn show(visit: Visit) -> PageResult {
@@ -159,7 +159,7 @@ struct PortalLink {
     token: String,
 }
 
-/// Opens the portal as the people of the tenant see it, by a new link.
+/// Opens the portal as the tenant's users see it, by a new link.
 pub async fn open_portal(submission: Submission) -> PageResult {
     let visit = submission.visit;
     let body = json!({"tenant": visit.name("tenant_name")});

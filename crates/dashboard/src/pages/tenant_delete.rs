@@ -1,4 +1,4 @@
-//! `/ui/tenants/{tenant_name}/delete`: what goes, and what stays.
+//! `/ui/tenants/{tenant_name}/delete`: what is deleted, and what stays.
 
 use askama::Template;
 use http::{Method, StatusCode};
@@ -40,7 +40,7 @@ pub async fn submit(submission: Submission) -> PageResult {
     }
     visit.send::<Value>(Method::DELETE, api(&visit), None).await?;
     let message = visit.t.say("tenant_delete.done").with("name", tenant.title());
-    // Not by `visit.link`: it may name the tenant that is gone.
+    // Not by `visit.link`, which may name the deleted tenant.
     Ok(visit.done(&visit.page(PATH), message))
 }
 

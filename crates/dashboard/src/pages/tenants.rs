@@ -42,7 +42,7 @@ pub struct Tenant {
     pub created_at: Moment,
 }
 
-/// How long things of a tenant are stored; `None` if the setting of the gateway applies.
+/// How long a tenant's data is stored; `None` if the gateway's setting applies.
 #[derive(Deserialize)]
 pub struct Retention {
     pub events: Option<Text>,
@@ -94,12 +94,12 @@ struct TenantsPage {
     query: String,
     /// The page that a chosen tenant limits.
     for_page: Option<String>,
-    /// Whether the search did not come to the end.
+    /// Whether the search did not reach the end.
     is_cut: bool,
 }
 
 impl TenantsPage {
-    /// The page of a tenant, or the one that it is chosen for.
+    /// Returns the page of a tenant, or the one that it is chosen for.
     fn href(&self, tenant: &Tenant) -> Link {
         let page = match &self.for_page {
             Some(page) => Link::new(page),
@@ -120,7 +120,7 @@ struct TenantFormPage {
     errors: FormErrors,
 }
 
-/// What someone typed, or what the tenant has.
+/// The fields, typed or current.
 #[derive(Default)]
 pub struct Fields {
     slug: String,
@@ -128,11 +128,11 @@ pub struct Fields {
     plan: String,
     profile: String,
     is_strict: bool,
-    /// The body of the tenant as it was when the form was opened.
+    /// The body of the tenant when the form was opened.
     pub before: String,
 }
 
-/// What a tenant gets where nothing is chosen.
+/// The plan if none is chosen.
 const DEFAULT_PLAN: &str = gancho_domain::Tenant::UNLIMITED;
 const DEFAULT_PROFILE: &str = "standard";
 
@@ -148,7 +148,7 @@ impl TenantFormPage {
     }
 }
 
-/// What is known, and what the tenant has even if it is not.
+/// Returns the known choices, and the tenant's own even if it is unknown.
 fn choices<'a>(known: impl Iterator<Item = &'a str>, present: &str) -> Vec<Text> {
     let mut choices: Vec<Text> = known.map(Text::from).collect();
     if !present.is_empty() && !choices.iter().any(|one| one.as_str() == present) {
@@ -190,7 +190,7 @@ impl Fields {
         fields
     }
 
-    /// Empty fields are left out.
+    /// Returns the body for the API. Empty fields are left out.
     pub fn body(&self, is_new: bool) -> Value {
         let mut body = Map::new();
         let fields =

@@ -1,4 +1,4 @@
-//! `/ui/users`: who may log in, and as what?
+//! `/ui/users`: who may log in, with which role?
 
 use askama::Template;
 use axum::response::Response;
@@ -103,7 +103,7 @@ async fn render_list(visit: &Visit, typed: &str, role: &str, errors: FormErrors)
 pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let (name, role) = (form.text("name"), form.text("role"));
-    // A password is not trimmed: spaces are part of it.
+    // A password is not trimmed, because spaces are part of it.
     let password = form.get("password").unwrap_or_default();
     let body = json!({"name": name, "role": role, "password": password});
     match visit.post::<User>(Link::new("/v1/users"), body).await {
@@ -170,7 +170,7 @@ struct PasswordPage {
     errors: FormErrors,
 }
 
-/// `/ui/password`: the own one.
+/// `/ui/password`: the user's own password.
 pub async fn own_password(visit: Visit) -> PageResult {
     Ok(show_own(&visit, FormErrors::default()).await)
 }
@@ -188,7 +188,7 @@ pub async fn set_own_password(submission: Submission) -> PageResult {
         "password": new.unwrap_or_default(),
     });
     match visit.post::<Value>(Link::new("/v1/me/password"), body).await {
-        // All sessions ended, this one too.
+        // All sessions have ended, including this one.
         Ok(_) => Ok(page::see_other("/ui/login?changed=yes")),
         Err(problem) if problem.is_input() => Ok(show_own(&visit, problem.into()).await),
         Err(problem) => Err(problem),

@@ -1,9 +1,9 @@
-//! What waiting deliveries of e-mails and receipts wait for. The API says so of deliveries alone.
+//! What waiting deliveries of e-mails and receipts wait for. The API says so only for deliveries.
 
 use super::{delivery_row::DeliveryRow, list::List};
 use crate::{params::Link, visit::Visit};
 
-/// Waiting deliveries of e-mails, the newest.
+/// Returns the newest waiting deliveries of e-mails.
 pub async fn of_emails(visit: &Visit) -> Vec<DeliveryRow> {
     let link = Link::new("/v1/deliveries").with("lane", "email").with("limit", 500);
     let mut all = Vec::new();
@@ -15,7 +15,7 @@ pub async fn of_emails(visit: &Visit) -> Vec<DeliveryRow> {
     all
 }
 
-/// Waiting deliveries of a partner's receipts, the newest.
+/// Returns the newest waiting deliveries of a partner's receipts.
 pub async fn of_receipts(visit: &Visit, partner: &str) -> Vec<DeliveryRow> {
     let link = Link::new("/v1/deliveries").with("lane", "dispatch").with("partner", partner);
     let link = link.with("limit", 500);

@@ -11,12 +11,12 @@ use crate::{
     visit::Visit,
 };
 
-/// A condition that is in force.
+/// A condition of the filter.
 pub struct Chip {
     pub name: &'static str,
     pub label: Sentence,
     pub value: Text,
-    /// What is wrong with the value.
+    /// The error of the value.
     pub error: Option<Sentence>,
 }
 
@@ -62,7 +62,7 @@ impl Filter {
         self.fields().into_iter().fold(link, |link, (name, value)| link.maybe(name, value))
     }
 
-    /// The same as a body. The tenant is that of the page.
+    /// Returns the filter as a body. The tenant is that of the page.
     pub fn body(&self) -> Map<String, Value> {
         let fields = self.fields().into_iter();
         fields.filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()

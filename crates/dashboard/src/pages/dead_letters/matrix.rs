@@ -1,4 +1,4 @@
-//! Dead letters by code and tenant.
+//! Counts dead letters by code and tenant.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::PATH;
 use crate::{escape::Text, moment::Moment, params::Link, problem::Problem, visit::Visit};
 
-/// Tenants with a column of their own; the rest is counted together.
+/// Maximum tenants with their own column; the others are counted together.
 const MAX_COLUMNS: usize = 5;
 const MAX_ROWS: usize = 12;
 
@@ -49,7 +49,7 @@ impl Matrix {
         let mut tenants: Vec<_> = all.by_tenant.iter().collect();
         tenants.sort_by_key(|(_, count)| Reverse(**count));
         let mut columns = Vec::new();
-        // The portal has one tenant, so the sums say it all.
+        // The portal has one tenant, so the sums are enough.
         let max_columns = if visit.is_portal() { 0 } else { MAX_COLUMNS };
         for (id, _) in tenants.iter().take(max_columns) {
             let known = visit.dashboard.backend.tenant(id).await.ok().flatten();

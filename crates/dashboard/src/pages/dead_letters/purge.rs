@@ -1,4 +1,5 @@
-//! Deletes dead letters, of the filter or of a selection: first it is counted, then confirmed by typing the count.
+//! Deletes dead letters, of the filter or of a selection: first they are counted, and the count is typed as a
+//! confirmation.
 
 use askama::Template;
 use http::{Method, StatusCode};
@@ -21,7 +22,7 @@ use crate::{
     visit::Visit,
 };
 
-/// Calls of the API for one form, of 10,000 dead letters each.
+/// Maximum calls of the API for one form, of 10,000 dead letters each.
 const MAX_CALLS: usize = 10;
 
 #[derive(Template)]
@@ -64,7 +65,7 @@ pub async fn submit(submission: Submission) -> PageResult {
     if typed.is_empty() {
         return Ok(show(&visit, filter, &ids, count, false).await);
     }
-    // The number that was shown: with more of them since, it is asked again.
+    // The number that was shown. If there are more now, the page asks again.
     if typed.replace([',', '.', ' '], "").parse() != Ok(count) {
         return Ok(show(&visit, filter, &ids, count, true).await);
     }
@@ -78,7 +79,7 @@ pub async fn submit(submission: Submission) -> PageResult {
     Ok(visit.done(&back, visit.t.count(key, purged)))
 }
 
-/// The dead letters that were selected, as many as a page shows.
+/// Returns the selected dead letters, as many as a page shows.
 pub fn selected(form: &Params) -> Vec<String> {
     form.all("id").take(super::ROWS).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Replays the dead letters that were selected on a page, to their own endpoints or to another.
+//! Replays the selected dead letters of a page, to their own endpoints or to another.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The state of the endpoints that a replay would send to, for those that are not simply working.
+//! The state of the endpoints that a replay would send to, without those that simply work.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
-/// The dead letters whose endpoints are looked at: the newest that match.
+/// Maximum dead letters whose endpoints are read: the newest that match.
 const MAX_ROWS: usize = 500;
-/// Endpoints that are looked at, those with most dead letters first, and that are shown.
+/// Maximum endpoints that are read and shown, those with most dead letters first.
 const MAX_TARGETS: usize = 50;
 const MAX_SHOWN: usize = 6;
 
 pub struct Targets {
     pub troubled: Vec<Target>,
-    /// Whether all that were looked at work.
+    /// Whether all endpoints that were read work.
     pub is_fine: bool,
-    /// How many were looked at, if there are more.
+    /// How many were read, if there are more.
     pub first: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub struct Target {
 }
 
 impl Targets {
-    /// Of the dead letters that match, or the one endpoint that they are redirected to.
+    /// Reads the endpoints of the matching dead letters, or the one endpoint that they are redirected to.
     pub async fn read(visit: &Visit, filter: &Filter, to: &str) -> ApiResult<Self> {
         let link = filter.to_api("/v1/dlq").with("limit", MAX_ROWS);
         let List { data, next_cursor } = visit.get::<List<DeadLetter>>(link).await?;
@@ -50,7 +50,7 @@ impl Targets {
         let mut troubled = Vec::new();
         for (id, count) in counts.into_iter().take(MAX_TARGETS) {
             let link = Link::new(format!("/v1/webhooks/{}", segment(&id)));
-            // One that was deleted is among those that are left out.
+            // A deleted endpoint is among those that are left out.
             let Ok(facts) = visit.get::<EndpointFacts>(link).await else { continue };
             if !matches!(facts.mark(), Mark::Delivered | Mark::Pending | Mark::Warning) {
                 troubled.push(Target::of(visit, &facts, count));

@@ -1,5 +1,5 @@
-//! The filter of deliveries. It is the address of the page, so that it can be shared; what someone types
-//! into the field becomes such an address.
+//! The filter of deliveries. It is the URL of the page, so that it can be shared; text that someone types
+//! into the field becomes such a URL.
 
 use crate::{
     escape::Text, params::Link, problem::FormErrors, search, sentence::Sentence, visit::Visit,
@@ -23,32 +23,32 @@ pub struct Filter {
     pub(super) text: Option<String>,
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
-    /// A tenant that was typed.
+    /// The typed tenant.
     tenant: Option<String>,
     /// The window of the histogram.
     pub(super) range: Option<String>,
-    /// Words that could not be understood.
+    /// Words that were not understood.
     pub unknown: Vec<Text>,
-    /// Whether a part of it was typed, and the address is not yet the canonical one.
+    /// Whether a part of it was typed, so that the URL is not canonical yet.
     is_typed: bool,
     /// In the portal, no tenant can be named.
     is_of_portal: bool,
-    /// An id of a delivery that was typed.
+    /// The typed id of a delivery.
     delivery: Option<String>,
-    /// What was typed without saying what it is.
+    /// Typed words without a qualifier.
     pub(super) words: Vec<String>,
 }
 
-/// A condition that is in force, and the address without it.
+/// A condition in force, and the URL without it.
 pub struct Chip {
     pub label: Sentence,
     pub value: Text,
     pub without: Link,
-    /// What is wrong with the value.
+    /// The error of the value.
     pub error: Option<Sentence>,
 }
 
-/// What can be typed before a colon. In the portal, not the first.
+/// The qualifiers that can be typed before a colon. The portal does not have the first.
 const QUALIFIERS: [&str; 12] = [
     "tenant", "type", "endpoint", "event", "external", "subject", "error", "response", "text",
     "status", "since", "until",
@@ -110,7 +110,7 @@ impl Filter {
         }
     }
 
-    /// The address to go to instead, if something was typed and all of it was understood.
+    /// Returns the canonical URL to redirect to, if something was typed and all of it was understood.
     pub fn canonical(&self, visit: &Visit) -> Option<Link> {
         if let Some(id) = &self.delivery {
             return Some(visit.link(format!("{PATH}/{}", crate::params::segment(id))));
@@ -122,7 +122,7 @@ impl Filter {
         self.link_to(visit, PATH)
     }
 
-    /// The address of another page with this filter.
+    /// Returns the URL of another page with this filter.
     pub fn link_to(&self, visit: &Visit, path: &str) -> Link {
         let link = visit.link(path).maybe("range", self.range.as_deref());
         let link = match &self.tenant {
@@ -132,7 +132,7 @@ impl Filter {
         self.fields().into_iter().fold(link, |link, (name, value)| link.maybe(name, value))
     }
 
-    /// The parameters of the list, for a page that leads back to it.
+    /// Returns the parameters of the list, for a page that links back to it.
     pub fn query(&self, visit: &Visit) -> String {
         let link = self.link(visit).to_string();
         link.split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
@@ -142,7 +142,7 @@ impl Filter {
         self.parameters().map(|(name, _, value)| (name, value))
     }
 
-    /// The names here and in the API, and the values.
+    /// Returns the names here and in the API, and the values.
     fn parameters(&self) -> [(&'static str, &'static str, Option<&str>); 11] {
         [
             ("status", "status", self.status.as_deref()),
@@ -164,7 +164,8 @@ impl Filter {
         self.parameters().into_iter().fold(link, |link, (_, name, value)| link.maybe(name, value))
     }
 
-    /// The status has its tabs, if it is one; everything else is a chip. One with a wrong value says so.
+    /// Returns the chips. A valid status has its tab; every other condition is a chip. One with an invalid
+    /// value says so.
     pub fn chips(&self, visit: &Visit, errors: &FormErrors) -> Vec<Chip> {
         let t = visit.t;
         let fields = self.parameters().into_iter().filter_map(|(name, api_name, value)| {
@@ -202,13 +203,13 @@ impl Filter {
         fields.collect()
     }
 
-    /// Whether rows can come and change while the page is open: not if it ends before now, nor if bodies would have
-    /// to be searched again and again.
+    /// Whether rows can appear and change while the page is open: not if the filter ends before now, nor if
+    /// bodies would have to be searched again and again.
     pub fn is_live(&self) -> bool {
         self.until.is_none() && self.text.is_none() && self.subject.is_none()
     }
 
-    /// Whether statistics are counted for what it selects, apart from the time.
+    /// Whether statistics cover the selection, apart from the time.
     pub fn is_in_statistics(&self, visit: &Visit) -> bool {
         let is_narrower = self.event_type.is_some()
             || self.event.is_some()
@@ -221,7 +222,8 @@ impl Filter {
         !is_narrower && (self.endpoint.is_none() || visit.tenant.is_some())
     }
 
-    /// What was typed without saying what it is: an external id, a type or a text in the payload, whichever there is.
+    /// Decides what typed words without a qualifier mean: an external id, a type or a text in the payload,
+    /// whichever exists.
     pub async fn resolve(&mut self, visit: &Visit) {
         if let Some(name) = self.endpoint.clone().filter(|name| !name.starts_with("wh_")) {
             self.resolve_endpoint(visit, &name).await;
@@ -243,7 +245,8 @@ impl Filter {
         }
     }
 
-    /// Finds an endpoint by its name. If several have it, or none, the filter stays as it was typed, and is marked.
+    /// Finds an endpoint by its name. If several have it, or none, the filter stays as it was typed, and is
+    /// marked.
     async fn resolve_endpoint(&mut self, visit: &Visit, name: &str) {
         let acting = match &self.tenant {
             Some(tenant) => visit.acting_for(tenant).await.ok(),
@@ -265,18 +268,18 @@ impl Filter {
         }
     }
 
-    /// What can be typed before a colon here.
+    /// Returns the qualifiers that can be typed here.
     pub fn qualifiers(&self) -> &'static [&'static str] {
         if self.is_of_portal { &QUALIFIERS[1..] } else { &QUALIFIERS }
     }
 
-    /// Whether anything is left out.
+    /// Whether the filter leaves anything out.
     pub fn is_narrow(&self) -> bool {
         self.fields().iter().any(|(_, value)| value.is_some())
     }
 }
 
-/// A word before a colon is a name. Anything else is a part of what is searched, such as `order:12`.
+/// Whether a word before a colon is a qualifier. Anything else is a part of the search, such as `order:12`.
 fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
@@ -290,7 +293,7 @@ async fn is_external_id(visit: &Visit, word: &str) -> bool {
     found.is_ok_and(|found| !found.owners_of_events().is_empty())
 }
 
-/// Whether a delivery fits one condition, as far as a page of the list looks.
+/// Whether a delivery matches one condition, as far as a page of the list scans.
 async fn has_any(visit: &Visit, name: &str, value: &str) -> bool {
     let link = Link::new("/v1/deliveries").with(name, value).with("limit", 1);
     let found = visit.get::<List<serde::de::IgnoredAny>>(link).await;

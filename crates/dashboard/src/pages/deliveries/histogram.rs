@@ -1,5 +1,5 @@
-//! What happened in a window of time, above the list: counts by status and a small histogram, from the statistics.
-//! A bin leads to its deliveries.
+//! Shows what happened in a window of time above the list: counts by status and a small histogram, from the
+//! statistics. A bin links to its deliveries.
 
 use std::fmt::Write;
 
@@ -19,11 +19,11 @@ use crate::{
 const DEFAULT: Range = Range::Day;
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 48.0;
-/// Failed attempts go down from here.
+/// Failed attempts are drawn downwards from here.
 const BASELINE: f64 = 36.0;
 const GAP: f64 = 1.0;
 
-/// What the bars are: all that happened, or what has the status of the filter.
+/// What the bars show: everything, or what has the status of the filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     All,
@@ -52,12 +52,12 @@ pub struct Histogram {
     pub ranges: Vec<(Range, Link)>,
     pub since: String,
     pub totals: Figures,
-    /// The filter has a time of its own, which the sums of the whole window say nothing about.
+    /// Whether the filter has its own time, which the sums of the whole window do not cover.
     pub is_narrowed: bool,
 }
 
 impl Histogram {
-    /// Nothing if the statistics know less than the filter asks for, or cannot be read.
+    /// Reads the histogram; `None` if the statistics do not cover the filter, or cannot be read.
     pub async fn read(visit: &Visit, filter: &Filter) -> Option<Self> {
         if !filter.is_in_statistics(visit) {
             return None;
@@ -88,7 +88,7 @@ impl Histogram {
         })
     }
 
-    /// What happened in the window, as far as the filter asks for it.
+    /// Returns what happened in the window, as far as the filter selects it.
     pub fn sum(&self, t: &Texts) -> Html {
         let totals = &self.totals;
         let sum = match self.shows {
@@ -109,7 +109,7 @@ fn time(text: Option<&str>) -> Option<Time> {
     Some(moment.time())
 }
 
-/// Bins outside of the selected time are faint.
+/// Draws the bins. Those outside of the selected time are faint.
 fn draw(
     t: &Texts,
     stats: &Stats,
@@ -159,7 +159,7 @@ fn draw(
     Html::trusted(svg + "</svg>")
 }
 
-/// What is not zero stays visible.
+/// Returns a length. A value above zero is always visible.
 fn visible(value: u64, max: f64, room: f64) -> f64 {
     if value == 0 { 0.0 } else { (value as f64 / max * room).max(2.0) }
 }

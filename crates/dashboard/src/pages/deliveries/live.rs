@@ -1,9 +1,9 @@
-//! `/ui/live/deliveries`: rows as they change, for the page that is open. The API's tail, rendered as the list renders
-//! it, in batches of four a second at most.
+//! `/ui/live/deliveries`: streams rows as they change, for an open page. It renders the API's tail as the
+//! list does, in at most four batches per second.
 //!
-//! It begins with the first page of the list, so that nothing is missed between the page and its stream, or while the
-//! stream was lost, and reads it again every few seconds: the tail may leave things out, the list does not. It ends with
-//! the session.
+//! It starts with the first page of the list, so that nothing is missed between the page and its stream, or
+//! while the stream was lost. It reads the list again every few seconds, because the tail may leave things
+//! out and the list does not. It ends with the session.
 
 mod feed;
 
@@ -25,18 +25,20 @@ use crate::{
     visit::Visit,
 };
 
-/// Changes per second, about. Nobody can read more, and each costs the gateway something for every open page.
+/// Approximate maximum changes per second. Nobody can read more, and each costs the gateway something for
+/// every open page.
 const MAX_RATE: u32 = 20;
 /// Time between two batches.
 const PACE: Duration = Duration::from_millis(250);
-/// How often the session and the store are checked. The page gets a message each time, and notices if nothing comes.
+/// How often the session and the store are checked. The page gets a message each time, and notices if none
+/// arrives.
 const CHECK: Duration = Duration::from_secs(5);
-/// How many checks pass between two readings of the list, unless a flood has just ended.
+/// How many checks pass between two reads of the list, unless a flood has just ended.
 const CHECKS_PER_LIST: u32 = 3;
 
 pub async fn stream(visit: Visit) -> PageResult {
     let filter = Filter::read(&visit);
-    // The tail is opened first: what happens while the list is read is in both.
+    // The tail is opened first, so that what happens while the list is read is in both.
     let body = visit.stream(filter.to_tail()).await?;
     let mut feed = LiveFeed::new(visit, filter);
     feed.read_list().await?;
@@ -76,7 +78,7 @@ struct LiveRows {
     is_over: bool,
 }
 
-/// What the page gets at each check.
+/// The message of each check.
 const LIVE: &[u8] = b"event: state\ndata: live\n\n";
 const LOST: &[u8] = b"event: state\ndata: lost\n\n";
 
@@ -115,7 +117,7 @@ impl LiveRows {
                     let has_ended =
                         std::mem::replace(&mut self.was_flooded, is_flooded) && !is_flooded;
                     let is_due = has_ended || self.checks.is_multiple_of(CHECKS_PER_LIST);
-                    // While the store is away, the list is read as soon as it is back.
+                    // While the store is unavailable, each check tries to read the list.
                     let is_up = self.feed.check_store(is_due || self.is_lost).await;
                     self.is_lost = !is_up;
                     self.check_at = Instant::now() + CHECK;
@@ -155,7 +157,7 @@ impl LiveRows {
 }
 
 impl Filter {
-    /// The changes that a page with this filter needs: also those of rows that no longer fit.
+    /// Returns the changes that a page with this filter needs, including those of rows that no longer match.
     fn to_tail(&self) -> Link {
         Link::new("/v1/deliveries/tail")
             .with("max_rate", MAX_RATE)
@@ -164,7 +166,7 @@ impl Filter {
     }
 }
 
-/// The address of the stream of a page; `None` where nothing new can come.
+/// Returns the URL of the stream of a page; `None` if nothing new can come.
 pub fn address(visit: &Visit, filter: &Filter) -> Option<Link> {
     let is_first_page = visit.params.get("cursor").is_none() && filter.is_live();
     is_first_page.then(|| filter.link_to(visit, PATH))

@@ -1,4 +1,4 @@
-//! Acts on the deliveries that were selected on a page: retries them, or cancels their events after asking.
+//! Actions on the selected deliveries of a page: retries them, or cancels their events after asking.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::{
     visit::Visit,
 };
 
-/// Maximum rows that are shown while a page is live, and so that can be selected.
+/// Maximum rows that a live page shows, and so maximum selected rows.
 const MAX_SELECTED: usize = 4 * ROWS;
 
 #[derive(Deserialize)]
@@ -53,7 +53,8 @@ pub async fn retry(submission: Submission) -> PageResult {
     Ok(page::see_other(&list(&visit).to_string()))
 }
 
-/// One that waits for its turn is left out: whether it may overtake others is asked on its own page.
+/// Retries a delivery. One that waits for its turn is left out: only its own page asks whether it may
+/// overtake others.
 async fn retry_one(visit: &Visit, id: &str) -> Result<(), Problem> {
     let link = Link::new(format!("/v1/deliveries/{}", segment(id)));
     let row: DeliveryRow = visit.get(link.clone()).await?;
@@ -65,7 +66,7 @@ async fn retry_one(visit: &Visit, id: &str) -> Result<(), Problem> {
     visit.post::<IgnoredAny>(link, json!({})).await.map(|_| ())
 }
 
-/// Asks first: the API cancels a whole event, and so more than the deliveries that were selected.
+/// Cancels after asking, because the API cancels a whole event, and so more than the selected deliveries.
 pub async fn cancel(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let t = visit.t;
@@ -100,7 +101,8 @@ pub async fn cancel(submission: Submission) -> PageResult {
     Ok(visit.done(&list(&visit), t.count("events.was_canceled", ended)))
 }
 
-/// The events of the selected deliveries that have not ended, each with its tenant if the page shows all tenants.
+/// Returns the events of the selected deliveries that have not ended, each with its tenant if the page shows
+/// all tenants.
 async fn waiting_events(
     visit: &Visit,
     ids: &[String],
@@ -120,7 +122,7 @@ async fn waiting_events(
     Ok(events)
 }
 
-/// The ids of the rows that were selected; `None` without any.
+/// Returns the ids of the selected rows; `None` without any.
 fn selected(form: &Params) -> Option<Vec<String>> {
     let ids: Vec<String> = form.all("id").take(MAX_SELECTED).map(str::to_owned).collect();
     (!ids.is_empty()).then_some(ids)

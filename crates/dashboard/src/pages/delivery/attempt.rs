@@ -1,4 +1,4 @@
-//! An attempt, and what changed since the one before.
+//! An attempt, and its differences from the one before.
 
 use std::collections::BTreeMap;
 
@@ -40,23 +40,23 @@ impl Attempt {
         if self.is_delivered() { t.say("status.delivered") } else { t.say("status.failed_attempt") }
     }
 
-    /// Why it failed, in a few words.
+    /// Returns why it failed, in a few words.
     pub fn why(&self, t: &Texts) -> Option<Html> {
         self.error.as_ref().map(|error| failure::short(t, self.error_code.as_ref(), error))
     }
 
-    /// Why it failed, with all that the gateway says about it.
+    /// Returns why it failed, with all details of the gateway.
     pub fn why_in_full(&self, t: &Texts) -> Option<Html> {
         self.error.as_ref().map(|error| failure::full(t, self.error_code.as_ref(), error))
     }
 
-    /// The status of the response, or the code of what went wrong.
+    /// Returns the status of the response, or the code of the failure.
     pub fn outcome(&self) -> Text {
         let status = self.response_status.map(|status| Text::from(&*status.to_string()));
         status.or_else(|| self.error_code.clone()).unwrap_or_default()
     }
 
-    /// The status with its phrase: `503 Service Unavailable`.
+    /// Returns the status with its phrase: `503 Service Unavailable`.
     pub fn status_line(&self) -> Option<String> {
         let status = self.response_status?;
         let known = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
@@ -66,7 +66,7 @@ impl Attempt {
 
 /// A line that differs from the attempt before.
 pub enum Change {
-    /// What the lines after it are of.
+    /// A heading: the lines after it are those of the request, the response or a body.
     Request,
     Response,
     ResponseBody,
@@ -74,7 +74,7 @@ pub enum Change {
     Added(Text),
 }
 
-/// What is different in the later one.
+/// Returns the differences of the later one.
 pub fn changes(earlier: &Attempt, later: &Attempt) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(&mut changes, Change::Request, &earlier.request_headers, &later.request_headers);
@@ -88,10 +88,10 @@ fn body(attempt: &Attempt) -> &str {
     attempt.response_body.as_ref().map_or("", |body| body.0.as_str())
 }
 
-/// More changed lines than this are not worth reading.
+/// Maximum changed lines that are shown.
 const MAX_LINES: usize = 100;
 
-/// By line: what lies between the lines that both begin and end with.
+/// Compares bodies by line: what is between the first and the last lines that both share.
 fn compare_bodies(changes: &mut Vec<Change>, before: &str, after: &str) {
     if before == after {
         return;

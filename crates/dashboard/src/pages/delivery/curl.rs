@@ -1,4 +1,4 @@
-//! The request of a delivery as a `curl` command.
+//! Returns the request of a delivery as a `curl` command.
 
 use std::fmt::Write;
 
@@ -6,12 +6,13 @@ use serde_json::value::RawValue;
 
 use super::{super::endpoint_facts::EndpointFacts, attempt::Attempt};
 
-/// Shown by the API in place of a secret.
+/// The API shows this in place of a secret.
 const MASK: char = '•';
-/// Longer bodies are not worth pasting.
+/// Maximum size of a body that is worth pasting.
 const MAX_BODY: usize = 64 * 1024;
 
-/// The headers as they were sent last, and the body byte for byte. A masked header becomes a variable.
+/// Returns the command with the headers as they were sent last, and the body byte for byte. A masked header
+/// becomes a variable.
 pub fn command(
     endpoint: Option<&EndpointFacts>,
     attempt: Option<&Attempt>,
@@ -39,7 +40,7 @@ pub fn command(
     Some(command)
 }
 
-/// One word of a shell, whatever it contains.
+/// Quotes a text as one word of a shell, whatever it contains.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

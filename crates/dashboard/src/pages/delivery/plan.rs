@@ -1,4 +1,4 @@
-//! The attempts that were made and those that are planned, on one line.
+//! The past and the planned attempts, on one line.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     texts::Texts,
 };
 
-/// Planned attempts beyond this many are not drawn.
+/// Maximum planned attempts that are drawn.
 const MAX_STEPS: usize = 12;
 
 pub struct PlanStep {
@@ -22,11 +22,11 @@ pub struct PlanStep {
     pub mark: Mark,
     pub word: Sentence,
     pub time: Html,
-    /// How long after the one before.
+    /// The delay after the one before.
     pub delay: Html,
 }
 
-/// `attempts` are newest first.
+/// Returns the steps. `attempts` are newest first.
 pub fn steps(
     t: &Texts,
     row: &DeliveryRow,

@@ -1,4 +1,4 @@
-//! Compares what a receiver got with what was sent, for those who look for the reason of a rejected signature.
+//! Compares what a receiver got with what was sent, to find the reason of a rejected signature.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Why a delivery waits: the sentence, and each gate that it passes on its way.
+//! Why a delivery waits: the sentence, and each gate on its way.
 
 use serde::Deserialize;
 
@@ -23,12 +23,12 @@ pub struct Waiting {
     pub advice: Option<Html>,
     /// Who paused what it waits for.
     pub paused: Option<Sentence>,
-    /// Whether an attempt is being made.
+    /// Whether an attempt is in flight.
     pub is_in_flight: bool,
     pub gates: Vec<Gate>,
 }
 
-/// Something that a delivery must pass before it is sent.
+/// A condition that must hold before a delivery is sent.
 pub struct Gate {
     pub name: Sentence,
     pub value: Html,
@@ -151,7 +151,7 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
     sentence.into()
 }
 
-/// What would help.
+/// Returns what would help.
 fn advice(visit: &Visit, row: &DeliveryRow, reason: Reason) -> Option<Html> {
     let t = visit.t;
     let endpoint = row.webhook_id.as_ref().map(|id| visit.link(format!("/endpoints/{id}")));
@@ -177,7 +177,7 @@ fn advice(visit: &Visit, row: &DeliveryRow, reason: Reason) -> Option<Html> {
     })
 }
 
-/// Each gate in order. The first closed one is the reason that the API gave.
+/// Returns each gate in order. The first closed one is the reason that the API returned.
 fn gates(
     visit: &Visit,
     row: &DeliveryRow,
@@ -245,7 +245,7 @@ fn gates(
         _ if is_closed => GateState::Ahead,
         _ => GateState::Later,
     };
-    // A tenant's people see the gates that are their own.
+    // A tenant's users see only their own gates.
     let is_shown = |reason: Reason| {
         let is_operators =
             matches!(reason, Reason::LaneResume | Reason::TenantResume | Reason::Backlog);

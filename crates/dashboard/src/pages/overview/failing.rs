@@ -22,7 +22,7 @@ pub struct FailingEndpoint {
 }
 
 impl FailingEndpoint {
-    /// Those that still exist, the worst first.
+    /// Reads those that still exist, the worst first.
     pub async fn read(visit: &Visit) -> ApiResult<Vec<Self>> {
         let link =
             Link::new("/v1/stats/webhooks").with("order", "failures").with("limit", MAX_ROWS);
@@ -44,7 +44,7 @@ impl FailingEndpoint {
         self.tenant.slug.as_str().into()
     }
 
-    /// Deliveries of the last 24 hours that have neither been delivered nor given up.
+    /// Returns how many deliveries of the last 24 hours have neither been delivered nor given up.
     pub fn open(&self) -> u64 {
         let totals = &self.stats.totals;
         totals.accepted.saturating_sub(totals.delivered + totals.dead_letters)

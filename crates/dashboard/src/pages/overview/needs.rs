@@ -1,4 +1,4 @@
-//! What needs a person, by the number of deliveries affected.
+//! What needs a person, ordered by the number of affected deliveries.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -17,16 +17,16 @@ use crate::{
 
 /// Maximum causes that are listed at once; the others are folded.
 pub const MAX_CAUSES: usize = 7;
-/// Maximum causes of one kind that are looked up.
+/// Maximum causes of one kind that are read.
 const MAX_OF_KIND: usize = 20;
-/// Maximum paused endpoints that are looked up.
+/// Maximum paused endpoints that are read.
 const MAX_LOOKUPS: usize = 50;
 
 pub struct Cause {
     pub mark: Mark,
     pub word: Sentence,
     pub title: Sentence,
-    /// Since when, and what follows.
+    /// Since when, and the consequence.
     pub text: Sentence,
     pub link: Link,
     pub action: Sentence,
@@ -49,7 +49,7 @@ impl DeadStats {
     }
 }
 
-/// All of them: paused tenants, and then the largest first.
+/// Returns all causes: paused tenants, and then the largest first.
 pub async fn causes(
     visit: &Visit,
     failing: &[FailingEndpoint],
@@ -66,7 +66,7 @@ pub async fn causes(
     Ok(causes)
 }
 
-/// An endpoint that fails all the time, or that the gateway disabled.
+/// Returns the cause of an endpoint that fails all the time, or that the gateway disabled.
 fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> {
     let t = visit.t;
     let (facts, totals) = (&endpoint.facts, &endpoint.stats.totals);
@@ -91,7 +91,7 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
     };
     let text = text.with("failed", t.number(totals.failed_attempts));
     let link = endpoint.link.clone();
-    // A disabled endpoint takes no test.
+    // A disabled endpoint accepts no test.
     let (action, action_link) = if facts.is_active {
         (t.say("overview.send_test"), format!("{link}#test"))
     } else {
@@ -183,7 +183,7 @@ async fn paused_tenants(visit: &Visit, queues: &Queues) -> Vec<Cause> {
     causes
 }
 
-/// One cause for all of them: their number, and what waits if the page is a tenant's.
+/// Returns one cause for all paused endpoints: their number, and what waits if the page is a tenant's.
 async fn paused_endpoints(visit: &Visit, queues: &Queues) -> Option<Cause> {
     let t = visit.t;
     let (mut count, mut waiting) = (queues.paused_webhooks.len() as u64, 0);

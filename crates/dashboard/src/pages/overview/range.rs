@@ -20,7 +20,7 @@ impl Range {
     pub const ALL: [Self; 6] =
         [Self::QuarterHour, Self::Hour, Self::SixHours, Self::Day, Self::Week, Self::Month];
 
-    /// The range that the address names. Default: six hours.
+    /// Returns the range that the URL names. Default: six hours.
     pub fn read(params: &Params) -> Result<Self, Problem> {
         let Some(name) = params.get("range") else { return Ok(Self::SixHours) };
         let unknown = || Problem::new(StatusCode::BAD_REQUEST, "unknown_range", "");
@@ -31,7 +31,7 @@ impl Range {
         Self::ALL.into_iter().find(|range| range.name() == name)
     }
 
-    /// The time of a bin: with its day, if the range has several.
+    /// Returns the time of a bin: with its day, if the range has several.
     pub fn clock(self, t: &Texts, at: &Moment) -> String {
         match self {
             Self::Week | Self::Month => at.day_and_clock(t),
@@ -39,7 +39,7 @@ impl Range {
         }
     }
 
-    /// As in the address, and in the API.
+    /// Returns the name in the URL and in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QuarterHour => "15m",
@@ -62,7 +62,7 @@ impl Range {
         }
     }
 
-    /// A range of the API that contains this one and the one before, and its step.
+    /// Returns a range of the API that contains this one and the one before, and its step.
     pub const fn wider(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::QuarterHour => Some(("1h", "1m")),
@@ -74,7 +74,7 @@ impl Range {
         }
     }
 
-    /// The intervals between the labels of the axis.
+    /// Returns the intervals between the labels of the axis.
     pub const fn intervals(self) -> u32 {
         match self {
             Self::QuarterHour | Self::Month => 5,

@@ -1,4 +1,4 @@
-//! Reads the tenants' shares of the gateway, and remembers them for all open pages.
+//! Reads the tenants' shares of the gateway, and caches them for all open pages.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::{
     visit::Visit,
 };
 
-/// Tenants that are looked at.
+/// Maximum tenants that are read.
 const MAX_READ: usize = 100;
 
-/// The shares of a range, if there are at least two tenants that sent something.
+/// Returns the shares of a range, if at least two tenants have sent something.
 pub async fn read(visit: &Visit, range: Range) -> Option<Arc<TenantShares>> {
     let shares = shares(visit, range).await?;
     Some(shares).filter(|shares| shares.rows.len() > 1)

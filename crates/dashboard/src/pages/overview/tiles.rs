@@ -1,4 +1,4 @@
-//! The five figures, each with its line and the difference to the range before.
+//! The five figures, each with its line and the difference from the previous range.
 
 use super::{Queue, range::Range};
 use crate::{
@@ -51,7 +51,7 @@ struct Context<'a> {
 const NO_NUMBER: &str = "–";
 
 impl Context<'_> {
-    /// A line through a value of each bin that is over.
+    /// Draws a line through a value of each bin that is over.
     fn spark(&self, value: impl Fn(&Figures) -> Option<f64>) -> Html {
         let bins = self.stats.bins.split_last().map_or(&[][..], |(_, over)| over);
         let values: Vec<_> = bins.iter().map(|Bin { figures, .. }| value(figures)).collect();
@@ -135,7 +135,7 @@ impl Context<'_> {
         }
     }
 
-    /// Lanes are shared by all tenants.
+    /// Returns the age of the oldest delivery in the lanes, which all tenants share.
     fn oldest(&self, queues: &[Queue]) -> Tile {
         let t = &self.t;
         let oldest = queues.iter().filter_map(|queue| queue.oldest_due_at).min();

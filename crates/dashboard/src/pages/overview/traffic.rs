@@ -72,7 +72,7 @@ impl Traffic {
         end.with("step", &self.step)
     }
 
-    /// The labels of the grid of response times, from the top.
+    /// Returns the labels of the grid of response times, from the top.
     pub fn grid(&self, t: &Texts) -> Vec<String> {
         let label = |millis: &f64| {
             if *millis < 1_000.0 {
@@ -84,7 +84,7 @@ impl Traffic {
         self.latency.grid.iter().map(label).collect()
     }
 
-    /// The rows of the table, newest first.
+    /// Returns the rows of the table, newest first.
     pub fn rows(&self, t: &Texts) -> Vec<(Html, Vec<String>)> {
         let row = |bin: &Bin| {
             let figures = &bin.figures;

@@ -1,4 +1,5 @@
-//! What waits to be sent to an open page: the last state of each delivery that changed, and how many were left out.
+//! What waits to be sent to an open page: the last state of each changed delivery, and how many were left
+//! out.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,19 +19,19 @@ use crate::{
     visit::{ApiResult, Visit},
 };
 
-/// Maximum new rows in a batch. In a flood the rest is counted, not shown: nobody can read it.
+/// Maximum new rows in a batch. In a flood the others are counted, not shown, because nobody can read them.
 const MAX_NEW: usize = 20;
-/// Maximum rows that the page is taken to show. Their changes are always sent.
+/// Maximum rows that the page is assumed to show. Their changes are always sent.
 const MAX_SHOWN: usize = 250;
 
-/// A store that takes longer is away.
+/// A store that takes longer counts as unavailable.
 const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub struct LiveFeed {
     visit: Visit,
     filter: Filter,
     names: HashMap<String, Text>,
-    /// By id, which is by age.
+    /// Changed rows by id, which is by age.
     changed: BTreeMap<String, DeliveryRow>,
     /// The rows that the page shows, by id, each with the hash of what was sent.
     shown: BTreeMap<String, u64>,
@@ -52,7 +53,7 @@ struct Batch {
 #[derive(Serialize)]
 struct BatchRow {
     id: String,
-    /// Whether the filter of the page lets it through. Otherwise only a row that is there changes.
+    /// Whether it matches the filter of the page. Otherwise it only updates a row that is shown.
     fits: bool,
     html: String,
 }
@@ -92,7 +93,8 @@ impl LiveFeed {
         Ok(())
     }
 
-    /// Whether the store answers in time: to the list if that is read anyway, else to as little as possible.
+    /// Whether the store answers in time: with the list if that is read anyway, else with as little as
+    /// possible.
     pub async fn check_store(&mut self, with_list: bool) -> bool {
         let answer = async {
             if with_list {
@@ -135,7 +137,7 @@ impl LiveFeed {
         self.visit.has_session().await
     }
 
-    /// Takes what waits, as JSON, oldest first. `None` if the page shows all of it already.
+    /// Returns what waits as JSON, oldest first. `None` if the page shows all of it already.
     pub async fn batch(&mut self) -> Option<String> {
         let changed = std::mem::take(&mut self.changed);
         self.learn_names(changed.values()).await;
@@ -180,7 +182,7 @@ impl LiveFeed {
 }
 
 impl Filter {
-    /// Whether a delivery that the tail showed belongs to the list. What the tail filters is not asked again.
+    /// Whether a delivery of the tail belongs to the list. Does not check again what the tail filters.
     fn fits(&self, row: &DeliveryRow) -> bool {
         let is = |wanted: &Option<String>, value: Option<&str>| match wanted {
             Some(wanted) => value == Some(wanted.as_str()),
