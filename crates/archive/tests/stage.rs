@@ -9,7 +9,7 @@ use gancho_domain::{
     SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
 };
 use gancho_engine::{
-    Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms,
+    Archive, AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Limits, Terms,
 };
 use gancho_store::{DeadFilter, Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_testkit::{
@@ -31,7 +31,7 @@ impl Carrier for Refusal {
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     }
 
-    async fn carry(&self, _: &Job, _: u32) -> AttemptResult {
+    async fn carry(&self, _: &Job, _: u32, _: &Cut) -> AttemptResult {
         let failure = Failure::new(Code::http(410), "it is gone");
         AttemptResult {
             request_headers: Bytes::from_static(b"authorization: ***\ncontent-type: text/plain"),

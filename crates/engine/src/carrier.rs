@@ -13,6 +13,8 @@ use gancho_domain::{
 };
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
+use crate::cut::Cut;
+
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
     /// Called with newly claimed jobs before [`Self::terms`], so that the carrier can load what `terms`
@@ -25,8 +27,9 @@ pub trait Carrier: Send + Sync + 'static {
     fn terms(&self, job: &Job) -> Terms;
 
     /// Makes one attempt. `attempt` counts from 1 over the delivery's whole life. Must end by itself: the
-    /// carrier enforces the deadline of an attempt.
-    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult;
+    /// carrier enforces the deadline of an attempt. In a lane with hard slots it ends the attempt earlier if
+    /// `cut` requests it, and seals `cut` before it sends what must not be sent twice.
+    async fn carry(&self, job: &Job, attempt: u32, cut: &Cut) -> AttemptResult;
 
     /// Returns the parcels to publish in the transaction that records the attempt. `at` is when the attempt
     /// ended or, if none was made, when that was decided. May read from the store; if the store does not

@@ -9,9 +9,10 @@ use gancho_store::{Job, LeaseStanding, Settlement};
 use crate::{
     Engine,
     carrier::AttemptResult,
+    cut::Cut,
     follow::{follow, last_failure},
     lane::{LaneState, Ticket},
-    scheduler::{BreakerChange, Outcome, Slot},
+    scheduler::{BreakerChange, Outcome, Slot, SlotPolicy},
     settle, suspect,
 };
 
@@ -41,7 +42,7 @@ pub(crate) async fn carry(
         drop(slot);
         Box::pin(give_up(&engine, &lane, &ticket, failure, started_at)).await
     } else {
-        let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
+        let (carried, outcome) = attempt(&lane, &ticket.job, started_at, &slot.cut).await;
         // Frees the target for the next delivery while this result is written.
         if let Some(change) = slot.finish(outcome) {
             engine.log_breaker(&ticket.job, change);
@@ -85,8 +86,13 @@ async fn give_up(
 }
 
 /// Returns the carrier's result and the outcome for the target. A panic counts as a result.
-async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (AttemptResult, Outcome) {
-    let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
+async fn attempt(
+    lane: &LaneState,
+    job: &Job,
+    started_at: Time,
+    cut: &Cut,
+) -> (AttemptResult, Outcome) {
+    let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1, cut));
     let (carried, outcome) = match trying.catch_unwind().await {
         Ok(carried) if carried.was_deferred() => {
             note_deferral(lane, &carried, started_at);
@@ -170,11 +176,18 @@ pub(crate) struct SlotGuard {
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
     slot: Option<Slot>,
+    cut: Cut,
 }
 
 impl SlotGuard {
-    pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot) -> Self {
-        Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot) }
+    /// For a delivery that has had this many attempts.
+    pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot, attempts: u32) -> Self {
+        let mut cut = Cut::default();
+        if lane.policy == SlotPolicy::Hard {
+            cut = Cut::after(attempts);
+            lane.cuts.lock().insert(slot.flight(), cut.clone());
+        }
+        Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot), cut }
     }
 
     fn finish(mut self, outcome: Outcome) -> Option<BreakerChange> {
@@ -183,6 +196,9 @@ impl SlotGuard {
 
     fn give_back(&mut self, outcome: Outcome) -> Option<BreakerChange> {
         let slot = self.slot.take()?;
+        if self.lane.policy == SlotPolicy::Hard {
+            self.lane.cuts.lock().remove(&slot.flight());
+        }
         let change = self.lane.queue.lock().finished(slot, outcome, self.engine.clock.now());
         self.engine.dispatch(&self.lane);
         if matches!(change, Some(BreakerChange::Opened { .. })) {

@@ -11,7 +11,7 @@ use gancho_domain::Time;
 use crate::{
     Engine, carry,
     lane::{LaneState, Ticket},
-    scheduler::{Outcome, Slot},
+    scheduler::{HungFlights, Outcome, Slot},
 };
 
 /// The wall clock may jump, so no sleep is longer than this.
@@ -51,6 +51,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 struct DispatchBatch {
     ready: Vec<(Slot, Ticket)>,
     evicted: Vec<Ticket>,
+    hung: HungFlights,
     /// Whether claims may take from a target that they skipped before.
     eased: bool,
     ran_dry: bool,
@@ -64,10 +65,11 @@ impl Engine {
         }
         let found = self.look(lane, self.clock.now());
         for (slot, ticket) in found.ready {
-            let held = carry::SlotGuard::new(self, lane, slot);
+            let held = carry::SlotGuard::new(self, lane, slot, ticket.job.attempts);
             // Boxed: a task is moved several times before it runs.
             self.spawn(Box::pin(carry::carry(self.clone(), lane.clone(), held, ticket)));
         }
+        lane.cut_short(found.hung);
         if !found.evicted.is_empty() {
             self.give_back(lane, found.evicted);
         }
@@ -102,6 +104,7 @@ impl Engine {
         let timer_at = lane.timer_at.load(Ordering::Relaxed);
         DispatchBatch {
             evicted: queue.take_evicted(),
+            hung: queue.hung(now),
             eased: queue.take_eased(),
             ran_dry: !ready.is_empty() && queue.queued() == 0,
             wakes_earlier: queue.wake_at(now).is_some_and(|at| at.micros() < timer_at),

@@ -1,6 +1,7 @@
 //! One lane at work: its queue, its carrier, and what wakes its loops.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -16,10 +17,11 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Limits,
     carrier::Carrier,
+    cut::Cut,
     lane_counters::Counters,
     outcome_counters::OutcomeCounters,
     room::Seat,
-    scheduler::{LaneLimits, PoolLimit, Scheduler},
+    scheduler::{FlightId, HungFlights, LaneLimits, PoolLimit, Scheduler, SlotPolicy},
     timings::Timings,
 };
 
@@ -44,8 +46,7 @@ pub struct LaneSetup {
     pub lane: Lane,
     pub carrier: Arc<dyn Carrier>,
     pub terms: LaneTerms,
-    /// The concurrency bounds every attempt from its start to its end, as a mail server may ask for.
-    pub is_hard: bool,
+    pub policy: SlotPolicy,
     /// Whether the store may give up what is too old by itself. Nothing follows from that: a lane
     /// that tells of every end leaves each to be claimed, and to be given up by hand.
     pub expires_in_store: bool,
@@ -57,7 +58,13 @@ impl LaneSetup {
     pub const OUT_PER_SLOT: u32 = PoolLimit::OUT_PER_SLOT;
 
     pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
-        Self { lane, carrier, terms: LaneTerms::default(), is_hard: false, expires_in_store: true }
+        Self {
+            lane,
+            carrier,
+            terms: LaneTerms::default(),
+            policy: SlotPolicy::ByLatency,
+            expires_in_store: true,
+        }
     }
 }
 
@@ -66,7 +73,10 @@ pub(crate) struct LaneState {
     pub carrier: Arc<dyn Carrier>,
     expiry: RwLock<Option<Duration>>,
     pub expires_in_store: bool,
+    pub policy: SlotPolicy,
     pub queue: Mutex<Scheduler<Ticket>>,
+    /// Of a hard lane: ends attempts that hang while others wait.
+    pub cuts: Mutex<BTreeMap<FlightId, Cut>>,
     pub counters: Counters,
     pub timings: Timings,
     pub outcomes: OutcomeCounters,
@@ -126,7 +136,7 @@ impl LaneState {
     pub fn new(setup: LaneSetup, lanes: usize, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
         let scheduler = Scheduler::new(LaneLimits {
             concurrency: setup.terms.concurrency.max(1),
-            is_hard: setup.is_hard,
+            policy: setup.policy,
             rate: setup.terms.rate,
             tenant_batch: limits.tenant_batch.max(1),
             max_jobs: limits.max_jobs / lanes.max(1),
@@ -138,7 +148,9 @@ impl LaneState {
             carrier: setup.carrier,
             expiry: RwLock::new(setup.terms.expiry),
             expires_in_store: setup.expires_in_store,
+            policy: setup.policy,
             queue: Mutex::new(scheduler),
+            cuts: Mutex::default(),
             counters: Counters::default(),
             timings: Timings::new(),
             outcomes: OutcomeCounters::default(),
@@ -167,6 +179,27 @@ impl LaneState {
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_again = job.is_replay || job.attempts_before > 0;
         self.expiry().filter(|_| !armed_again).map(|expiry| job.created_at + expiry)
+    }
+
+    /// Ends as many attempts that hang as others wait for, the longest first.
+    pub fn cut_short(&self, hung: HungFlights) {
+        let mut surplus = hung.surplus;
+        if surplus == 0 {
+            return;
+        }
+        let cuts = self.cuts.lock();
+        for (flight, out_for) in hung.flights {
+            let Some(cut) = cuts.get(&flight) else {
+                continue;
+            };
+            let is_over = cut.patience().is_some_and(|patience| out_for >= patience);
+            if is_over && cut.request() {
+                surplus -= 1;
+                if surplus == 0 {
+                    return;
+                }
+            }
+        }
     }
 
     /// Counts a dead letter that was made without an attempt.

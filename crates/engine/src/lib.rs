@@ -6,7 +6,8 @@
 //! or by `claim` (from the store), each with a seat in the `room`; `scheduler` decides which is next;
 //! `dispatch` starts it; `carry` makes the attempt (`suspect` has the precaution before some); `follow` gets
 //! the parcels to publish with its result; `settle` writes both (`reduce` leaves parts out if the store
-//! rejects them); `release` returns to the store what is not carried here. `membership` and `heartbeat` prove
+//! rejects them); `release` returns to the store what is not carried here; `cut` ends attempts that hang in a
+//! lane with hard slots. `membership` and `heartbeat` prove
 //! that the node lives, `fleet` counts the living nodes, `rescue` takes over from dead ones, `pauses` hold
 //! work back, `expire`, `archive`, `prune` and `erase` clean up (`erase_content` for single parcels) while
 //! `clock_guard` trusts the clock, `stop` ends the engine, `stats`, `status` and `timings` report on it,
@@ -31,6 +32,7 @@ pub mod carrier;
 mod carry;
 pub mod claim;
 mod clock_guard;
+mod cut;
 mod delivery_log;
 mod dispatch;
 pub mod engine;
@@ -73,6 +75,7 @@ mod write_shares;
 pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
 pub use clock_guard::{MAX_CLOCK_OFFSET, correct_clock};
+pub use cut::Cut;
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
 pub use fleet::NodeRole;
@@ -84,7 +87,7 @@ pub use open_breakers::OpenBreaker;
 pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
 pub use refused_writes::RefusedCounts;
 pub use retry_read::retry_read;
-pub use scheduler::Pool;
+pub use scheduler::{Pool, SlotPolicy};
 pub use spans::{SpanCounts, SpanSink};
 pub use status::TargetStatus;
 pub use stop::StopSummary;

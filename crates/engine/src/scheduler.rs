@@ -13,7 +13,7 @@
 //! delivery is found without looking at anyone who must wait, however many there are.
 //!
 //! **Invariant.** An attempt holds one of the lane's slots for no longer than [`pool::QUICK`], unless
-//! the lane's concurrency is a hard limit.
+//! the lane's concurrency is a hard limit (`hard`).
 //!
 //! Nothing here awaits, reads a clock or rolls dice, and no order depends on a hash.
 
@@ -21,6 +21,7 @@ mod aging;
 mod behind;
 mod claims;
 mod flights;
+mod hard;
 mod pausing;
 mod placing;
 mod pool;
@@ -42,36 +43,58 @@ use std::{
 use gancho_domain::{Gcra, Rate, TenantId, Time, fairness::Holdings};
 use gancho_store::TargetId;
 
-use self::{
-    flights::{Flight, FlightId, Flights},
-    pools::Pools,
-    sharing::{WholeLimits, own_part},
-    target::{Readiness, TargetLine},
-    tenant::TenantLine,
-};
 pub use self::{
+    flights::FlightId,
+    hard::HungFlights,
     pausing::PauseSet,
     pool::{Pool, PoolLimit},
     target::{BreakerChange, Outcome},
     tenant::Share,
 };
+use self::{
+    flights::{Flight, Flights},
+    pools::Pools,
+    sharing::{WholeLimits, own_part},
+    target::{Readiness, TargetLine},
+    tenant::TenantLine,
+};
 
 use crate::TargetStatus;
 
-/// Of every delivery, where targets are not told apart by how they answer.
+/// The cost of a delivery that is charged for the time for which it held its slot once it has ended.
 const EQUAL_COST: Duration = Duration::from_millis(1);
 
 /// A target belongs to one tenant; keys lead with the tenant so that its targets lie together.
 type Key = (TenantId, TargetId);
+
+/// What holds a slot of a lane, and how targets share the slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotPolicy {
+    /// Slots are for attempts that have just begun. Targets share them by how fast they answer ([`pool`]).
+    ByLatency,
+    /// The concurrency bounds every attempt from its start to its end: a contract with the far side, as with a
+    /// mail server. Half of the slots is for targets that have proven themselves ([`hard`]).
+    Hard,
+    /// The same, and every target may use every slot. For tests: this is what isolation prevents.
+    HardUnsorted,
+}
+
+impl SlotPolicy {
+    pub fn is_hard(self) -> bool {
+        self != Self::ByLatency
+    }
+
+    fn is_unsorted(self) -> bool {
+        self == Self::HardUnsorted
+    }
+}
 
 /// What limits a lane as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneLimits {
     /// Attempts at once. Those that have been out for long do not count, unless the limit is hard.
     pub concurrency: u32,
-    /// The concurrency bounds every attempt from its start to its end: a contract with the far side,
-    /// as with a mail server. Targets are not sorted by how they answer.
-    pub is_hard: bool,
+    pub policy: SlotPolicy,
     pub rate: Option<Rate>,
     /// Deliveries of one tenant in a row while others wait.
     pub tenant_batch: u32,
@@ -85,11 +108,10 @@ pub struct LaneLimits {
 
 impl LaneLimits {
     fn of_pool(&self, pool: Pool) -> PoolLimit {
-        let limit = PoolLimit::of(pool, self.concurrency, self.max_jobs, self.max_bytes);
-        if self.is_hard && pool == Pool::Prompt {
-            PoolLimit { in_flight: self.concurrency, ..limit }
+        if self.policy.is_hard() {
+            hard::limit_of(pool, self)
         } else {
-            limit
+            PoolLimit::of(pool, self.concurrency, self.max_jobs, self.max_bytes)
         }
     }
 }
@@ -141,6 +163,12 @@ pub struct QueueEntry<T> {
     pub item: T,
 }
 
+impl Slot {
+    pub fn flight(&self) -> FlightId {
+        self.flight
+    }
+}
+
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
         Self {
@@ -171,7 +199,7 @@ impl<T> Scheduler<T> {
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             self.owners.add(key.0);
-            TargetLine::new(own_part(new.max_in_flight, nodes), !self.limits.is_hard)
+            TargetLine::new(own_part(new.max_in_flight, nodes), self.limits.policy.is_hard())
         });
         line.agree(new.max_in_flight, new.rate, nodes);
         if new.is_urgent {
@@ -206,6 +234,9 @@ impl<T> Scheduler<T> {
         let Slot { key, bytes, flight } = slot;
         if let Some(flight) = self.flights.end(flight) {
             self.leave_pool(key.0, flight.pool);
+            if self.limits.policy == SlotPolicy::Hard {
+                self.charge(key.0, now.since(flight.started));
+            }
         }
         let line = self.targets.get_mut(&key);
         let change = line.and_then(|line| line.finish(outcome, bytes, now));
@@ -217,7 +248,11 @@ impl<T> Scheduler<T> {
     pub fn wake_at(&self, now: Time) -> Option<Time> {
         let timer = self.timers.first().map(|(at, _)| *at);
         // While nothing is queued, no delivery needs the slot of an overdue attempt.
-        let overdue = self.flights.next_at().filter(|_| self.queued > 0 && !self.limits.is_hard);
+        let overdue = match self.limits.policy {
+            SlotPolicy::ByLatency => self.flights.next_at().filter(|_| self.queued > 0),
+            SlotPolicy::Hard => self.wake_hard_at(now),
+            SlotPolicy::HardUnsorted => None,
+        };
         let waits_for_rate = self.servable().is_some() && !self.pauses.lane;
         let rate = self.limits.rate.filter(|_| waits_for_rate);
         let slot = rate.map(|rate| self.rate_state.free_at(rate, now));
@@ -266,6 +301,9 @@ impl<T> Scheduler<T> {
     }
 
     fn has_slot(&self, pool: Pool) -> bool {
+        if self.limits.policy.is_hard() {
+            return self.has_hard_slot(pool);
+        }
         let out = |pool: Pool| self.pools[pool].in_flight;
         // These two share the lane's slots.
         let is_young = matches!(pool, Pool::Quick | Pool::Untried);
@@ -328,7 +366,7 @@ impl<T> Scheduler<T> {
         if line.readiness(now) != Readiness::Open {
             return None;
         }
-        let cost = if self.limits.is_hard { EQUAL_COST } else { line.standing.cost() };
+        let cost = if self.limits.policy.is_hard() { EQUAL_COST } else { line.standing.cost() };
         let (item, bytes) = line.take(now)?;
         let owner = self.tenants.get_mut(&key.0)?;
         let mine = owner.of_mut(pool);
@@ -349,7 +387,7 @@ impl<T> Scheduler<T> {
         if let Some(rate) = self.limits.rate {
             self.rate_state.take(rate, now);
         }
-        let flight = self.flights.start(Flight { key, pool }, now);
+        let flight = self.flights.start(Flight { key, pool, started: now });
         self.place(key, now);
         Some((flight, item, bytes))
     }

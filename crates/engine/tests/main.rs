@@ -25,6 +25,7 @@ mod statistics {
     mod count;
 }
 mod tenants {
+    mod hard_slots;
     mod turns;
 }
 mod upkeep {

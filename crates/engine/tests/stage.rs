@@ -14,7 +14,7 @@ use gancho_domain::{
     Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Kind, Lane, Next, Parcel, RetryPlan,
     SeededRandom, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Terms};
+use gancho_engine::{AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Terms};
 use gancho_store::{
     Accept, AcceptOutcome, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId,
     Placement, Store, StoreError,
@@ -59,7 +59,7 @@ impl Carrier for Actor {
         Terms::of(self.plan.clone())
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
         self.calls.lock().push((job.delivery, attempt));
         let failure = |code| Failure::new(code, "as told");
         let verdict = match (self.script)(job, attempt) {

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
 use gancho_egress::{Client, add_signed, carried, header_record, header_value, hops};
-use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -67,7 +67,7 @@ impl Carrier for DispatchCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
         let read = || self.sources.of_tenant(job.tenant);
         let source = match retry_read(read).await {
             Ok(Some(source)) => source,

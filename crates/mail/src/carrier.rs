@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict, mask};
-use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
 
@@ -45,7 +45,7 @@ impl Carrier for MailCarrier {
         Terms { plan: self.plan.clone(), max_in_flight, rate: limit.rate }
     }
 
-    async fn carry(&self, job: &Job, _attempt: u32) -> AttemptResult {
+    async fn carry(&self, job: &Job, _attempt: u32, cut: &Cut) -> AttemptResult {
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(error) => {
@@ -69,7 +69,7 @@ impl Carrier for MailCarrier {
             Ok(None) => {}
         }
         match self.letter(job, email) {
-            Ok(letter) => self.hand_over(&letter).await,
+            Ok(letter) => self.hand_over(&letter, cut).await,
             Err(why) => {
                 let why = format!("could not build the e-mail: {why}");
                 AttemptResult::never(FailureCode::InvalidContent.failure(why))
@@ -108,9 +108,18 @@ impl MailCarrier {
         })
     }
 
-    async fn hand_over(&self, letter: &OutgoingMessage) -> AttemptResult {
+    async fn hand_over(&self, letter: &OutgoingMessage, cut: &Cut) -> AttemptResult {
+        if cut.is_requested() {
+            // The store was slow; the mail server was not asked.
+            let why = "the e-mail waited for the store, and others waited for its slot";
+            return AttemptResult::deferred(FailureCode::InternalError.failure(why));
+        }
         let started = Instant::now();
-        let sent = self.transport.send(letter).await;
+        let sent = tokio::select! {
+            biased;
+            sent = self.transport.send(letter, cut) => sent,
+            () = cut.requested() => Err(TransportError::CutShort),
+        };
         let latency = started.elapsed();
         let mut carried = match sent {
             Ok(receipt) => taken(&receipt, latency),

@@ -104,6 +104,15 @@ pub fn classify(cause: &TransportError) -> Classification {
             status: None,
             at_fault: true,
         },
+        TransportError::CutShort => Classification {
+            may_pass: true,
+            code: FailureCode::SesError,
+            reason: "the mail server did not take the e-mail in time, and other e-mails waited for its slot"
+                .to_owned(),
+            error: None,
+            status: None,
+            at_fault: true,
+        },
         TransportError::Local { text } => Classification {
             may_pass: true,
             code: FailureCode::InternalError,

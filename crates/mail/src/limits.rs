@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use gancho_domain::{Lane, Rate, TenantId};
-use gancho_engine::{LaneSetup, LaneTerms};
+use gancho_engine::{LaneSetup, LaneTerms, SlotPolicy};
 use parking_lot::RwLock;
 
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub const EXPIRY: Duration = Duration::from_hours(24);
 pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
     LaneSetup {
         terms: LaneTerms { concurrency: CONCURRENCY, rate: Some(RATE), expiry: Some(EXPIRY) },
-        is_hard: true,
+        policy: SlotPolicy::Hard,
         expires_in_store: false,
         ..LaneSetup::new(Lane::Email, std::sync::Arc::new(carrier))
     }

@@ -15,6 +15,7 @@ use gancho_egress::{
     Client,
     aws::{Request, sign},
 };
+use gancho_engine::Cut;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
 use thiserror::Error;
@@ -153,9 +154,17 @@ impl Transport for SesTransport {
         "ses"
     }
 
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn send(
+        &self,
+        letter: &OutgoingMessage,
+        cut: &Cut,
+    ) -> Result<Acceptance, TransportError> {
         let body = self.body(letter);
         let headers = self.headers(&body)?;
+        // One request carries all of it.
+        if !cut.seal() {
+            return Err(TransportError::CutShort);
+        }
         let outcome = self.client.post(&self.url, headers, body, self.settings.deadline).await;
         match outcome.answer {
             Ok(said) => answer::read(&said),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use gancho_domain::{Clock, EmailId, Time};
+use gancho_engine::Cut;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ impl Transport for Sink {
         "sink"
     }
 
-    async fn send(&self, email: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn send(&self, email: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
         let captured = CapturedEmail { email: email.clone(), at: self.clock.now() };
         let mut kept = self.kept.lock();
         kept.bytes += weight(email);

@@ -15,6 +15,7 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use gancho_engine::Cut;
 use parking_lot::Mutex;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
@@ -88,23 +89,28 @@ impl SmtpTransport {
 
     /// Makes an attempt. If an idle connection was closed meanwhile and the server cannot have accepted the
     /// e-mail, it uses another connection.
-    async fn attempt(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn attempt(
+        &self,
+        letter: &OutgoingMessage,
+        cut: &Cut,
+    ) -> Result<Acceptance, TransportError> {
         while let Some(session) = self.take_idle() {
-            match self.hand_over(session, letter).await {
+            match self.hand_over(session, letter, cut).await {
                 Err(error) if error.is_stale() => {}
                 other => return other.map_err(|error| error.cause),
             }
         }
         let session = SmtpSession::open(&self.settings, self.tls.as_ref()).await?;
-        self.hand_over(session, letter).await.map_err(|error| error.cause)
+        self.hand_over(session, letter, cut).await.map_err(|error| error.cause)
     }
 
     async fn hand_over(
         &self,
         mut session: SmtpSession,
         letter: &OutgoingMessage,
+        cut: &Cut,
     ) -> Result<Acceptance, SmtpError> {
-        let taken = session.send(letter).await;
+        let taken = session.send(letter, cut).await;
         let can_go_on = taken.as_ref().map_or_else(|error| error.can_go_on, |_| true);
         if can_go_on && session.letters() < self.settings.letters_per_connection {
             self.keep(session);
@@ -132,9 +138,13 @@ impl Transport for SmtpTransport {
         "smtp"
     }
 
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn send(
+        &self,
+        letter: &OutgoingMessage,
+        cut: &Cut,
+    ) -> Result<Acceptance, TransportError> {
         let deadline = self.settings.deadline;
-        match tokio::time::timeout(deadline, self.attempt(letter)).await {
+        match tokio::time::timeout(deadline, self.attempt(letter, cut)).await {
             Ok(ended) => ended,
             Err(_) => Err(TransportError::NoResponse {
                 text: format!("the mail server did not finish within {deadline:?}"),

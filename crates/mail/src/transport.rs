@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{EmailId, TenantId};
+use gancho_engine::Cut;
 
 use crate::Mailbox;
 
@@ -13,9 +14,11 @@ pub trait Transport: Send + Sync + 'static {
     /// Returns `smtp`, `ses` or `sink`, for logs.
     fn name(&self) -> &'static str;
 
-    /// Makes one attempt and returns the response. Must end by itself. Only [`crate::classify`] interprets
-    /// the response.
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError>;
+    /// Makes one attempt and returns the response. Must end by itself, and seals `cut` before it sends the
+    /// content: from then on the server may have accepted the message. Only [`crate::classify`] interprets the
+    /// response.
+    async fn send(&self, letter: &OutgoingMessage, cut: &Cut)
+    -> Result<Acceptance, TransportError>;
 
     /// Closes idle connections.
     async fn close(&self) {}
@@ -66,6 +69,8 @@ pub enum TransportError {
     NoResponse { text: String },
     /// Nothing was sent: this node lacks file handles, ports or memory.
     Local { text: String },
+    /// Others waited for the slot, and the content was not sent.
+    CutShort,
     /// The message can never be sent in this form.
     Unfit { text: String },
 }

@@ -23,6 +23,7 @@ macro_rules! on_both {
 
 mod emails {
     mod expire;
+    mod hanging;
     mod limits;
     mod list;
     mod notices;

@@ -8,7 +8,7 @@ use gancho_domain::{
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
-use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
@@ -48,7 +48,7 @@ impl Carrier for WebhookCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
         let targets = match retry_read(|| self.targets_of(job)).await {
             Ok(targets) => targets,
             Err(error) => {

@@ -8,7 +8,7 @@ use gancho_domain::{
     Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, RetryPlan, SystemClock, SystemRandom,
     Tenant, Verdict,
 };
-use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_testkit::stores::{StoreKind, StorePlace};
 
@@ -24,7 +24,7 @@ impl Carrier for Moody {
         Terms::of(Arc::new(RetryPlan::Schedule(vec![Duration::from_millis(1)])))
     }
 
-    async fn carry(&self, job: &Job, _: u32) -> AttemptResult {
+    async fn carry(&self, job: &Job, _: u32, _: &Cut) -> AttemptResult {
         let verdict = match &*job.parcel.event_type {
             "fine" => Verdict::Delivered,
             "never" => {

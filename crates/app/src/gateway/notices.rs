@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, Next, TenantId, Time};
-use gancho_engine::{AttemptResult, Carrier, Terms};
+use gancho_engine::{AttemptResult, Carrier, Cut, Terms};
 use gancho_outbound::WebhookCarrier;
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
@@ -30,8 +30,8 @@ impl Carrier for NoticeCarrier {
         self.of(job).terms(job)
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
-        self.of(job).carry(job, attempt).await
+    async fn carry(&self, job: &Job, attempt: u32, cut: &Cut) -> AttemptResult {
+        self.of(job).carry(job, attempt, cut).await
     }
 
     async fn follow(

@@ -2,13 +2,15 @@
 
 use gancho_domain::{TenantId, Time};
 
-use super::{Key, Pool, Scheduler, standing::Age};
+use super::{Key, Pool, Scheduler, SlotPolicy, flights::FlightId, standing::Age};
 
 impl<T> Scheduler<T> {
     /// Moves on what has been out for too long.
     pub(super) fn age(&mut self, now: Time) {
-        if self.limits.is_hard {
-            return;
+        match self.limits.policy {
+            SlotPolicy::ByLatency => {}
+            SlotPolicy::Hard => return self.age_hard(now),
+            SlotPolicy::HardUnsorted => return,
         }
         while let Some((id, age)) = self.flights.next_overdue(now) {
             let Some(flight) = self.flights.get_mut(id) else {
@@ -25,11 +27,18 @@ impl<T> Scheduler<T> {
                 (Age::Late, _) => from.max(Pool::Moderate),
                 (Age::NotQuick, _) => from.max(Pool::Prompt),
             };
-            flight.pool = to;
-            self.leave_pool(key.0, from);
-            self.join_pool(key, to);
+            self.move_flight(id, to);
             self.place(key, now);
         }
+    }
+
+    pub(super) fn move_flight(&mut self, id: FlightId, to: Pool) {
+        let Some(flight) = self.flights.get_mut(id) else {
+            return;
+        };
+        let (key, from) = (flight.key, std::mem::replace(&mut flight.pool, to));
+        self.leave_pool(key.0, from);
+        self.join_pool(key, to);
     }
 
     pub(super) fn leave_pool(&mut self, tenant: TenantId, pool: Pool) {

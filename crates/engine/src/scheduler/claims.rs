@@ -132,7 +132,8 @@ impl<T> Scheduler<T> {
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.
         let busy: usize = SHARING.iter().map(|pool| self.pools[*pool].busy).sum();
         let proven = (batch / busy.max(1)).max(MIN_PER_TARGET).min(batch);
-        let unproven = if self.limits.is_hard { proven } else { PER_UNPROVEN_TARGET.min(batch) };
+        let unproven =
+            if self.limits.policy.is_unsorted() { proven } else { PER_UNPROVEN_TARGET.min(batch) };
         PerTarget { unproven, proven }
     }
 
@@ -141,7 +142,7 @@ impl<T> Scheduler<T> {
         let others: usize = SHARING.iter().map(|pool| self.pools[*pool].turns.len()).sum();
         let share = (batch / others.max(1)).max(MIN_PER_TENANT).min(batch);
         let untried = self.pools.untried_room().jobs.div_ceil(2);
-        if self.limits.is_hard { share } else { share.min(untried) }
+        if self.limits.policy.is_unsorted() { share } else { share.min(untried) }
     }
 
     /// Whether a new delivery may come straight in, when `before` others of the same call do. If not, it goes
@@ -153,7 +154,7 @@ impl<T> Scheduler<T> {
         let is_full = is_over || self.claims.skip.targets.contains(&target);
         let has_room = match self.targets.get(&key) {
             Some(line) => before == 0 || line.waiting.len() + before < line.max_waiting(now),
-            None if self.limits.is_hard => true,
+            None if self.limits.policy.is_unsorted() => true,
             None => before < PER_UNPROVEN_TARGET && self.takes_untried_of(tenant),
         };
         let is_paused = self.pauses.lane || self.pauses.tenants.contains(&tenant);
@@ -176,7 +177,7 @@ impl<T> Scheduler<T> {
     /// How much a claim may bring, if anything: all of it may be for targets that nobody knows, or for slow
     /// ones. Of the latter a few more do no harm, and none would keep the prompt ones waiting.
     pub fn max_to_claim(&self, max: Size) -> Option<Size> {
-        if self.limits.is_hard {
+        if self.limits.policy.is_unsorted() {
             return Some(max);
         }
         let free = |pool: Pool| {

@@ -19,6 +19,7 @@ pub struct Flight {
     pub key: Key,
     /// The pool that it counts in now.
     pub pool: Pool,
+    pub started: Time,
 }
 
 /// Never reused.
@@ -37,11 +38,11 @@ const AGES: [(Age, Duration); 4] =
     [(Age::NotQuick, QUICK), (Age::Late, PROMPT), (Age::Slow, MODERATE), (Age::TooLate, SLOW)];
 
 impl Flights {
-    pub fn start(&mut self, flight: Flight, now: Time) -> FlightId {
+    pub fn start(&mut self, flight: Flight) -> FlightId {
         let id = self.next;
         self.next += 1;
         self.out.insert(id, flight);
-        self.lines[0].push_back((now, id));
+        self.lines[0].push_back((flight.started, id));
         id
     }
 
@@ -68,6 +69,11 @@ impl Flights {
         None
     }
 
+    /// The attempts on the wire, in order of their start.
+    pub fn oldest(&self) -> impl Iterator<Item = (FlightId, &Flight)> {
+        self.out.iter().map(|(id, flight)| (*id, flight))
+    }
+
     pub fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
         self.out.get_mut(&id)
     }
@@ -80,9 +86,9 @@ impl Flights {
 
     /// The clock went back: treats attempts on the wire as started now.
     pub fn restart(&mut self, now: Time) {
-        for (started, _) in self.lines.iter_mut().flatten() {
-            *started = now.min(*started);
-        }
+        let of_lines = self.lines.iter_mut().flatten().map(|(started, _)| started);
+        let of_flights = self.out.values_mut().map(|flight| &mut flight.started);
+        of_lines.chain(of_flights).for_each(|started| *started = now.min(*started));
     }
 
     #[cfg(test)]

@@ -4,7 +4,7 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::TargetId;
 
 use super::{
-    Key, LaneLimits, PauseSet, Pool, Scheduler,
+    Key, LaneLimits, PauseSet, Pool, Scheduler, SlotPolicy,
     claims::LITTLE,
     pools::{PoolState, Pools},
     target::{Readiness, TargetLine},
@@ -224,7 +224,10 @@ fn choose_pool<T>(
 ) -> Option<Pool> {
     line.paused = pauses.holds(key);
     let before = line.pool;
-    line.pool = if limits.is_hard { Pool::Prompt } else { line.wanted_pool() };
+    line.pool = match limits.policy {
+        SlotPolicy::ByLatency | SlotPolicy::Hard => line.wanted_pool(),
+        SlotPolicy::HardUnsorted => Pool::Prompt,
+    };
     let (pool, mine) = (&pools[line.pool], owner.of(line.pool));
     let of_tenant = pool.limit_of(mine, line.pool).jobs;
     line.pool_share = (of_tenant / mine.busy.max(1)).max(1) as u32;

@@ -57,7 +57,7 @@ impl<T> Scheduler<T> {
     fn take_part(&mut self) {
         let WholeLimits { concurrency, rate, nodes } = self.whole;
         // Those that are not hard spare this node, and nobody else.
-        let nodes = if self.limits.is_hard { nodes } else { 1 };
+        let nodes = if self.limits.policy.is_hard() { nodes } else { 1 };
         self.limits.concurrency = part_of(concurrency, nodes);
         self.limits.rate = rate.map(|rate| rate.shared_by(nodes));
         for pool in Pool::ALL {

@@ -48,6 +48,8 @@ pub struct TargetLine<T> {
     /// What the pool counts it with.
     pub counted: LineUsage,
     pace: Pace,
+    /// Its lane's slots are hard: it may be slow, as long as it accepts.
+    is_hard: bool,
     /// What was agreed for all nodes together.
     whole: (Option<u32>, Option<Rate>),
     /// This node's part of it.
@@ -86,8 +88,8 @@ pub enum Readiness {
 const RATE_AHEAD: Duration = Duration::from_secs(10);
 
 impl<T> TargetLine<T> {
-    /// One that has to `earn` its share begins with little at once.
-    pub fn new(max_in_flight: u32, earn: bool) -> Self {
+    /// Where slots are not hard, a target has to earn its share: it begins with little at once.
+    pub fn new(max_in_flight: u32, is_hard: bool) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
@@ -99,7 +101,8 @@ impl<T> TargetLine<T> {
             pool_share: max_in_flight,
             steady_share: max_in_flight,
             counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
-            pace: if earn { Pace::earned(max_in_flight) } else { Pace::up_to(max_in_flight) },
+            pace: if is_hard { Pace::up_to(max_in_flight) } else { Pace::earned(max_in_flight) },
+            is_hard,
             whole: (None, None),
             rate: None,
             rate_state: Gcra::default(),
@@ -142,6 +145,8 @@ impl<T> TargetLine<T> {
     /// wait for nothing.
     pub fn wanted_pool(&self) -> Pool {
         match self.standing.pool() {
+            pool @ (Pool::Untried | Pool::Troubled) if self.is_hard => pool,
+            _ if self.is_hard => Pool::Prompt,
             Pool::Quick | Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
             pool => pool,
         }
@@ -230,7 +235,7 @@ impl<T> TargetLine<T> {
                 self.pace.note(load);
                 if at_fault {
                     self.standing.failed();
-                } else if load == Load::Heavy {
+                } else if load == Load::Heavy && !self.is_hard {
                     self.standing.burdened();
                 } else {
                     self.standing.succeeded(latency);
@@ -355,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_failing_target_rests_and_lets_one_probe_out() {
-        let mut line = TargetLine::new(64, false);
+        let mut line = TargetLine::new(64, true);
         (0..20).for_each(|item| line.push(item, 0));
         for _ in 0..10 {
             line.take(NOW).unwrap();
@@ -374,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_slow_target_keeps_less_in_memory() {
-        let mut line: TargetLine<()> = TargetLine::new(64, false);
+        let mut line: TargetLine<()> = TargetLine::new(64, true);
         assert_eq!(line.max_waiting(NOW), 260);
         let slow =
             Outcome::Tried { at_fault: false, load: Load::Heavy, latency: Duration::from_secs(3) };

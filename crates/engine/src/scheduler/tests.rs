@@ -1,6 +1,7 @@
 //! The promises of the queue: fair, capped, nothing lost, nobody starved, memory bounded.
 
 mod fairness;
+mod hard;
 mod isolation;
 mod limits;
 mod random;
@@ -23,7 +24,7 @@ const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy, laten
 fn limits(concurrency: u32) -> LaneLimits {
     LaneLimits {
         concurrency,
-        is_hard: true,
+        policy: SlotPolicy::HardUnsorted,
         rate: None,
         tenant_batch: TURN,
         max_jobs: 4_000,
@@ -34,7 +35,7 @@ fn limits(concurrency: u32) -> LaneLimits {
 
 /// A lane that sorts its targets into pools by how they answer.
 fn soft(concurrency: u32) -> LaneLimits {
-    LaneLimits { is_hard: false, ..limits(concurrency) }
+    LaneLimits { policy: SlotPolicy::ByLatency, ..limits(concurrency) }
 }
 
 fn key(tenant: u128, target: u128) -> Key {
@@ -62,7 +63,7 @@ impl<T> Scheduler<T> {
         assert_eq!(self.queued, waiting);
         let out: u32 = self.targets.values().map(|line| line.in_flight).sum();
         assert_eq!(self.in_flight(), out);
-        assert!(self.in_flight() <= self.limits.concurrency || !self.limits.is_hard);
+        assert!(self.in_flight() <= self.limits.concurrency || !self.limits.policy.is_hard());
         let young = [Pool::Quick, Pool::Untried].map(|pool| self.pools[pool].in_flight);
         assert!(young.iter().sum::<u32>() <= self.limits.concurrency, "{young:?}");
         for pool in Pool::ALL {

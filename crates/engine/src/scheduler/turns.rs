@@ -34,10 +34,16 @@ impl<T> Default for Turns<T> {
     }
 }
 
+impl UsedTime {
+    pub fn after(self, cost: Duration) -> Self {
+        Self(self.0.saturating_add(cost.as_micros() as u64))
+    }
+}
+
 impl TurnPlace {
     /// What its holder has had after a turn that costs this much.
     pub fn after(self, cost: Duration) -> UsedTime {
-        UsedTime(self.had.0.saturating_add(cost.as_micros() as u64))
+        self.had.after(cost)
     }
 }
 

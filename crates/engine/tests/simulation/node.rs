@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, SlotPolicy};
 use gancho_store::NodeFacts;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -126,13 +126,17 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
     let world = &life.world;
     let scenario = &world.scenario;
     let carrier = Arc::new(SimCarrier { world: world.clone(), life: life.id });
+    let policy = match world.sabotage {
+        Sabotage::OnePool => SlotPolicy::HardUnsorted,
+        _ => SlotPolicy::ByLatency,
+    };
     let lane = |lane: &gancho_domain::Lane| LaneSetup {
         terms: LaneTerms {
             concurrency: scenario.concurrency,
             rate: scenario.lane_rate,
             expiry: None,
         },
-        is_hard: world.sabotage == Sabotage::OnePool,
+        policy,
         ..LaneSetup::new(*lane, carrier.clone())
     };
     EngineSetup {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use gancho_domain::{DeliveryId, Lane, TenantId};
-use gancho_engine::{Engine, LaneSetup, LaneTerms};
+use gancho_engine::{Engine, LaneSetup, LaneTerms, SlotPolicy};
 use gancho_store::{Accept, NodeId};
 
 use crate::stage::{Play, Stage, TENANT, seconds};
@@ -29,7 +29,7 @@ async fn a_tenant_has_as_many_in_a_row_as_is_set() {
         // One after the other.
         let lane = LaneSetup::new(Lane::Webhook, stage.actor.clone());
         let terms = LaneTerms { concurrency: 1, ..LaneTerms::default() };
-        setup.lanes = vec![LaneSetup { terms, is_hard: true, ..lane }];
+        setup.lanes = vec![LaneSetup { terms, policy: SlotPolicy::HardUnsorted, ..lane }];
         let _engine = Engine::start(setup).await.expect("it starts");
         seconds(5).await;
         let calls: Vec<TenantId> =

@@ -2,6 +2,7 @@
 
 use data_encoding::BASE64;
 use gancho_egress::shortage::{is_shortage, lacks_sockets};
+use gancho_engine::Cut;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 use zeroize::Zeroizing;
@@ -140,7 +141,11 @@ impl SmtpSession {
         self.wire.hear().await.map(|_| ())
     }
 
-    pub async fn send(&mut self, letter: &OutgoingMessage) -> Result<Acceptance, SmtpError> {
+    pub async fn send(
+        &mut self,
+        letter: &OutgoingMessage,
+        cut: &Cut,
+    ) -> Result<Acceptance, SmtpError> {
         let is_kept = self.letters > 0;
         self.letters += 1;
         let error = |cause: TransportError, can_go_on: bool, was_sent: bool| SmtpError {
@@ -161,6 +166,9 @@ impl SmtpSession {
             self.needs_reset = true;
             let can_go_on = matches!(cause, TransportError::Reply { .. });
             return Err(error(cause, can_go_on, false));
+        }
+        if !cut.seal() {
+            return Err(error(TransportError::CutShort, false, false));
         }
         let said = match self.wire.say(&stuffed(raw)).await {
             Ok(()) => self.wire.hear().await,

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::{EmailId, Rate};
-use gancho_engine::LaneSetup;
+use gancho_engine::{Cut, LaneSetup};
 use gancho_mail::{
     Acceptance, EmailStatus, OutgoingMessage, TenantLimits, Transport, TransportError,
     limits::TenantLimit,
@@ -47,7 +47,7 @@ impl Transport for Guarded {
         "gate"
     }
 
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn send(&self, letter: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
         let gate = &self.0;
         let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
         gate.max.fetch_max(inside, Ordering::SeqCst);
@@ -70,6 +70,10 @@ async fn submit_many(stage: &Stage, count: usize) -> Vec<EmailId> {
 async fn at_once(setup: Setup, expected: usize) {
     let gate = Gate::new(0);
     let stage = Stage::with(StoreKind::Sqlite, Arc::new(Guarded(gate.clone())), setup).await;
+    // A tenant without a history sends one e-mail at a time.
+    gate.let_in.add_permits(1);
+    let first = stage.submit(draft("ana@example.com")).await;
+    stage.until(first, EmailStatus::Sent).await;
     let ids = submit_many(&stage, 20).await;
     let full = || async { (gate.inside.load(Ordering::SeqCst) == expected).then_some(()) };
     wait_for("as many as may", full).await;

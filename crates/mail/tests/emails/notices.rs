@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, Next, RetryPlan, SystemClock, Verdict};
-use gancho_engine::{AttemptResult, Carrier};
+use gancho_engine::{AttemptResult, Carrier, Cut};
 use gancho_mail::{
     Acceptance, EmailStatus, MailCarrier, OutgoingMessage, Sink, SuppressionReason, TenantLimits,
     Transport, TransportError,
@@ -26,7 +26,7 @@ impl Transport for SlowPost {
         "slow"
     }
 
-    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+    async fn send(&self, letter: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
         // Sleeps like a slow server.
         tokio::time::sleep(Duration::from_millis(7)).await;
         if letter.to.to_string().starts_with("no") {

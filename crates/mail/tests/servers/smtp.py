@@ -10,6 +10,7 @@ The local part of the recipient is its script: words between dots, such as
     dropdata                take the content and hang up without a word
     droponce                the same the first time, then accept
     hang                    take the content and never answer
+    tarpit                  never answer to RCPT
     anything else           accept
 
 Every line on standard output is JSON: first the ports, then what was received. What came in is there
@@ -108,6 +109,9 @@ class Handler:
             SEEN[address] += 1
             if SEEN[address] <= int(words[2]):
                 return f"{words[1]} told to refuse"
+        if words[0] == "tarpit":
+            tell(kind="tarpit", session=server.number, recipients=[address])
+            await asyncio.sleep(3600)
         if words[0] == "bye":
             server.transport.write(b"421 4.3.2 closing\r\n")
             server.transport.close()

@@ -53,12 +53,15 @@ struct Run {
     model: BTreeMap<Key, VecDeque<u32>>,
 }
 
+const POLICIES: [SlotPolicy; 3] =
+    [SlotPolicy::ByLatency, SlotPolicy::Hard, SlotPolicy::HardUnsorted];
+
 impl Run {
-    fn new(is_hard: bool) -> Self {
+    fn new(policy: SlotPolicy) -> Self {
         Self {
             queue: Scheduler::new(LaneLimits {
                 concurrency: 7,
-                is_hard,
+                policy,
                 rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
                 tenant_batch: TURN,
                 max_jobs: 80,
@@ -185,9 +188,9 @@ proptest! {
     #[test]
     fn any_sequence_keeps_the_promises(
         steps in prop::collection::vec(step(), 0..300),
-        is_hard in any::<bool>(),
+        policy in prop::sample::select(&POLICIES[..]),
     ) {
-        let mut run = Run::new(is_hard);
+        let mut run = Run::new(policy);
         for step in &steps {
             run.apply(step);
         }

@@ -1,0 +1,123 @@
+//! Lets the engine end an attempt that hangs while others wait for its slot, as long as nothing is lost by that.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Notify;
+
+/// The engine's request to end an attempt early. The carrier seals it before it sends what must not be sent
+/// twice; from then on the attempt runs to its own deadline. The default is never requested.
+#[derive(Debug, Clone, Default)]
+pub struct Cut(Option<Arc<Request>>);
+
+#[derive(Debug)]
+struct Request {
+    state: AtomicU8,
+    bell: Notify,
+    patience: Duration,
+}
+
+const OPEN: u8 = 0;
+const SEALED: u8 = 1;
+const REQUESTED: u8 = 2;
+
+/// How long the first attempt may hang while others wait.
+const FIRST_PATIENCE: Duration = Duration::from_secs(10);
+/// The patience doubles this many times. After that it is longer than a mail server is given anyway, so that one
+/// that is slow, and does not hang, accepts the message in the end.
+const MAX_DOUBLINGS: u32 = 3;
+
+impl Cut {
+    /// For an attempt of a delivery that has had this many before.
+    pub fn after(attempts: u32) -> Self {
+        let patience = FIRST_PATIENCE * 2_u32.pow(attempts.min(MAX_DOUBLINGS));
+        let state = AtomicU8::new(OPEN);
+        Self(Some(Arc::new(Request { state, bell: Notify::new(), patience })))
+    }
+
+    /// Whether the attempt may go on to what cannot be undone: it was not cut, and cannot be from now on.
+    pub fn seal(&self) -> bool {
+        self.0.as_ref().is_none_or(|request| request.change(SEALED) != REQUESTED)
+    }
+
+    /// Resolves when the attempt is to end.
+    pub async fn requested(&self) {
+        let Some(request) = &self.0 else {
+            return std::future::pending().await;
+        };
+        while !self.is_requested() {
+            request.bell.notified().await;
+        }
+    }
+
+    pub fn is_requested(&self) -> bool {
+        self.0.as_ref().is_some_and(|request| request.state.load(Ordering::Acquire) == REQUESTED)
+    }
+
+    /// How long the attempt may hang while others wait for its slot. `None`: to its own deadline.
+    pub fn patience(&self) -> Option<Duration> {
+        self.0.as_ref().map(|request| request.patience)
+    }
+
+    /// Asks the attempt to end. Returns whether it will: it was not sealed.
+    pub(crate) fn request(&self) -> bool {
+        let Some(request) = &self.0 else {
+            return false;
+        };
+        let is_requested = request.change(REQUESTED) != SEALED;
+        if is_requested {
+            request.bell.notify_one();
+        }
+        is_requested
+    }
+}
+
+impl Request {
+    /// Moves from open to the given state. Returns the state before.
+    fn change(&self, to: u8) -> u8 {
+        let changed = self.state.compare_exchange(OPEN, to, Ordering::AcqRel, Ordering::Acquire);
+        changed.unwrap_or_else(|before| before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_is_not_cut_and_what_is_cut_is_not_sealed() {
+        let cut = Cut::after(0);
+        assert!(cut.seal() && cut.seal());
+        assert!(!cut.request() && !cut.is_requested());
+        let cut = Cut::after(0);
+        assert!(cut.request() && cut.request() && cut.is_requested());
+        assert!(!cut.seal());
+        assert!(Cut::default().seal() && !Cut::default().request());
+    }
+
+    #[test]
+    fn later_attempts_have_more_patience() {
+        let patience =
+            [0, 1, 2, 3, 9].map(|attempts| Cut::after(attempts).patience().unwrap().as_secs());
+        assert_eq!(patience, [10, 20, 40, 80, 80]);
+    }
+
+    #[tokio::test]
+    async fn a_request_is_noticed_before_and_while_it_is_waited_for() {
+        let cut = Cut::after(0);
+        let waiter = tokio::spawn({
+            let cut = cut.clone();
+            async move { cut.requested().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiter.is_finished());
+        cut.request();
+        waiter.await.unwrap();
+        cut.requested().await;
+    }
+}
