@@ -33,9 +33,9 @@ impl Readers {
     pub fn start(counts: [usize; 3], open: impl Fn() -> Result<Connection>) -> Result<Self> {
         let [lookups, lists, upkeep] = counts;
         Ok(Self {
-            lookups: Group::start("lookup", lookups, &open)?,
-            lists: Group::start("list", lists, &open)?,
-            upkeep: Group::start("upkeep", upkeep, &open)?,
+            lookups: Group::start("lookup", lookups, true, &open)?,
+            lists: Group::start("list", lists, false, &open)?,
+            upkeep: Group::start("upkeep", upkeep, false, &open)?,
         })
     }
 
@@ -80,7 +80,13 @@ impl Drop for Caller {
 const STEPS: i32 = 1_000;
 
 impl Group {
-    fn start(name: &str, count: usize, open: &impl Fn() -> Result<Connection>) -> Result<Self> {
+    /// `is_first`: its reads are those that publishing waits for.
+    fn start(
+        name: &str,
+        count: usize,
+        is_first: bool,
+        open: &impl Fn() -> Result<Connection>,
+    ) -> Result<Self> {
         let count = count.max(1);
         let (reads, queue) = unbounded::<Read>();
         let mut threads = Vec::new();
@@ -89,7 +95,12 @@ impl Group {
             let (db, current) = interruptible(db).map_err(|error| store_error(&error))?;
             let thread = thread::Builder::new()
                 .name(format!("gancho-{name}-{number}"))
-                .spawn(move || serve(&db, &current, &queue))
+                .spawn(move || {
+                    if !is_first {
+                        yield_to_others();
+                    }
+                    serve(&db, &current, &queue);
+                })
                 .map_err(|error| {
                     StoreError::Refused(format!("could not start a reader thread: {error}"))
                 })?;
@@ -144,6 +155,13 @@ fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, CurrentRea
     };
     db.progress_handler(STEPS, Some(is_abandoned))?;
     Ok((db, current))
+}
+
+/// Lowers the priority of this thread: lists and counts use the processor that publishing and delivering leave.
+fn yield_to_others() {
+    // On Linux, this is the calling thread; elsewhere it would be the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 10);
 }
 
 fn serve(db: &Connection, current: &CurrentRead, queue: &Receiver<Read>) {

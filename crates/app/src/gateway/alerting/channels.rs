@@ -8,6 +8,7 @@ use bytes::Bytes;
 use gancho_alerts::{Channel, EVENT_TYPE, Message};
 use gancho_domain::{Clock, IdMaker, TenantId, mask};
 use gancho_egress::{Client, Outcome};
+use gancho_engine::Cut;
 use gancho_mail::{
     Email, Mailbox, OutgoingMessage, Transport,
     message::{self, Stamp},
@@ -163,7 +164,7 @@ impl EmailChannel {
             to: email.to,
             subject: email.subject,
         };
-        let sent = self.transport.send(&outgoing).await;
+        let sent = self.transport.send(&outgoing, &Cut::default()).await;
         sent.map_err(|error| mask::text(&gancho_mail::classify::classify(&error).reason))?;
         Ok(())
     }

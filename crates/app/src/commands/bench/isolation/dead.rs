@@ -119,15 +119,15 @@ impl Dead {
             connections: self.connections.unwrap_or(64),
         };
         let mut beside = JoinSet::new();
+        let burden_rate = self.dead_rate.unwrap_or(20.0) * dead as f64;
         if dead > 0 {
             let routes: Arc<[Route]> = dead_routes.into();
             let waiting = self.waiting.unwrap_or(100);
             calls::publish(&gateway, routes.clone(), waiting, calls::BATCH, body).await?;
             let connections = DEAD_CONNECTIONS.min(dead);
             let burden = Load { routes, arrivals: None, connections, ..load.clone() };
-            let rate = self.dead_rate.unwrap_or(20.0) * dead as f64;
             let long_enough = time + WARM_UP + TIMEOUT;
-            beside.spawn(async move { burden.run(Pace::Steady(rate), long_enough).await });
+            beside.spawn(async move { burden.run(Pace::Steady(burden_rate), long_enough).await });
         }
         load.run(Pace::Closed, WARM_UP).await?;
         let measured = load.measure(&arrivals, Pace::Closed, time, TIMEOUT).await?;
@@ -141,7 +141,13 @@ impl Dead {
             figure(per_second),
             figure(p99_ms)
         ));
-        Ok(Step { dead, figures: measured.figures, refused: measured.published.refused, attempts })
+        Ok(Step {
+            dead,
+            burden_rate,
+            figures: measured.figures,
+            refused: measured.published.refused,
+            attempts,
+        })
     }
 
     /// Creates a route to each endpoint, in order.
