@@ -272,7 +272,7 @@ async fn query_pooled(
     session.run_pooled(session.client.query_typed(sql, &values)).await
 }
 
-/// As [`Self::query`], for a statement that returns one row.
+/// As [`query`], for a statement that returns one row.
 pub(crate) async fn query_one(
     session: &Session,
     sql: &str,
@@ -282,7 +282,7 @@ pub(crate) async fn query_one(
     found.ok_or_else(|| corrupt("a statement returned no row").into())
 }
 
-/// As [`Self::query`], but returns the number of affected rows.
+/// As [`query`], but returns the number of affected rows.
 pub(crate) async fn execute(
     session: &Session,
     sql: &str,

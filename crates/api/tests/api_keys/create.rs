@@ -99,7 +99,7 @@ async fn people_of_a_tenant_make_keys_with_no_more_than_their_own_scopes() {
     let one = format!("/v1/api-keys/{}", made["id"].as_str().unwrap());
     key.delete(&one).await.refused(403, "not_for_api_keys");
     portal.delete(&one).await.is(204);
-    // A key that publishes belongs to the operator's programs.
+    // A key that publishes is the operator's: programs of the operator may publish with it.
     let all = portal.get("/v1/api-keys").await.is(200).json();
     let all = all["data"].as_array().unwrap();
     let above = all.iter().find(|one| one["scopes"][0] == "publish").unwrap();
