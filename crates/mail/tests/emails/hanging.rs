@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, Tenant, TenantScope};
 use gancho_engine::LaneSetup;
-use gancho_mail::{EmailDraft, EmailStatus, SmtpSettings, SmtpTransport};
+use gancho_mail::{EmailDraft, EmailStatus, SmtpTransport, smtp::SmtpSettings};
 use gancho_testkit::wait_for;
 
 use crate::{
