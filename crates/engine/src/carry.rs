@@ -191,7 +191,9 @@ impl SlotGuard {
     }
 
     fn finish(mut self, outcome: Outcome) -> Option<BreakerChange> {
-        self.give_back(outcome)
+        let change = self.give_back(outcome);
+        self.engine.dispatch(&self.lane);
+        change
     }
 
     fn give_back(&mut self, outcome: Outcome) -> Option<BreakerChange> {
@@ -200,7 +202,6 @@ impl SlotGuard {
             self.lane.cuts.lock().remove(&slot.flight());
         }
         let change = self.lane.queue.lock().finished(slot, outcome, self.engine.clock.now());
-        self.engine.dispatch(&self.lane);
         if matches!(change, Some(BreakerChange::Opened { .. })) {
             self.lane.counters.breaker_openings.add(1);
         }
@@ -210,6 +211,10 @@ impl SlotGuard {
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
-        self.give_back(Outcome::NotTried);
+        if self.slot.is_some() {
+            self.give_back(Outcome::NotTried);
+            // Not here: when the runtime ends, it drops what is spawned at once, one within the other.
+            self.lane.timer_bell.notify_one();
+        }
     }
 }

@@ -1,11 +1,8 @@
 //! Lets the engine end an attempt that hangs while others wait for its slot, as long as nothing is lost by that.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
 };
 
 use tokio::sync::Notify;
@@ -19,23 +16,21 @@ pub struct Cut(Option<Arc<Request>>);
 struct Request {
     state: AtomicU8,
     bell: Notify,
-    patience: Duration,
+    patience: u32,
 }
 
 const OPEN: u8 = 0;
 const SEALED: u8 = 1;
 const REQUESTED: u8 = 2;
 
-/// How long the first attempt may hang while others wait.
-const FIRST_PATIENCE: Duration = Duration::from_secs(10);
-/// The patience doubles this many times. After that it is longer than a mail server is given anyway, so that one
+/// The patience doubles this many times. After that it is as long as a mail server is given anyway, so that one
 /// that is slow, and does not hang, accepts the message in the end.
-const MAX_DOUBLINGS: u32 = 3;
+const MAX_DOUBLINGS: u32 = 6;
 
 impl Cut {
     /// For an attempt of a delivery that has had this many before.
     pub fn after(attempts: u32) -> Self {
-        let patience = FIRST_PATIENCE * 2_u32.pow(attempts.min(MAX_DOUBLINGS));
+        let patience = 2_u32.pow(attempts.min(MAX_DOUBLINGS));
         let state = AtomicU8::new(OPEN);
         Self(Some(Arc::new(Request { state, bell: Notify::new(), patience })))
     }
@@ -59,8 +54,9 @@ impl Cut {
         self.0.as_ref().is_some_and(|request| request.state.load(Ordering::Acquire) == REQUESTED)
     }
 
-    /// How long the attempt may hang while others wait for its slot. `None`: to its own deadline.
-    pub fn patience(&self) -> Option<Duration> {
+    /// How many times as long as a first attempt this one may hang while others wait for its slot. `None`: to its own
+    /// deadline.
+    pub fn patience(&self) -> Option<u32> {
         self.0.as_ref().map(|request| request.patience)
     }
 
@@ -102,9 +98,8 @@ mod tests {
 
     #[test]
     fn later_attempts_have_more_patience() {
-        let patience =
-            [0, 1, 2, 3, 9].map(|attempts| Cut::after(attempts).patience().unwrap().as_secs());
-        assert_eq!(patience, [10, 20, 40, 80, 80]);
+        let patience = [0, 1, 2, 3, 6, 9].map(|attempts| Cut::after(attempts).patience().unwrap());
+        assert_eq!(patience, [1, 2, 4, 8, 64, 64]);
     }
 
     #[tokio::test]

@@ -192,7 +192,7 @@ impl LaneState {
             let Some(cut) = cuts.get(&flight) else {
                 continue;
             };
-            let is_over = cut.patience().is_some_and(|patience| out_for >= patience);
+            let is_over = cut.patience().is_some_and(|times| out_for >= times * hung.patience);
             if is_over && cut.request() {
                 surplus -= 1;
                 if surplus == 0 {

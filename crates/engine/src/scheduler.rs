@@ -53,6 +53,7 @@ pub use self::{
 };
 use self::{
     flights::{Flight, Flights},
+    hard::HardLane,
     pools::Pools,
     sharing::{WholeLimits, own_part},
     target::{Readiness, TargetLine},
@@ -133,6 +134,7 @@ pub struct Scheduler<T> {
     timers: BTreeSet<(Time, Key)>,
     /// Targets with nothing to do.
     idle: usize,
+    hard: HardLane,
     /// How many targets each tenant has in memory.
     owners: Holdings<TenantId>,
     pauses: PauseSet,
@@ -183,6 +185,7 @@ impl<T> Scheduler<T> {
             flights: Flights::default(),
             queued: 0,
             timers: BTreeSet::new(),
+            hard: HardLane::default(),
             idle: 0,
             owners: Holdings::default(),
             pauses: PauseSet::default(),
@@ -235,7 +238,7 @@ impl<T> Scheduler<T> {
         if let Some(flight) = self.flights.end(flight) {
             self.leave_pool(key.0, flight.pool);
             if self.limits.policy == SlotPolicy::Hard {
-                self.charge(key.0, now.since(flight.started));
+                self.charge(key.0, now.since(flight.started), outcome);
             }
         }
         let line = self.targets.get_mut(&key);

@@ -2,22 +2,42 @@
 //! its end, so an attempt that hangs cannot move out of the way as elsewhere ([`super::pool`]).
 //!
 //! Targets that have not proven themselves, and those in trouble, share half of the slots ([`half`]). A target is in
-//! trouble when an attempt fails, or is out for longer than [`HANGS`]. Where attempts of targets that were fine until then
-//! hang, more than half of the slots may be held by attempts that hang: those beyond are cut as soon as someone else
-//! waits for a slot and their patience is over ([`Scheduler::hung`], [`crate::cut`]).
+//! trouble when an attempt fails, or hangs: is out for longer than [`Scheduler::patience`]. Where attempts of targets
+//! that were fine until then hang, more than half of the slots may be held by attempts that hang: those beyond are cut as
+//! soon as someone else waits for a slot ([`Scheduler::hung`], [`crate::cut`]).
+//!
+//! Nobody knows which of those that were fine will hang next, so each may cost one attempt. They share the time
+//! for that: the more wait, the sooner an attempt is cut, but not before several times as long as the lane
+//! usually takes.
 
 use std::time::Duration;
 
 use gancho_domain::{TenantId, Time};
 
 use super::{
-    Key, LaneLimits, Pool, PoolLimit, Scheduler, SlotPolicy, flights::FlightId, standing::Age,
+    Key, LaneLimits, Outcome, Pool, PoolLimit, Scheduler, SlotPolicy, flights::FlightId,
+    standing::Age,
 };
 
-/// An attempt that is out for longer hangs.
-const HANGS: Duration = Duration::from_secs(10);
+/// An attempt that is out for longer hangs, if few wait.
+const MAX_PATIENCE: Duration = Duration::from_secs(10);
+/// The same, however many wait.
+const MIN_PATIENCE: Duration = Duration::from_secs(1);
+/// No attempt is cut before this many times the time that accepted ones take on average.
+const SLOWER: u32 = 8;
 /// How often attempts that hang are looked at while others wait.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long the largest crowd is remembered: those at its end are not more patient than those at its head.
+const CROWD_KEPT: Duration = Duration::from_mins(1);
+
+/// What a hard lane knows about its attempts.
+#[derive(Debug, Default)]
+pub(super) struct HardLane {
+    /// How long accepted attempts take, on average.
+    typical: Duration,
+    /// The most attempts that waited lately, of as many as tenants may start in one turn, and when.
+    crowd: (u32, Time),
+}
 
 /// The slots for targets that are not proven or in trouble.
 fn half(concurrency: u32) -> u32 {
@@ -39,6 +59,8 @@ pub(super) fn limit_of(pool: Pool, limits: &LaneLimits) -> PoolLimit {
 pub struct HungFlights {
     /// How many of them have to end.
     pub surplus: usize,
+    /// How long a first attempt may be out.
+    pub patience: Duration,
     /// The longest first, each with the time for which it has been out.
     pub flights: Vec<(FlightId, Duration)>,
 }
@@ -46,8 +68,10 @@ pub struct HungFlights {
 impl<T> Scheduler<T> {
     /// Moves attempts that hang, and their targets, to [`Pool::Troubled`].
     pub(super) fn age_hard(&mut self, now: Time) {
+        self.count_crowd(now);
+        let patience = self.patience();
         let hung =
-            self.flights.oldest().take_while(|(_, flight)| now.since(flight.started) >= HANGS);
+            self.flights.oldest().take_while(|(_, flight)| now.since(flight.started) >= patience);
         let unmoved = hung.filter(|(_, flight)| flight.pool != Pool::Troubled);
         let unmoved: Vec<(FlightId, Key)> = unmoved.map(|(id, flight)| (id, flight.key)).collect();
         for (id, key) in unmoved {
@@ -57,6 +81,26 @@ impl<T> Scheduler<T> {
             self.move_flight(id, Pool::Troubled);
             self.place(key, now);
         }
+    }
+
+    fn count_crowd(&mut self, now: Time) {
+        let tenants = [Pool::Prompt, Pool::Untried].map(|pool| self.pools[pool].turns.len() as u32);
+        // A tenant may start several before the first of them is known to hang.
+        let starts = tenants.iter().sum::<u32>().saturating_mul(self.limits.tenant_batch);
+        let waiting = starts.min(self.queued as u32);
+        let (most, at) = self.hard.crowd;
+        if waiting >= most || now.since(at) >= CROWD_KEPT {
+            self.hard.crowd = (waiting, now);
+        }
+    }
+
+    /// How long a first attempt may be out before it counts as hanging.
+    fn patience(&self) -> Duration {
+        let LaneLimits { concurrency, .. } = self.limits;
+        let (waiting, _) = self.hard.crowd;
+        let each = MAX_PATIENCE * (concurrency - concurrency / 2) / waiting.max(1);
+        let least = (self.hard.typical * SLOWER).clamp(MIN_PATIENCE, MAX_PATIENCE);
+        each.clamp(least, MAX_PATIENCE)
     }
 
     pub(super) fn has_hard_slot(&self, pool: Pool) -> bool {
@@ -81,7 +125,7 @@ impl<T> Scheduler<T> {
         }
         let troubled = self.flights.oldest().filter(|(_, flight)| flight.pool == Pool::Troubled);
         let flights = troubled.map(|(id, flight)| (id, now.since(flight.started))).collect();
-        HungFlights { surplus, flights }
+        HungFlights { surplus, patience: self.patience(), flights }
     }
 
     fn surplus(&self) -> u32 {
@@ -101,12 +145,15 @@ impl<T> Scheduler<T> {
     pub(super) fn wake_hard_at(&self, now: Time) -> Option<Time> {
         // While nothing is queued, nobody waits for the slot of an attempt that hangs.
         let (_, oldest) = self.flights.oldest().next().filter(|_| self.queued > 0)?;
-        Some((oldest.started + HANGS).max(now + LOOK_EVERY))
+        Some((oldest.started + self.patience()).max(now + LOOK_EVERY))
     }
 
     /// Charges a tenant for the time for which an attempt held a slot: those that hold slots for long come after those
     /// that do not.
-    pub(super) fn charge(&mut self, tenant: TenantId, held: Duration) {
+    pub(super) fn charge(&mut self, tenant: TenantId, held: Duration, outcome: Outcome) {
+        if let Outcome::Tried { at_fault: false, .. } = outcome {
+            self.hard.typical = (self.hard.typical * 7 + held) / 8;
+        }
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return;
         };

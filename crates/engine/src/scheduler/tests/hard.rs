@@ -3,7 +3,7 @@
 use super::*;
 
 fn hard(concurrency: u32) -> LaneLimits {
-    LaneLimits { policy: SlotPolicy::Hard, ..limits(concurrency) }
+    LaneLimits { policy: SlotPolicy::Hard, remembered: 10_000, ..limits(concurrency) }
 }
 
 /// A lane that knows its backlog, and in which these tenants have proven themselves.
@@ -82,7 +82,7 @@ fn attempts_that_hang_end_when_others_wait() {
     assert_eq!(queue.hung(later), HungFlights::default(), "nobody else waits");
 
     fill(&mut queue, key(3, 1), 4);
-    let just_before = NOW + Duration::from_millis(9_999);
+    let just_before = NOW + Duration::from_millis(3_300);
     let mut young = lane(5, &[1, 2, 3]);
     fill(&mut young, key(1, 1), 5);
     fill(&mut young, key(2, 1), 5);
