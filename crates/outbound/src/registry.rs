@@ -6,13 +6,16 @@ mod target;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
+use futures_util::future::join_all;
 use gancho_domain::{EndpointId, TenantId, TenantScope};
 use gancho_egress::Hops;
 use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
+use tokio::time::timeout;
 
 pub use self::target::{Target, Targets};
 pub use crate::endpoints::seal::{SecretPlace, place, reseal};
@@ -24,6 +27,11 @@ pub struct Registry {
     known: ReadCache<TenantId, Targets>,
     hops: Hops,
 }
+
+/// How long a claim waits for endpoints that are not cached.
+const FIRST_READ: Duration = Duration::from_secs(1);
+/// How long it waits for those that are. Those of a tenant that changes them all the time are read less often.
+const LATER_READ: Duration = Duration::from_millis(20);
 
 impl Registry {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>, profiles: Vec<Profile>) -> Self {
@@ -42,13 +50,15 @@ impl Registry {
         self.known.get(tenant, |before| self.read(tenant, before)).await
     }
 
-    /// Reads the endpoints of these jobs, so that they are cached for the attempt. If the store fails, the
+    /// Reads the endpoints of these jobs, so that they are cached for the attempt. If that fails or takes too long, the
     /// carrier reads them again.
     pub async fn prepare(&self, jobs: &[Job]) {
         let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();
-        for tenant in tenants {
-            let _ = self.of(tenant).await;
-        }
+        let reads = tenants.into_iter().map(|tenant| {
+            let max_wait = self.known.peek(tenant).map_or(FIRST_READ, |_| LATER_READ);
+            timeout(max_wait, self.of(tenant))
+        });
+        join_all(reads).await;
     }
 
     /// Returns a cached endpoint, without reading the store.

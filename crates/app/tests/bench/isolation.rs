@@ -166,6 +166,25 @@ fn tenants_beside_wide_events() {
 }
 
 #[test]
+fn tenants_beside_changes_of_endpoints() {
+    let rows = rows(&[
+        "changes",
+        "--endpoints",
+        "30",
+        "--connections",
+        "2",
+        "--rate",
+        "20",
+        "--seconds",
+        "1",
+    ]);
+    assert!(measured(&rows, "publish, p99 ms") > 0.0);
+    assert_eq!(measured(&rows, "refused") as u64, 0);
+    assert_eq!(measured(&rows, "changes refused") as u64, 0);
+    assert!(measured(&rows, "changes") > 2.0, "they go on");
+}
+
+#[test]
 fn long_lists() {
     let rows = rows(&[
         "lists",

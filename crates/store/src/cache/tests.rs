@@ -207,3 +207,53 @@ async fn what_was_read_before_a_change_is_not_kept_though_room_was_made_meanwhil
     early.await.unwrap();
     assert_eq!(*cache.get(1, |_| value(7)).await.unwrap(), 6, "the late value is not kept");
 }
+
+/// A tenant with very many endpoints that changes one before each of its events.
+#[tokio::test(start_paused = true)]
+async fn an_entry_that_is_changed_all_the_time_is_read_for_a_tenth_of_the_time() {
+    const TOOK: Duration = Duration::from_millis(31);
+    let cache = ReadCache::<u8, u32>::new();
+    let (changes, reads) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let read = |_| async {
+        // As it is when the read begins.
+        let seen = changes.load(Ordering::Relaxed) as u32;
+        reads.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(TOOK).await;
+        Ok(Arc::new(seen))
+    };
+    cache.get(1, read).await.unwrap();
+    let until = Instant::now() + 100 * TOOK;
+    let change_and_ask = async || {
+        while Instant::now() < until {
+            let mine = changes.fetch_add(1, Ordering::Relaxed) as u32 + 1;
+            cache.forget(1);
+            assert!(*cache.get(1, read).await.unwrap() >= mine, "each sees its own change");
+            tokio::task::yield_now().await;
+        }
+    };
+    futures_util::future::join_all((0..16).map(|_| change_and_ask())).await;
+    let reads = reads.into_inner();
+    assert!((9..=13).contains(&reads), "{reads} reads");
+    // Others are read at once.
+    let began = Instant::now();
+    cache.get(2, five).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+/// What others change that is not known does not matter.
+#[tokio::test]
+async fn a_change_of_something_else_during_the_first_read_costs_one_read() {
+    let cache = ReadCache::<u8, u32>::new();
+    let first = cache.get(1, |_| async {
+        cache.forget(2);
+        value(5).await
+    });
+    assert_eq!(*first.await.unwrap(), 5);
+    assert_eq!(cache.peek(1).as_deref(), Some(&5), "for those who cannot ask");
+    let second = cache.get(1, |_| async {
+        cache.forget(2);
+        value(6).await
+    });
+    assert_eq!(*second.await.unwrap(), 6);
+    assert_eq!(*cache.get(1, |_| value(7)).await.unwrap(), 6, "it is trusted");
+}

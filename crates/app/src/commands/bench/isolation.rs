@@ -1,14 +1,15 @@
 //! Checks the isolation guarantee: however many endpoints hang, drip, refuse, drop packets or respond slowly,
 //! and whatever a tenant or an unauthenticated sender does, a healthy endpoint is not affected.
 //!
-//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`lists`], [`idle`]
-//! and [`ingest`]. They share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`]
+//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`changes`], [`lists`],
+//! [`idle`] and [`ingest`]. They share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`]
 //! that set them up, a [`place`] for each gateway's database, and the [`report`] with the verdicts.
 
 mod arrivals;
 mod backlog;
 mod batches;
 pub mod calls;
+mod changes;
 mod dead;
 mod endpoint;
 mod fan_out;
@@ -55,6 +56,7 @@ enum Scenario {
     Backlog(backlog::Backlog),
     Batches(batches::Batches),
     FanOut(fan_out::FanOut),
+    Changes(changes::Changes),
     Lists(lists::Lists),
     Idle(idle::Idle),
     Ingest(ingest::Ingest),
@@ -103,6 +105,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
         Some(Scenario::Backlog(backlog)) => backlog.run(bench).await,
         Some(Scenario::Batches(batches)) => batches.run(bench).await,
         Some(Scenario::FanOut(fan_out)) => fan_out.run(bench).await,
+        Some(Scenario::Changes(changes)) => changes.run(bench).await,
         Some(Scenario::Lists(lists)) => lists.run(bench).await,
         Some(Scenario::Idle(idle)) => idle.run(bench).await,
         Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
@@ -113,6 +116,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
             backlog::Backlog::default().run(bench).await?;
             batches::Batches::default().run(bench).await?;
             fan_out::FanOut::default().run(bench).await?;
+            changes::Changes::default().run(bench).await?;
             lists::Lists::default().run(bench).await?;
             idle::Idle::default().run(bench).await?;
             ingest::Ingest::default().run(bench).await
